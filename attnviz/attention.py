@@ -1,0 +1,132 @@
+"""Scaled dot-product attention, with every intermediate kept: the one definition of attention in this project.
+
+The toy models call `attend` directly; pretrained models run through it as their attention function.
+
+Shapes: H heads, Tq query positions, Tk key positions, D head width. Row = query, column = key.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionSteps:
+    """Every step from query, key and value to the head outputs. "..." is nothing, (H,) or (B, H)."""
+
+    query: Tensor
+    """(..., Tq, D)"""
+    key: Tensor
+    """(..., Tk, D)"""
+    value: Tensor
+    """(..., Tk, Dv)"""
+    scale: float
+    """The factor between `scores` and `scaled`; 1/√D unless the caller chose another."""
+    mask: Tensor | None
+    """What was passed: bool (True = may look) or float (added to `scaled`), broadcast to (..., Tq, Tk)."""
+    scores: Tensor
+    """(..., Tq, Tk): query @ keyᵀ"""
+    scaled: Tensor
+    """(..., Tq, Tk): scores × scale"""
+    masked: Tensor
+    """(..., Tq, Tk): scaled, with hidden cells at −inf"""
+    weights: Tensor
+    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 where every cell is hidden"""
+    head_outputs: Tensor
+    """(..., Tq, Dv): weights @ value"""
+
+    @property
+    def concat(self) -> Tensor:
+        """The head outputs side by side, (..., Tq, H·Dv). Without a head axis there is one head."""
+        if self.head_outputs.ndim < 3:
+            return self.head_outputs
+        return self.head_outputs.transpose(-3, -2).flatten(-2)  # (..., Tq, H, Dv) -> (..., Tq, H·Dv)
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = None, scale: float | None = None
+) -> AttentionSteps:
+    """Compute softmax(Q Kᵀ · scale + mask) V and keep every step (Vaswani et al. 2017, section 3.2.1).
+
+    Args:
+        query: (..., Tq, D), float; "..." is nothing, heads, or batch and heads.
+        key: (..., Tk, D)
+        value: (..., Tk, Dv)
+        mask: bool, True where a query may look at a key, or float, added to `scaled` (the convention of
+            `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk).
+        scale: the factor on the scores; 1/√D when None.
+
+    Raises:
+        ValueError: shapes that do not fit together; the message names both.
+        TypeError: tensors that are not floating point.
+    """
+    _check(query, key, value)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
+    scaled = scores * scale
+    masked = scaled if mask is None else apply_mask(scaled, mask)
+    weights = torch.softmax(masked, dim=-1)
+    if mask is not None:
+        weights = _zero_hidden_rows(weights, mask)
+    return AttentionSteps(query, key, value, scale, mask, scores, scaled, masked, weights, weights @ value)
+
+
+def apply_mask(scaled: Tensor, mask: Tensor) -> Tensor:
+    """Hide cells: −inf where a bool mask is False, or the float mask added. Returns the shape of `scaled`.
+
+    Raises:
+        ValueError: a mask that does not broadcast to the scores.
+    """
+    pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
+    if mask.ndim > scaled.ndim or any(size not in (1, wanted) for size, wanted in pairs):
+        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
+    return scaled.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scaled + mask
+
+
+def causal_mask(n: int) -> Tensor:
+    """Return the mask of a decoder, (n, n) bool: query i may look at keys 0 to i."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def padding_mask(lengths: Tensor, n: int) -> Tensor:
+    """Return the mask that hides padding, (B, 1, 1, n) bool, from the true length of each sequence, (B,).
+
+    It broadcasts over heads and queries: no query looks at a padded key.
+
+    Raises:
+        ValueError: a length below 0 or above n.
+    """
+    if lengths.numel() and (int(lengths.min()) < 0 or int(lengths.max()) > n):
+        raise ValueError(f"lengths {lengths.tolist()} do not lie between 0 and {n}")
+    return (torch.arange(n) < lengths[:, None])[:, None, None, :]  # (B, n) -> (B, 1, 1, n)
+
+
+def _zero_hidden_rows(weights: Tensor, mask: Tensor) -> Tensor:
+    """Give zeros, not NaN, to rows whose every cell is hidden: there is nothing to average."""
+    seen = mask if mask.dtype == torch.bool else ~torch.isneginf(mask)
+    hidden_rows = ~seen.any(dim=-1, keepdim=True)
+    return weights.masked_fill(hidden_rows, 0.0) if bool(hidden_rows.any()) else weights
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
+    shapes = {"query": tuple(query.shape), "key": tuple(key.shape), "value": tuple(value.shape)}
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if not tensor.is_floating_point():
+            raise TypeError(f"{name} is {tensor.dtype}; attention needs floating point")
+        if tensor.ndim < 2:
+            raise ValueError(f"{name} {shapes[name]} needs at least two axes: positions and head width")
+    for one, other, same in (
+        ("query", "key", shapes["query"][-1] == shapes["key"][-1]),
+        ("key", "value", shapes["key"][-2] == shapes["value"][-2]),
+        ("query", "key", shapes["query"][:-2] == shapes["key"][:-2]),
+        ("key", "value", shapes["key"][:-2] == shapes["value"][:-2]),
+    ):
+        if not same:
+            raise ValueError(f"{one} {shapes[one]} and {other} {shapes[other]} do not fit together")
+    if shapes["query"][-1] == 0:
+        raise ValueError(f"query {shapes['query']} and key {shapes['key']} have a head width of 0")

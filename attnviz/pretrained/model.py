@@ -1,0 +1,179 @@
+"""A pretrained model, ready to be traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
+from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Recorder, Trace, recording, true_mask, watch_inputs
+from attnviz.tokens import Tokens, from_encoding
+from attnviz.trace import LayerTrace, OutputProjection, Projection
+
+MAX_TOKENS = 1024
+"""Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""
+
+NOT_LINEAR = (
+    "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
+    "so X · W alone does not give them; they are shown as attention received them."
+)
+NO_PROJECTIONS = "How this family projects its queries and keys is not known, so X · W is not available."
+NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
+
+
+class PretrainedModel:
+    """A model and its tokenizer, shared by all sessions. Nothing on it changes after it is made."""
+
+    def __init__(self, model: nn.Module, tokenizer: Any, name: str) -> None:
+        """Take a model that was loaded with our attention function, and find its attention modules by a first pass.
+
+        Raises:
+            ValueError: a model that does not run through transformers' AttentionInterface, or whose attention does
+                something of its own there (sinks, soft caps, ...), so that our steps would not be its steps.
+        """
+        self.name = name
+        self._model: Any = model.eval()
+        self._tokenizer = tokenizer
+        calls = self._probe()
+        if not calls:
+            raise ValueError(f"{name} does not run its attention through transformers' AttentionInterface")
+        for module in dict.fromkeys(call.module for call in calls):
+            watch_inputs(module)
+        parents = {child: parent for parent in model.modules() for child in parent.children()}
+        with torch.inference_mode():
+            self._maps = {call.module: find_maps(call, parents.get(call.module)) for call in self._probe()}
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """Whether the model reads one text and writes another."""
+        return bool(self._model.config.is_encoder_decoder)
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest text, in tokens, special ones included."""
+        limits = [MAX_TOKENS, int(self._tokenizer.model_max_length)]
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        if isinstance(positions, int):
+            # RoBERTa and its kin start counting positions after the padding index.
+            offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
+            limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))
+        return min(limits)
+
+    def tokenize(self, text: str, pair: str | None = None) -> Tokens:
+        """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
+        text = text.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8, and tokenizers want that
+        pair = None if pair is None else pair.encode("utf-8", "replace").decode()
+        whole = len(self._tokenizer(text, pair)["input_ids"])
+        cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
+        dropped = max(0, whole - len(cut["input_ids"]))
+        return from_encoding(
+            cut.encodings[0],
+            text=text,
+            pair=pair,
+            vocab_size=len(self._tokenizer),
+            tokenizer=self.name,
+            dropped=dropped,
+            unk_id=self._tokenizer.unk_token_id,
+        )
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Run the model on a text and keep every layer's query, key and value.
+
+        Args:
+            text: what the model reads.
+            pair: a second sentence; in an encoder-decoder model, what the decoder reads (the text itself if None).
+
+        Raises:
+            ValueError: a text with no token at all.
+        """
+        two_texts = self.is_encoder_decoder
+        tokens = self.tokenize(text, None if two_texts else pair)
+        decoder_tokens = self.tokenize(text if pair is None else pair) if two_texts else None
+        if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
+            raise ValueError("a text with no token has no attention")
+        with torch.inference_mode(), recording() as recorder:
+            hidden = self._forward(tokens, decoder_tokens)
+            layers = self._layers(recorder)
+        return Trace(tokens, decoder_tokens, layers, hidden)
+
+    def _forward(self, tokens: Tokens, decoder_tokens: Tokens | None) -> Tensor:
+        """Run the model's own forward pass on a batch of one, and return its last hidden state, (T, C)."""
+        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([tokens.ids])}
+        if "token_type_ids" in self._tokenizer.model_input_names:
+            inputs["token_type_ids"] = torch.tensor([tokens.segments])
+        if decoder_tokens is not None:
+            inputs["decoder_input_ids"] = torch.tensor([decoder_tokens.ids])
+        hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]
+        return hidden
+
+    def _probe(self) -> list[Call]:
+        """Run a few words through the model and return the calls of our attention function.
+
+        Raises:
+            ValueError: transformers' own eager attention gives another result on the same words.
+        """
+        tokens = self.tokenize("one two three")
+        decoder_tokens = tokens if self.is_encoder_decoder else None
+        with torch.inference_mode(), recording() as recorder:
+            ours = self._forward(tokens, decoder_tokens)
+            self._model.set_attn_implementation("eager")
+            theirs = self._forward(tokens, decoder_tokens)
+            self._model.set_attn_implementation(IMPLEMENTATION)
+        if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4):
+            raise ValueError(f"{self.name}'s attention does more than softmax(QKᵀ · scale + mask) V")
+        return recorder.calls
+
+    def _layers(self, recorder: Recorder) -> dict[Kind, tuple[LayerTrace, ...]]:
+        layers: dict[Kind, list[LayerTrace]] = {}
+        for call in recorder.calls:
+            layers.setdefault(self._kind(call), []).append(self._layer(call))
+        return {kind: tuple(of_kind) for kind, of_kind in layers.items()}
+
+    def _kind(self, call: Call) -> Kind:
+        if call.query_input is not call.key_input and call.key_input is not None:
+            return "cross"
+        causal = call.mask is not None and call.query.shape[1] > 1 and bool(call.mask[..., 0, 1:].lt(0).all())
+        if self.is_encoder_decoder:
+            return "decoder" if getattr(call.module, "is_decoder", causal) else "encoder"
+        return "decoder" if getattr(call.module, "is_causal", causal) else "encoder"
+
+    def _layer(self, call: Call) -> LayerTrace:
+        maps = self._maps[call.module]
+        return LayerTrace(
+            query=call.query,
+            key=call.key,
+            value=call.value,
+            scale=call.scale,
+            mask=true_mask(call.mask),
+            query_input=call.query_input,
+            key_input=call.key_input,
+            projections=maps.projections,
+            output_projection=maps.output,
+            without=maps.without,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maps:
+    """The maps around one attention module, and a sentence on those that could not be found."""
+
+    projections: dict[str, Projection] | None
+    output: OutputProjection | None
+    without: str
+
+
+def find_maps(call: Call, parent: nn.Module | None) -> Maps:
+    """Find a module's maps and check them against what one of its calls recorded."""
+    output = find_output_projection(call.module, parent)
+    without = [] if output is not None else [NO_OUTPUT]
+    projections = find_input_projections(call.module, call.query.shape[0], call.query.shape[-1])
+    if projections is None or call.query_input is None or call.key_input is None:
+        return Maps(None, output, " ".join([NO_PROJECTIONS, *without]))
+    inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
+    recorded = {"query": call.query, "key": call.key, "value": call.value}
+    if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
+        return Maps(None, output, " ".join([NOT_LINEAR, *without]))
+    return Maps(projections, output, " ".join(without))

@@ -1,0 +1,43 @@
+"""From averages to attention: one uniform average over the past, computed in three ways that agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attnviz.attention import apply_mask, causal_mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """The same (T, C) averages three times, and the matrices behind the second and the third."""
+
+    by_loop: Tensor
+    """(T, C): row i is the mean of rows 0 to i, summed one by one"""
+    triangle: Tensor
+    """(T, T): lower-triangular ones, each row divided by its sum"""
+    by_matrix: Tensor
+    """(T, C): triangle @ x"""
+    masked_zeros: Tensor
+    """(T, T): zeros, with the future at −inf"""
+    softmax_weights: Tensor
+    """(T, T): softmax of masked_zeros over the keys; equals triangle"""
+    by_softmax: Tensor
+    """(T, C): softmax_weights @ x"""
+
+
+def average_past(x: Tensor) -> Averages:
+    """Average each row of x, (T, C), with the rows before it, by a loop, by a matrix and by a softmax."""
+    n, _ = x.shape
+    by_loop = torch.zeros_like(x)
+    for i in range(n):
+        for j in range(i + 1):
+            by_loop[i] += x[j]
+        by_loop[i] /= i + 1
+    ones = causal_mask(n).to(x.dtype)
+    triangle = ones / ones.sum(dim=1, keepdim=True)
+    masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))
+    softmax_weights = torch.softmax(masked_zeros, dim=-1)
+    return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)

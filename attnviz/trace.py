@@ -1,0 +1,128 @@
+"""One layer of attention as it ran: what every source (toy or pretrained) hands to the pages and the figures.
+
+A trace keeps the vectors (query, key, value, input) and computes a T x T matrix only when it is asked for.
+
+Shapes: H heads, Tq and Tk positions, C model width, D head width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from attnviz.attention import AttentionSteps, attend
+
+ProjectionKind = Literal["identity", "linear", "positions"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """How one of query, key, value came from the input X.
+
+    linear: X @ weight[h] + bias[h], weight (H, C, D), bias (H, D) or None: what transformers do.
+    positions: weight[h] @ X, weight (H, T, T): mixes positions instead of features.
+    identity: X itself, no weight.
+    """
+
+    kind: ProjectionKind
+    weight: Tensor | None = None
+    bias: Tensor | None = None
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Project (T, C) to (H, T, D)."""
+        if self.weight is None:
+            return x[None]
+        if self.kind == "positions":
+            return self.weight @ x
+        projected = x @ self.weight
+        return projected if self.bias is None else projected + self.bias[:, None, :]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputProjection:
+    """The map that mixes the heads: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
+
+    weight: Tensor
+    bias: Tensor | None = None
+
+    def apply(self, concat: Tensor) -> Tensor:
+        """Project (T, H·D) to (T, C)."""
+        output = concat @ self.weight
+        return output if self.bias is None else output + self.bias
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerTrace:
+    """One layer's attention on one text."""
+
+    query: Tensor
+    """(H, Tq, D)"""
+    key: Tensor
+    """(H, Tk, D)"""
+    value: Tensor
+    """(H, Tk, D)"""
+    scale: float
+    mask: Tensor | None
+    """bool or float, broadcasts to (H, Tq, Tk); None where every query sees every key"""
+    query_input: Tensor | None = None
+    """(Tq, C): what the queries are made of, the block's input X"""
+    key_input: Tensor | None = None
+    """(Tk, C): what keys and values are made of; X itself, or the encoder's output in cross-attention"""
+    projections: dict[str, Projection] | None = None
+    """The maps behind "query", "key" and "value"; None where this family's are not known"""
+    output_projection: OutputProjection | None = None
+    without: str = ""
+    """Why steps before or after attention are not available, as a sentence; empty when all are there"""
+
+    @property
+    def heads(self) -> int:
+        """The number of heads, H."""
+        return self.query.shape[0]
+
+    @property
+    def head_size(self) -> int:
+        """The head width, D."""
+        return self.query.shape[-1]
+
+    def head(self, head: int) -> AttentionSteps:
+        """Compute every step of one head; the fields are (T, D) and (Tq, Tk).
+
+        Raises:
+            IndexError: a head that the layer does not have.
+        """
+        if not 0 <= head < self.heads:
+            raise IndexError(f"head {head} is not there: this layer has heads 0 to {self.heads - 1}")
+        mask = self.mask
+        if mask is not None and mask.ndim > 2:
+            mask = mask[head if mask.shape[0] > 1 else 0]
+        return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
+
+    def all_heads(self) -> AttentionSteps:
+        """Compute every step of all heads at once; the fields are (H, T, D) and (H, Tq, Tk)."""
+        return attend(self.query, self.key, self.value, mask=self.mask, scale=self.scale)
+
+    def attentions(self) -> Tensor:
+        """Compute the weights of all heads, (H, Tq, Tk)."""
+        return self.all_heads().weights
+
+    def concat(self) -> Tensor:
+        """Compute the head outputs side by side, (Tq, H·D)."""
+        return self.all_heads().concat
+
+    def output(self) -> Tensor | None:
+        """Compute concat @ W_O + b_O, (Tq, C); None where the family's W_O is not known."""
+        return None if self.output_projection is None else self.output_projection.apply(self.concat())
+
+    def tensors(self) -> list[Tensor]:
+        """Return what the trace itself holds; projections belong to the model."""
+        held = (self.query, self.key, self.value, self.mask, self.query_input, self.key_input)
+        return [tensor for tensor in held if tensor is not None]
+
+
+def held_bytes(tensors: Iterable[Tensor]) -> int:
+    """Count the memory behind these tensors, in bytes; storage that several of them share counts once."""
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+    return sum(storages.values())
