@@ -35,6 +35,10 @@ MAX_DOWNLOAD = 4 * 2**30
 NO_SAFETENSORS = "{name} has no safetensors weights; other formats can run code when opened, so they are refused."
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+TOKENIZER_FILES = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+)  # fmt: skip
+
 T = TypeVar("T")
 
 _FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
@@ -66,7 +70,7 @@ def find_folder(name: str) -> Path:
         return _built_in_folder()
     if any(sign in name for sign in ("\0", "\n")) or not name:
         raise ModelError("A model needs a name: minilm, a name on the Hugging Face hub, or a folder.")
-    if os.sep in name.rstrip("/") and Path(name).expanduser().is_dir():
+    if os.sep in name.rstrip("/") and os.path.isdir(os.path.expanduser(name)):  # noqa: PTH112, PTH111 — never raises
         return Path(name).expanduser()
     if not _HUB_NAME.fullmatch(name) or ".." in name:
         raise ModelError(f"“{name[:80]}” is neither a folder here nor a name on the Hugging Face hub, such as gpt2.")
@@ -81,6 +85,8 @@ def open_folder(folder: Path, name: str) -> PretrainedModel:
     """
     if not any(folder.glob("*.safetensors")):
         raise ModelError(NO_SAFETENSORS.format(name=name))
+    if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would make up an empty one
+        raise ModelError(f"{name} has no tokenizer among its files; choose another model.")
     config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), name, "configuration")
     tokenizer: Any = _read(lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), name, "tokenizer")
     if not getattr(tokenizer, "is_fast", False):

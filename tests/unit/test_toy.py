@@ -1,0 +1,155 @@
+"""The toy block against `nn.MultiheadAttention`, and its promise that a control moves only what depends on it."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from attnviz.toy.averages import average_past
+from attnviz.toy.block import MAX_TOKENS, WIDTH, ToyConfig, embed_positions, embed_tokens, run_block
+
+IDS = (5, 9, 5, 1, 77)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_equals_multihead_attention(heads: int, causal: bool) -> None:
+    """With H·D = C the block is exactly torch's module with the block's weights copied in."""
+    trace = run_block(IDS, ToyConfig(heads=heads, head_size=WIDTH // heads, causal=causal))
+    layer = trace.layer
+    module = nn.MultiheadAttention(WIDTH, heads, bias=False, batch_first=True).eval()
+    assert layer.projections is not None
+    assert layer.output_projection is not None
+    maps = [layer.projections[name].weight for name in ("query", "key", "value")]  # each (H, C, D)
+    with torch.no_grad():
+        module.in_proj_weight.copy_(torch.cat([w.transpose(1, 2).flatten(0, 1) for w in maps if w is not None]))
+        module.out_proj.weight.copy_(layer.output_projection.weight.T)
+        x = layer.query_input
+        assert x is not None
+        blocked = torch.ones(5, 5).triu(1).bool() if causal else None
+        output, weights = module(x[None], x[None], x[None], attn_mask=blocked, average_attn_weights=False)
+    torch.testing.assert_close(layer.attentions(), weights[0])
+    torch.testing.assert_close(layer.output(), output[0])
+
+
+def quantities(config: ToyConfig) -> dict[str, torch.Tensor]:
+    trace = run_block(IDS, config)
+    layer = trace.layer
+    assert layer.query_input is not None
+    found = {
+        "tokens": trace.token_embeddings, "x": layer.query_input, "query": layer.query[0], "key": layer.key[0],
+        "value": layer.value[0], "scores": layer.head(0).scores, "weights": layer.head(0).weights,
+    }  # fmt: skip
+    if layer.output_projection is not None:
+        found["W_output"] = layer.output_projection.weight[: layer.head_size]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "moves"),
+    [
+        ({"heads": 5}, set()),
+        ({"projection": False}, {"W_output"}),
+        ({"causal": True}, {"weights"}),
+        ({"scale": "off"}, {"weights"}),
+        ({"positions": "random"}, {"x", "query", "key", "value", "scores", "weights"}),
+        ({"seed": 1}, {"tokens", "x", "query", "key", "value", "scores", "weights", "W_output"}),
+    ],
+    ids=["heads", "projection", "mask", "scale", "positions", "seed"],
+)
+def test_a_control_moves_only_its_own(change: dict[str, object], moves: set[str]) -> None:
+    config = ToyConfig()
+    before, after = quantities(config), quantities(dataclasses.replace(config, **change))
+    moved = {name for name in before if name not in after or not torch.equal(before[name], after[name])}
+    assert moved == moves
+
+
+def test_a_wider_head_keeps_the_columns_it_had() -> None:
+    narrow, wide = (run_block(IDS, ToyConfig(head_size=size)).layer for size in (4, 32))
+    torch.testing.assert_close(wide.query[:, :, :4], narrow.query)
+
+
+@given(st.lists(st.integers(0, 20_000), min_size=1, max_size=12), st.lists(st.integers(0, 20_000), max_size=6))
+def test_text_after_never_changes_the_embeddings_before(ids: list[int], more: list[int]) -> None:
+    assert torch.equal(embed_tokens(ids + more, 0)[: len(ids)], embed_tokens(ids, 0))
+
+
+def test_equal_tokens_have_equal_embeddings_and_positions_tell_them_apart() -> None:
+    trace = run_block(IDS, ToyConfig())
+    assert torch.equal(trace.token_embeddings[0], trace.token_embeddings[2])
+    assert trace.layer.query_input is not None
+    assert not torch.equal(trace.layer.query_input[0], trace.layer.query_input[2])
+
+
+def test_sinusoidal_positions_equal_the_formula() -> None:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/C)), PE(pos, 2i+1) = cos of the same."""
+    table = embed_positions(40, "sinusoidal", 0)
+    assert table is not None
+    for position in (0, 1, 39):
+        for i in range(WIDTH // 2):
+            angle = position / 10000 ** (2 * i / WIDTH)
+            assert table[position, 2 * i] == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scale", "wanted"), [("sqrt_d", 8**-0.5), ("sqrt_c", WIDTH**-0.5), ("off", 1.0), ("0.125", 0.125)]
+)
+def test_scale(scale: str, wanted: float) -> None:
+    layer = run_block(IDS, ToyConfig(scale=scale)).layer
+    torch.testing.assert_close(layer.head(1).scaled, layer.head(1).scores * wanted)
+
+
+def test_identity_uses_x_for_all_three() -> None:
+    layer = run_block(IDS, ToyConfig(qkv="identity", heads=4)).layer
+    assert layer.query_input is not None
+    assert layer.heads == 1
+    for tensor in (layer.query, layer.key, layer.value):
+        assert torch.equal(tensor[0], layer.query_input)
+
+
+def test_position_mixing_is_u_times_x() -> None:
+    layer = run_block(IDS, ToyConfig(qkv="positions")).layer
+    assert layer.projections is not None
+    assert layer.query_input is not None
+    u = layer.projections["query"].weight
+    assert u is not None
+    assert u.shape == (2, 5, 5)
+    for h in range(2):
+        torch.testing.assert_close(layer.query[h], u[h] @ layer.query_input)
+
+
+def test_without_projection_there_is_no_output() -> None:
+    layer = run_block(IDS, ToyConfig(projection=False)).layer
+    assert layer.output() is None
+    assert layer.concat().shape == (5, 16)
+
+
+@pytest.mark.parametrize("config", [{"heads": 0}, {"heads": 9}, {"head_size": 1}, {"head_size": 65}])
+def test_sizes_out_of_range(config: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="the toy has"):
+        ToyConfig(**config)
+
+
+def test_too_many_tokens() -> None:
+    with pytest.raises(ValueError, match=f"at most {MAX_TOKENS}"):
+        run_block(range(MAX_TOKENS + 1), ToyConfig())
+
+
+def test_one_token_attends_to_itself() -> None:
+    layer = run_block((3,), ToyConfig(causal=True)).layer
+    assert layer.attentions().tolist() == [[[1.0]], [[1.0]]]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_three_averages_are_one(n: int) -> None:
+    x = embed_tokens(range(n), 0)
+    averages = average_past(x)
+    wanted = x.double().cumsum(0) / torch.arange(1, n + 1)[:, None]
+    for found in (averages.by_loop, averages.by_matrix, averages.by_softmax):
+        torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(averages.softmax_weights, averages.triangle)
