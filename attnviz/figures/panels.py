@@ -11,7 +11,8 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from attnviz.figures import style
-from attnviz.figures.style import escape, number, shorten
+from attnviz.figures.style import escape, shorten
+from attnviz.vocabulary import ATTENTION, KEY, QUERY, number
 
 NUMBERED = 16
 """Matrices of up to this many rows and columns carry their numbers in the cells."""
@@ -39,8 +40,12 @@ class Panel:
     scale: Scale = "signed"
     col_ticks: dict[int, str] = field(default_factory=dict)
     """Labels of columns that are not tokens; positions to text"""
+    parts: tuple[int, int] | None = None
+    """For heads side by side: the width of one head, and which one is being followed"""
     bar: bool = False
     """Whether this panel's colour bar is drawn"""
+    numbered: bool = True
+    """Whether the cells carry their numbers, where there are few enough"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,12 @@ class Layout:
     products: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Which panel is the product of which: result -> {"left", "right", "bias"}; read by the browser"""
     between: str = ""
-    """What happens between the panels, e.g. "× 0.35"; written in the empty corner or between two panels"""
+    """The operation, e.g. "Q · Kᵀ = scores"; written in the empty corner of a product"""
 
 
-def compose(layout: Layout, labels: Mapping[str, Sequence[str]], *, pin: Pin, view: str, height: int) -> go.Figure:
+def compose(
+    layout: Layout, labels: Mapping[str, Sequence[str]], *, pin: Pin, view: str, height: int | None
+) -> go.Figure:
     """Build the figure.
 
     Args:
@@ -73,11 +80,12 @@ def compose(layout: Layout, labels: Mapping[str, Sequence[str]], *, pin: Pin, vi
         labels: token labels of the axis kinds "query" and "key".
         pin: the cell whose row and column are outlined.
         view: a string that names this picture, kept in `layout.meta`.
-        height: pixels.
+        height: pixels; the container's own height when None.
     """
     boxes = _boxes(layout)
     spec: dict[str, Any] = {
         "height": height,
+        "autosize": True,
         "margin": {"l": 8, "r": 8, "t": 46, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -98,7 +106,7 @@ def compose(layout: Layout, labels: Mapping[str, Sequence[str]], *, pin: Pin, vi
         spec[f"xaxis{suffix}"] = _axis("x", panel, number_, box, labels, show=last_in_column or bool(panel.col_ticks))
         spec[f"yaxis{suffix}"] = _axis("y", panel, number_, box, labels, show=first_in_row)
         spec["annotations"].append(_title(panel, box))
-        spec["shapes"] += _pin_shapes(panel, number_, pin)
+        spec["shapes"] += _pin_shapes(panel, number_, pin) + _part_shapes(panel, number_)
         if np.isnan(panel.values).any():
             spec["images"].append(_hatch(number_, panel))
     if layout.between:
@@ -144,9 +152,9 @@ def _heatmap(panel: Panel, axis: int) -> dict[str, Any]:
     }
     if panel.bar:
         trace["colorbar"] = COLOUR_BAR
-    if max(rows, cols) <= NUMBERED:
-        trace |= {"texttemplate": "%{z:.2f}"}
-    if max(rows, cols) <= 48:
+    if panel.numbered and max(rows, cols) <= NUMBERED:
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}}
+    if max(rows, cols) <= 48 and not np.isnan(panel.values).any():  # hatching would show through the gaps
         trace |= {"xgap": 1, "ygap": 1}
     return trace
 
@@ -209,16 +217,19 @@ def _title(panel: Panel, box: Box) -> dict[str, Any]:
 
 
 def _between(layout: Layout, boxes: list[tuple[int, int, Panel, Box]]) -> dict[str, Any]:
-    """Write the operation in the empty corner of a product, or above the gap of two panels in a row."""
-    if len(layout.grid) > 1 and layout.grid[0][0] is None:
-        below, beside = boxes[-2][3], boxes[0][3]
-        x, y = (below[0] + below[1]) / 2, (beside[2] + beside[3]) / 2
-    else:
-        x, y = (boxes[0][3][1] + boxes[1][3][0]) / 2, 1.0
+    """Write the operation in the empty corner above the left operand."""
+    beside = boxes[0][3]
+    below = next(box for row, _, _, box in boxes if row == len(layout.grid) - 1)
     return {
-        "text": layout.between, "xref": "paper", "yref": "paper", "x": x, "y": y, "showarrow": False,
-        "xanchor": "center", "yanchor": "middle" if len(layout.grid) > 1 else "bottom", "font": {"size": 15},
-    }  # fmt: skip
+        "text": layout.between,
+        "xref": "paper",
+        "yref": "paper",
+        "x": below[0],
+        "y": (beside[2] + beside[3]) / 2,
+        "xanchor": "left",
+        "showarrow": False,
+        "font": {"size": 15},
+    }
 
 
 def _pin_shapes(panel: Panel, axis: int, pin: Pin) -> list[dict[str, Any]]:
@@ -226,7 +237,7 @@ def _pin_shapes(panel: Panel, axis: int, pin: Pin) -> list[dict[str, Any]]:
     rows, cols = panel.values.shape
     suffix = "" if axis == 1 else str(axis)
     bands = []
-    for kind, index, colour in (("query", pin.q, style.QUERY), ("key", pin.k, style.KEY)):
+    for kind, index, colour in (("query", pin.q, QUERY), ("key", pin.k, KEY)):
         if index is None:
             continue
         if panel.rows == kind and index < rows:
@@ -238,6 +249,21 @@ def _pin_shapes(panel: Panel, axis: int, pin: Pin) -> list[dict[str, Any]]:
          "line": {"color": colour, "width": 2}, "fillcolor": "rgba(0,0,0,0)"}
         for x0, x1, y0, y1, colour in bands
     ]  # fmt: skip
+
+
+def _part_shapes(panel: Panel, axis: int) -> list[dict[str, Any]]:
+    """Draw a line between heads that lie side by side, and a frame around the one being followed."""
+    if panel.parts is None:
+        return []
+    (width, followed), (rows, cols) = panel.parts, panel.values.shape
+    suffix = "" if axis == 1 else str(axis)
+    place = {"xref": f"x{suffix}", "yref": f"y{suffix}", "y0": -0.5, "y1": rows - 0.5}
+    lines = [
+        {"type": "line", "x0": x - 0.5, "x1": x - 0.5, "line": {"color": "rgba(128,128,140,0.6)", "width": 1}, **place}
+        for x in range(width, cols, width)
+    ]
+    frame = {"x0": followed * width - 0.5, "x1": (followed + 1) * width - 0.5, "line": {"color": ATTENTION, "width": 2}}
+    return [*lines, {"type": "rect", "fillcolor": "rgba(0,0,0,0)", **frame, **place}]
 
 
 def _hatch(axis: int, panel: Panel) -> dict[str, Any]:
@@ -253,3 +279,26 @@ def _magnitude(values: npt.NDArray[np.float32]) -> float:
     """Return the largest finite magnitude, or 1 where there is none."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max()) or 1.0 if finite.size else 1.0
+
+
+def number_sizes(figure: go.Figure) -> str:
+    """Return CSS that fits the numbers to their cells, whatever the size of the container that the figure fills.
+
+    A container unit (cqw, cqh) is a hundredth of the container's width or height; a digit is about half an em wide.
+    """
+    rules = []
+    for trace in figure.data:
+        if not trace.texttemplate:
+            continue
+        axes = trace.xaxis or "x", trace.yaxis or "y"
+        x, y = figure.layout[f"xaxis{axes[0][1:]}"], figure.layout[f"yaxis{axes[1][1:]}"]
+        rows, cols = trace.z.shape
+        finite = np.abs(trace.z[np.isfinite(trace.z)])
+        characters = 4 if trace.zmin == 0 else 5 + int(finite.size and finite.max() >= 10)
+        wide = 82 * (x.domain[1] - x.domain[0]) / cols / (0.53 * characters)  # labels and colour bar take 18 %
+        high = 70 * (y.domain[1] - y.domain[0]) / rows * 0.8
+        rules.append(
+            f".st-key-picture .subplot.{axes[0]}{axes[1]} .heatmap-label text"
+            f"{{font-size:min(15px,{wide:.2f}cqw,{high:.2f}cqh)!important}}"
+        )
+    return "".join(rules)

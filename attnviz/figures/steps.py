@@ -13,13 +13,18 @@ import torch
 from torch import Tensor
 
 from attnviz.figures.panels import Layout, Panel, Pin, compose
-from attnviz.figures.style import number
 from attnviz.figures.walk import Walk
+from attnviz.vocabulary import number
+
+FEW = 8
+"""Up to this many tokens two matrices side by side both have room for their numbers."""
 
 NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
-def draw_step(walk: Walk, step: str, *, pin: Pin | None = None, stretch: bool = False, height: int = 520) -> go.Figure:
+def draw_step(
+    walk: Walk, step: str, *, pin: Pin | None = None, stretch: bool = False, height: int | None = None
+) -> go.Figure:
     """Draw one step of a walk, from `embeddings` to `output`.
 
     Args:
@@ -27,7 +32,7 @@ def draw_step(walk: Walk, step: str, *, pin: Pin | None = None, stretch: bool = 
         step: a name of the vocabulary.
         pin: the query and the key to outline.
         stretch: end the colours of `weights` at their largest value instead of at 1.
-        height: pixels.
+        height: pixels; the container's own height when None.
 
     Raises:
         KeyError: a step that has no matrices.
@@ -49,7 +54,7 @@ def describe_step(walk: Walk, step: str) -> str:
     return f"Heatmaps, row is query and column is key: {'; '.join(parts)}."
 
 
-def _array(tensor: Tensor) -> npt.NDArray[np.float32]:
+def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
     """Return the numbers as they are; −inf, which no colour has, becomes NaN."""
     array = tensor.detach().to(torch.float32).numpy()
     return np.where(np.isneginf(array), np.float32(np.nan), array) if np.isneginf(array).any() else array
@@ -62,13 +67,18 @@ def _share(operand: int, result: int) -> tuple[float, float]:
     return share, 1 - share
 
 
-def _limit(*tensors: Tensor) -> float:
+def colour_limit(*tensors: Tensor) -> float:
     """Return the colour domain that several matrices share: their largest finite magnitude."""
     finite = [t[torch.isfinite(t)] for t in tensors]
     return max((float(t.abs().max()) for t in finite if t.numel()), default=1.0) or 1.0
 
 
-def _product(left: Panel, right: Panel, result: Panel, text: str, bias: Tensor | None = None) -> Layout:
+def _shared(walk: Walk) -> float:
+    """Return the one colour domain of scores, scaled and masked."""
+    return colour_limit(walk.steps.scores, walk.steps.scaled)
+
+
+def lay_product(left: Panel, right: Panel, result: Panel, text: str, bias: Tensor | None = None) -> Layout:
     """Lay out left @ right = result: left at the left, right on top, the result where they meet."""
     product = {"left": left.name, "right": right.name, "bias": None if bias is None else bias.tolist()}
     return Layout(
@@ -85,13 +95,13 @@ def _embeddings(walk: Walk, _: bool) -> Layout:
     if x is None:
         return Layout((), (), ())
     if walk.parts is None:
-        return Layout(((Panel("embeddings", "X embeddings", _array(x), "query", "model", bar=True),),), (1,), (1,))
+        return Layout(((Panel("embeddings", "X embeddings", as_array(x), "query", "model", bar=True),),), (1,), (1,))
     tokens, positions = walk.parts
-    limit = _limit(tokens, positions, x)
+    limit = colour_limit(tokens, positions, x)
     panels = (
-        Panel("token_embeddings", "token", _array(tokens), "query", "model", limit),
-        Panel("positions", "+ position", _array(positions), "query", "model", limit),
-        Panel("embeddings", "= X embeddings", _array(x), "query", "model", limit, bar=True),
+        Panel("token_embeddings", "token", as_array(tokens), "query", "model", limit),
+        Panel("positions", "+ position", as_array(positions), "query", "model", limit),
+        Panel("embeddings", "= X embeddings", as_array(x), "query", "model", limit, bar=True),
     )
     return Layout((panels,), (1, 1, 1), (1,))
 
@@ -101,14 +111,14 @@ def _qkv(walk: Walk, _: bool) -> Layout:
     x = layer.query_input
     steps = walk.steps
     results = [
-        Panel(name, NAMES[name], _array(values), rows, "dim")
+        Panel(name, NAMES[name], as_array(values), rows, "dim")
         for name, values, rows in (
             ("query", steps.query, "query"), ("key", steps.key, "key"), ("value", steps.value, "key"),
         )
     ]  # fmt: skip
     if layer.projections is None or x is None:
         return Layout((results,), (1, 1, 1), (1,))
-    input_panel = Panel("embeddings", "X embeddings", _array(x), "query", "model")
+    input_panel = Panel("embeddings", "X embeddings", as_array(x), "query", "model")
     kind = layer.projections["query"].kind
     if kind == "identity":
         return Layout(((input_panel, *results),), (1, 1, 1, 1), (1,))
@@ -119,7 +129,7 @@ def _qkv(walk: Walk, _: bool) -> Layout:
     weights = []
     for result in results:
         bias = layer.projections[result.name].bias
-        weights.append(Panel(f"W_{result.name}", f"W {result.name}", _array(maps[result.name]), "model", "dim"))
+        weights.append(Panel(f"W_{result.name}", f"W {result.name}", as_array(maps[result.name]), "model", "dim"))
         products[result.name] = {
             "left": "embeddings", "right": f"W_{result.name}", "bias": None if bias is None else bias[head].tolist(),
         }  # fmt: skip
@@ -135,7 +145,7 @@ def _qkv(walk: Walk, _: bool) -> Layout:
 def _position_mixing(x: Panel, maps: dict[str, Tensor], results: list[Panel]) -> Layout:
     """Lay out U @ X: each row of the grid is one mixing matrix, and what it makes of the X above."""
     products = {r.name: {"left": f"U_{r.name}", "right": "embeddings_k", "bias": None} for r in results}
-    rows = [(Panel(f"U_{r.name}", f"U {r.name}", _array(maps[r.name]), r.rows, "key"), r) for r in results]
+    rows = [(Panel(f"U_{r.name}", f"U {r.name}", as_array(maps[r.name]), r.rows, "key"), r) for r in results]
     return Layout(
         grid=((None, replace(x, name="embeddings_k", rows="key")), *rows),
         widths=_share(x.values.shape[0], x.values.shape[1]),
@@ -147,69 +157,85 @@ def _position_mixing(x: Panel, maps: dict[str, Tensor], results: list[Panel]) ->
 
 def _scores(walk: Walk, _: bool) -> Layout:
     steps = walk.steps
-    return _product(
-        Panel("query", "Q query", _array(steps.query), "query", "dim"),
-        Panel("key_t", "Kᵀ key", _array(steps.key.T), "dim", "key"),
-        Panel("scores", "scores", _array(steps.scores), "query", "key", _limit(steps.scores, steps.scaled), bar=True),
+    return lay_product(
+        Panel("query", "Q query", as_array(steps.query), "query", "dim"),
+        Panel("key_t", "Kᵀ key", as_array(steps.key.T), "dim", "key"),
+        Panel(
+            "scores",
+            "scores",
+            as_array(steps.scores),
+            "query",
+            "key",
+            colour_limit(steps.scores, steps.scaled),
+            bar=True,
+        ),
         "Q · Kᵀ = scores",
     )
 
 
-def _pair(left: Panel, right: Panel, text: str) -> Layout:
-    return Layout(((left, right),), (1, 1), (1,), between=text)
+def _pair(left: Panel, right: Panel) -> Layout:
+    """Lay out before and after side by side; with many tokens the result takes most of the room, for its numbers."""
+    few = right.values.shape[1] <= FEW
+    return Layout(((replace(left, numbered=few), right),), (1, 1 if few else 2), (1,))
 
 
 def _scaled(walk: Walk, _: bool) -> Layout:
     steps = walk.steps
-    limit = _limit(steps.scores, steps.scaled)
+    limit = _shared(walk)
     return _pair(
-        Panel("scores", "scores", _array(steps.scores), "query", "key", limit),
-        Panel("scaled", "scaled", _array(steps.scaled), "query", "key", limit, bar=True),
-        f"× {number(steps.scale, 3)}",
+        Panel("scores", "scores", as_array(steps.scores), "query", "key", limit),
+        Panel(
+            "scaled",
+            f"scaled = scores × {number(steps.scale, 3)}",
+            as_array(steps.scaled),
+            "query",
+            "key",
+            limit,
+            bar=True,
+        ),
     )
 
 
 def _masked(walk: Walk, _: bool) -> Layout:
     steps = walk.steps
-    limit = _limit(steps.scores, steps.scaled)
+    limit = _shared(walk)
     return _pair(
-        Panel("scaled", "scaled", _array(steps.scaled), "query", "key", limit),
-        Panel("masked", "masked", _array(steps.masked), "query", "key", limit, bar=True),
-        "mask",
+        Panel("scaled", "scaled", as_array(steps.scaled), "query", "key", limit),
+        Panel("masked", "masked = scaled, or −∞", as_array(steps.masked), "query", "key", limit, bar=True),
     )
 
 
 def _weights(walk: Walk, stretch: bool) -> Layout:
     steps = walk.steps
     sums = steps.weights.sum(-1, keepdim=True)
+    limit, few = _shared(walk), steps.weights.shape[1] <= FEW
     return Layout(
         grid=(
             (
-                Panel("masked", "masked", _array(steps.masked), "query", "key", _limit(steps.scores, steps.scaled)),
+                Panel("masked", "masked", as_array(steps.masked), "query", "key", limit, numbered=few),
                 _weights_panel(walk, stretch, bar=True),
-                Panel("row_sum", "Σ", _array(sums), "query", "", 1.0, "weights"),
+                Panel("row_sum", "Σ", as_array(sums), "query", "", 1.0, "weights"),
             ),
         ),
-        widths=(10, 10, 1.2),
+        widths=(8, 8 if few else 16, 1.4),
         heights=(1,),
-        between="softmax",
     )
 
 
 def _weights_panel(walk: Walk, stretch: bool, *, bar: bool = False) -> Panel:
     weights = walk.steps.weights
     limit = (float(weights.max()) if weights.numel() else 1.0) if stretch else 1.0
-    title = "weights (colours stretched)" if stretch else "weights"
-    shown = _array(weights.masked_fill(torch.isneginf(walk.steps.masked), -torch.inf))
+    title = "weights (colours stretched)" if stretch else "weights = softmax of each row"
+    shown = as_array(weights.masked_fill(torch.isneginf(walk.steps.masked), -torch.inf))
     return Panel("weights", title, shown, "query", "key", limit or 1.0, "weights", bar=bar)
 
 
 def _head_outputs(walk: Walk, stretch: bool) -> Layout:
     steps = walk.steps
-    return _product(
+    return lay_product(
         _weights_panel(walk, stretch),
-        Panel("value", "V value", _array(steps.value), "key", "dim"),
-        Panel("head_outputs", "head outputs", _array(steps.head_outputs), "query", "dim", bar=True),
+        Panel("value", "V value", as_array(steps.value), "key", "dim"),
+        Panel("head_outputs", "head outputs", as_array(steps.head_outputs), "query", "dim", bar=True),
         "weights · V",
     )
 
@@ -220,14 +246,18 @@ def _head_ticks(walk: Walk) -> dict[int, str]:
     return {h * size + size // 2: f"head {h}" if walk.layer.heads <= 4 else str(h) for h in range(walk.layer.heads)}
 
 
+def _parts(walk: Walk) -> tuple[int, int]:
+    return walk.steps.head_outputs.shape[-1], walk.head
+
+
 def _concat(walk: Walk, _: bool) -> Layout:
-    limit = _limit(walk.concat)
+    limit = colour_limit(walk.concat)
     return Layout(
         grid=(
             (
-                Panel("head_outputs", f"head {walk.head}", _array(walk.steps.head_outputs), "query", "dim", limit),
-                Panel("concat", "concat: all heads", _array(walk.concat), "query", "concat", limit,
-                      col_ticks=_head_ticks(walk), bar=True),
+                Panel("head_outputs", f"head {walk.head}", as_array(walk.steps.head_outputs), "query", "dim", limit),
+                Panel("concat", "concat: all heads", as_array(walk.concat), "query", "concat", limit,
+                      col_ticks=_head_ticks(walk), parts=_parts(walk), bar=True),
             ),
         ),
         widths=_share(1, walk.layer.heads),
@@ -236,14 +266,16 @@ def _concat(walk: Walk, _: bool) -> Layout:
 
 
 def _output(walk: Walk, _: bool) -> Layout:
-    concat = Panel("concat", "concat", _array(walk.concat), "query", "concat", col_ticks=_head_ticks(walk))
+    concat = Panel(
+        "concat", "concat", as_array(walk.concat), "query", "concat", col_ticks=_head_ticks(walk), parts=_parts(walk)
+    )
     projection = walk.layer.output_projection
     if projection is None:
         return Layout(((concat,),), (1,), (1,))
-    return _product(
+    return lay_product(
         concat,
-        Panel("W_output", "W_O", _array(projection.weight), "concat", "model"),
-        Panel("output", "output", _array(projection.apply(walk.concat)), "query", "model", bar=True),
+        Panel("W_output", "W_O", as_array(projection.weight), "concat", "model"),
+        Panel("output", "output", as_array(projection.apply(walk.concat)), "query", "model", bar=True),
         "concat · W_O" if projection.bias is None else "concat · W_O + b",
         projection.bias,
     )

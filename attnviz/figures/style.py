@@ -1,14 +1,17 @@
-"""What colours mean, in figures, formulas and prose alike. Chosen to stay apart for colour-blind readers."""
+"""How figures look: which colour stands for what, and how labels are written."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-QUERY, KEY, VALUE, ATTENTION = "#0072B2", "#D55E00", "#009E73", "#5E3C99"
+from attnviz.vocabulary import ATTENTION, KEY, QUERY, VALUE
 
-ROLE = {"query": QUERY, "key": KEY, "value": VALUE, "scores": ATTENTION, "scaled": ATTENTION, "masked": ATTENTION,
-        "weights": ATTENTION, "head_outputs": VALUE, "concat": VALUE,
-        "W_query": QUERY, "W_key": KEY, "W_value": VALUE, "U_query": QUERY, "U_key": KEY, "U_value": VALUE}  # fmt: skip
+ROLE = {
+    **dict.fromkeys(("query", "W_query", "U_query"), QUERY),
+    **dict.fromkeys(("key", "key_t", "W_key", "U_key"), KEY),
+    **dict.fromkeys(("value", "W_value", "U_value", "head_outputs", "concat"), VALUE),
+    **dict.fromkeys(("scores", "scaled", "masked", "weights"), ATTENTION),
+}
 """The colour of a quantity's name; quantities without a role take the text colour."""
 
 SIGNED = [[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]]
@@ -27,14 +30,6 @@ _HATCH = (
 )
 HATCH_URI = "data:image/svg+xml," + quote(_HATCH, safe="=/:'")
 """Grey hatching that shows through where a matrix has no number."""
-
-
-def number(value: float, digits: int = 2) -> str:
-    """Write a number as it stands on a figure: a true minus sign, no negative zero."""
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.lstrip("-")
-    return text.replace("-", "−")
 
 
 def escape(token: str) -> str:

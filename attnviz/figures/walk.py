@@ -8,7 +8,7 @@ from functools import cached_property
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.trace import LayerTrace
+from attnviz.layer_trace import LayerTrace
 
 
 @dataclass(frozen=True, eq=False)

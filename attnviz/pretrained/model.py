@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from attnviz.layer_trace import LayerTrace, OutputProjection, Projection
 from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
 from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Recorder, Trace, recording, true_mask, watch_inputs
 from attnviz.tokens import Tokens, from_encoding, repair
-from attnviz.trace import LayerTrace, OutputProjection, Projection
 
 MAX_TOKENS = 1024
 """Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""
@@ -37,7 +37,7 @@ class PretrainedModel:
                 tokenizer that does not belong to the model.
         """
         self.name = name
-        self._model: Any = model.eval()
+        self._model = cast(Any, model.eval())
         self._tokenizer = tokenizer
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
             raise ValueError(f"the tokenizer of {name} has more ids than the model has embeddings")

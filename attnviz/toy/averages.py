@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attnviz.attention import apply_mask, causal_mask
+from attnviz.attention import AttentionSteps, apply_mask, attend, causal_mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,3 +41,11 @@ def average_past(x: Tensor) -> Averages:
     masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))
     softmax_weights = torch.softmax(masked_zeros, dim=-1)
     return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)
+
+
+def attend_to_past(x: Tensor, query: Tensor, key: Tensor) -> AttentionSteps:
+    """Average the past with weights from the data: attention whose values are the rows of x themselves.
+
+    x is (T, C), query and key are (T, D); `head_outputs` is (T, C), to be compared with `average_past(x)`.
+    """
+    return attend(query, key, x, mask=causal_mask(x.shape[0]))

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import causal_mask
+from attnviz.layer_trace import LayerTrace, OutputProjection, Projection, ProjectionKind, held_bytes
 from attnviz.toy.weights import draw
-from attnviz.trace import LayerTrace, OutputProjection, Projection, ProjectionKind
 
 WIDTH = 16
 """C: small enough for every number of an embedding to be read on a screen."""
@@ -71,6 +71,13 @@ class ToyTrace:
     """(T, C), or None where positions are off"""
     layer: LayerTrace
     """The attention; its `query_input` is the sum of the two"""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the trace holds, weights included, in bytes."""
+        weights = [p.weight for p in (self.layer.projections or {}).values()]
+        parts = (self.token_embeddings, self.position_embeddings, *weights)
+        return held_bytes([t for t in parts if t is not None] + self.layer.tensors())
 
 
 def run_block(ids: Sequence[int], config: ToyConfig) -> ToyTrace:

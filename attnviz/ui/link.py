@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from attnviz.vocabulary import STEPS
+
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = 20_000
 """Characters of text that a view takes; what is longer is cut, and said."""
-
-STEPS = (
-    "tokens", "embeddings", "qkv", "scores", "scaled",
-    "masked", "weights", "head_outputs", "concat", "output",
-)  # fmt: skip
 
 
 class BadValueError(ValueError):
@@ -108,6 +105,7 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
     "stretch": Key(False, read_switch, write_switch),
+    "way": Key("loop", one_of("loop", "matrix", "softmax", "data")),
     "block_size": Key(8, whole(1, 64)),
 }
 

@@ -13,16 +13,20 @@ import streamlit as st
 
 from attnviz.ui.link import KEYS, read_link, write_link
 
-_VIEW, _NOTES, _LAST_LINK = "view", "view_notes", "view_link"
+_VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW = "view", "view_notes", "view_link", "view_noted"
 
 
 def begin() -> None:
     """Take the view from the address bar: on the first run, and when the browser went to another link."""
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
     if _VIEW in st.session_state and query in ({}, st.session_state[_LAST_LINK]):
-        return  # the link is the one that we wrote, or Streamlit emptied it on a change of page
+        # The link is the one that we wrote, or Streamlit emptied it on a change of page.
+        if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
+            st.session_state[_NOTES] = []  # the user has moved on from the link
+        return
     view, notes = read_link(query)
     st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_LAST_LINK] = view, notes, query
+    st.session_state[_NOTED_VIEW] = None
     for name in KEYS:
         if name in st.session_state:
             st.session_state[name] = view[name]
@@ -40,9 +44,15 @@ def put(name: str, value: Any) -> None:
         st.session_state[name] = value
 
 
+def notes() -> list[str]:
+    """Return what the link said that could not be taken, until the user changes the view."""
+    return list(st.session_state[_NOTES])
+
+
 def note(sentence: str) -> None:
-    """Keep a sentence about the link for `end` to show."""
+    """Show a sentence about the link, now and in the runs that follow."""
     st.session_state[_NOTES].append(sentence)
+    st.warning(sentence, icon="🔗")
 
 
 def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,9 +78,11 @@ def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs:
 
 
 def end(names: Iterable[str]) -> None:
-    """Write the view's `names` to the address bar and show what the link said that could not be taken."""
+    """Write the view's `names` to the address bar."""
     link = write_link(st.session_state[_VIEW], names)
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     if st.query_params.to_dict() != {**others, **link}:
         st.query_params.from_dict({**others, **link})
     st.session_state[_LAST_LINK] = link
+    if st.session_state[_NOTED_VIEW] is None:
+        st.session_state[_NOTED_VIEW] = dict(st.session_state[_VIEW])

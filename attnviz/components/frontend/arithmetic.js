@@ -1,0 +1,97 @@
+// What attention computes for one row and one cell, from the real operands: numbers in, numbers out, no DOM.
+
+/** Above this a row's exponentials leave what a number can hold, so its maximum is subtracted first. */
+const LARGEST_EXPONENT = 80;
+
+/** The arithmetic of one head; `header` and `arrays` are the payload's. Sums run in double precision. */
+export class Attention {
+  constructor(header, arrays) {
+    this.header = header;
+    this.query = arrays.query;
+    this.key = arrays.key;
+    this.value = arrays.value;
+    this.mask = header.mask === "array" ? arrays.mask : null;
+    [this.queries, this.size] = this.query.shape;
+    [this.keys, this.valueSize] = this.value.shape;
+    this.kept = { q: -1, row: null, output: null };
+  }
+
+  /** What the mask adds to cell (q, k): 0, −∞ or any number. */
+  bias(q, k) {
+    if (this.mask) return this.mask.data[q * this.keys + k];
+    return this.header.mask === "causal" && k > q ? -Infinity : 0;
+  }
+
+  score(q, k) {
+    const { data: query } = this.query;
+    const { data: key } = this.key;
+    let sum = 0;
+    for (let d = 0; d < this.size; d += 1) sum += query[q * this.size + d] * key[k * this.size + d];
+    return sum;
+  }
+
+  /** Row q from scores to weights; kept until another row is asked for. */
+  row(q) {
+    if (this.kept.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
+    return this.kept.row;
+  }
+
+  computeRow(q) {
+    const masked = new Float64Array(this.keys);
+    let max = -Infinity;
+    for (let k = 0; k < this.keys; k += 1) {
+      masked[k] = this.score(q, k) * this.header.scale + this.bias(q, k);
+      if (masked[k] > max) max = masked[k];
+    }
+    const allHidden = max === -Infinity;
+    // Where nothing overflows the textbook formula stands as it is; the shift changes the two numbers of the
+    // fraction, never the fraction.
+    const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
+    const weights = masked.map((x) => Math.exp(x - shift));
+    const sum = weights.reduce((total, x) => total + x, 0);
+    for (let k = 0; k < this.keys; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
+    return { masked, weights, shift, sum, allHidden };
+  }
+
+  /** Row q of the head's output: Σⱼ weight·vⱼ. */
+  output(q) {
+    const { weights } = this.row(q);
+    if (!this.kept.output) {
+      const output = new Float64Array(this.valueSize);
+      for (let k = 0; k < this.keys; k += 1) {
+        if (weights[k] === 0) continue;
+        for (let d = 0; d < this.valueSize; d += 1) output[d] += weights[k] * this.value.data[k * this.valueSize + d];
+      }
+      this.kept.output = output;
+    }
+    return this.kept.output;
+  }
+
+  /** Every step of one cell. */
+  cell(q, k) {
+    const row = this.row(q);
+    const score = this.score(q, k);
+    return {
+      ...row,
+      score,
+      scaled: score * this.header.scale,
+      bias: this.bias(q, k),
+      masked: row.masked[k],
+      exponential: Math.exp(row.masked[k] - row.shift),
+      weight: row.weights[k],
+    };
+  }
+
+  has(q, k) {
+    return q !== null && k !== null && q < this.queries && k < this.keys;
+  }
+}
+
+/** Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers. */
+export function matrixProduct(left, right, bias, i, j) {
+  const terms = left[i].length;
+  let sum = 0;
+  for (let c = 0; c < terms; c += 1) sum += left[i][c] * right[c][j];
+  const added = bias ? bias[j] : null;
+  return { terms, sum, bias: added, value: sum + (added ?? 0) };
+}

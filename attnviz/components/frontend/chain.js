@@ -1,0 +1,133 @@
+// The chain of one (query, key) cell: scores, scaled, masked, weights, head outputs, each written out.
+
+import { element, result, span } from "./dom.js";
+import { number, operand, subscript } from "./format.js";
+import { TermList } from "./terms.js";
+import { VectorTable } from "./vectors.js";
+
+const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
+const STEPS = ["tokens", "embeddings", "qkv", ...LINES, "concat", "output"];
+const INLINE = 3;
+
+export class Chain {
+  constructor() {
+    this.products = new TermList("scores", "query", "key");
+    this.vectors = new VectorTable();
+    this.lines = Object.fromEntries(LINES.map((name) => [name, makeLine(name)]));
+    this.lines.scores.root.append(this.products.root);
+    this.lines.head_outputs.root.append(this.vectors.root);
+    this.root = element("div", { class: "chain" }, ...LINES.map((name) => this.lines[name].root));
+  }
+
+  /** Marks the line of the step that the page is at, and dims those that are still to come. */
+  markStep(step) {
+    const now = STEPS.indexOf(step);
+    for (const [name, { root }] of Object.entries(this.lines)) {
+      const at = STEPS.indexOf(name);
+      root.classList.toggle("current", at === now);
+      root.classList.toggle("later", at > now);
+      if (at === now) root.setAttribute("aria-current", "step");
+      else root.removeAttribute("aria-current");
+    }
+  }
+
+  show(attention, q, k) {
+    const cell = attention.cell(q, k);
+    const names = { q: span("query", `q${subscript(q)}`), k: span("key", `k${subscript(k)}`) };
+    this.write("scores", ...this.scores(attention, q, k, cell, names));
+    this.write("scaled", ...scaled(attention.header, cell));
+    this.write("masked", ...masked(attention.header, q, k, cell));
+    this.write("weights", ...weights(cell));
+    this.write("head_outputs", ...this.outputs(attention, q, k, cell));
+  }
+
+  write(name, ...parts) {
+    this.lines[name].formula.replaceChildren(...parts);
+  }
+
+  scores(attention, q, k, { score }, names) {
+    const { size } = attention;
+    const left = (d) => attention.query.data[q * size + d];
+    const right = (d) => attention.key.data[k * size + d];
+    this.products.set({
+      count: size,
+      left,
+      right,
+      label: String,
+      sum: score,
+      summary: size === 1 ? "the one product" : `all ${size} products`,
+    });
+    return [names.q, " · ", names.k, " = ", ...inlineProducts(size, left, right, ["query", "key"]), " ", equals(score)];
+  }
+
+  outputs(attention, q, k, { weight }) {
+    const { valueSize, value } = attention;
+    const row = attention.output(q);
+    const own = (d) => value.data[k * valueSize + d];
+    this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k });
+    return [
+      span("attention", number(weight)), " × ", span("value", `v${subscript(k)}`), " = ",
+      vector(valueSize, (d) => weight * own(d)),
+      element("br"),
+      "Σⱼ ", span("attention", "wⱼ"), "·", span("value", "vⱼ"), " = ", vector(valueSize, (d) => row[d], "b"),
+    ];
+  }
+}
+
+/** `0.42·1.30 + (−0.20)·0.77 + 0.11·0.90 + …`: the first products, each kept on one line. */
+export function inlineProducts(count, left, right, [leftColour, rightColour]) {
+  const parts = [];
+  for (let c = 0; c < Math.min(count, INLINE); c += 1) {
+    if (c > 0) parts.push(" + ");
+    parts.push(span("nowrap", span(leftColour, operand(left(c))), "·", span(rightColour, operand(right(c)))));
+  }
+  if (count > INLINE) parts.push(" + …");
+  return parts;
+}
+
+/** `= 3.2100`, the number bold and readable by tests and by a hover title in full. */
+export function equals(x) {
+  return span("nowrap", "= ", result(x, number(x), { title: String(x) }));
+}
+
+function scaled({ scale, scale_label: label }, cell) {
+  if (label === "off") return [number(cell.score), " × 1 ", equals(cell.scaled), span("why", "scaling is off")];
+  const factor = number(scale);
+  const steps = label === factor || label === String(scale) ? [` × ${factor} `] : [` × ${label} = `, number(cell.score), ` × ${factor} `];
+  return [number(cell.score), ...steps, equals(cell.scaled)];
+}
+
+function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
+  if (bias === -Infinity) {
+    const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : "hidden: the mask adds −∞ here";
+    return [number(x), " → ", result(y, number(y)), span("why", why)];
+  }
+  if (bias !== 0) return [number(x), " + ", operand(bias, 4), " ", equals(y), span("why", "the mask adds a number here")];
+  const kept = { none: "kept: nothing is masked", causal: `kept: key ${k} is not after query ${q}` };
+  return [result(y, number(y), { title: String(y) }), " ", span("why-inline", kept[mask] ?? "kept: the mask adds 0 here")];
+}
+
+function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
+  if (allHidden) {
+    return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
+  }
+  const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
+  const parts = [
+    span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
+    " ", span("nowrap", "= ", number(exponential), " / ", number(sum)), " ", equals(weight),
+  ];
+  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of such a number is out of range`;
+  return shift === 0 ? parts : [...parts, span("why", why)];
+}
+
+function vector(count, at, tag = "span") {
+  const shown = Math.min(count, INLINE);
+  const numbers = Array.from({ length: shown }, (_, d) => number(at(d), 3));
+  return element(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
+}
+
+function makeLine(name) {
+  const formula = element("div", { class: "formula" });
+  const title = element("div", { class: "line-name" }, name.replace("_", " "));
+  return { formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
+}

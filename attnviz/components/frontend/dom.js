@@ -1,0 +1,49 @@
+// The one way in which these components make elements: text is only ever textContent.
+
+/** Makes an element; children are nodes or strings, and strings become text nodes, never markup. */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "dataset") Object.assign(made.dataset, value);
+    else if (name === "class") made.className = value;
+    else if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export const span = (className, ...children) => element("span", { class: className }, ...children);
+
+/** A final number: what is read, and in data-value all its digits. */
+export function result(x, text, properties = {}) {
+  const made = element("b", { class: "result", ...properties }, text);
+  made.dataset.value = String(x);
+  made.dataset.result = "";
+  return made;
+}
+
+/** "dark" or "light", from the background that Streamlit's theme sets on the page. */
+export function theme(host) {
+  const probe = element("span", { style: "background: var(--st-background-color); display: none" });
+  host.append(probe);
+  const [red = 255, green = 255, blue = 255] = (getComputedStyle(probe).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+  probe.remove();
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
+}
+
+/** Runs `work` once in the next frame, however often it is asked for before. */
+export function perFrame(work) {
+  let asked = 0;
+  const ask = () => {
+    asked ||= requestAnimationFrame(() => {
+      asked = 0;
+      work();
+    });
+  };
+  ask.cancel = () => {
+    cancelAnimationFrame(asked);
+    asked = 0;
+  };
+  return ask;
+}

@@ -1,0 +1,97 @@
+// The head strip: a real button for every head of the layer, with its attention as a small picture.
+
+import { element, span, theme } from "./dom.js";
+import { unpack } from "./packing.js";
+
+const SIDE = 52; // CSS px
+const PAPER = { light: [255, 255, 255], dark: [32, 32, 43] };
+const INK = { light: [94, 60, 153], dark: [203, 184, 247] };
+const HATCH = { light: [[226, 226, 232], [201, 201, 210]], dark: [[52, 52, 64], [76, 76, 92]] };
+
+class Strip {
+  constructor(root) {
+    this.turn = 0;
+    this.buttons = [];
+    this.section = element("div", { class: "strip", role: "group", style: "visibility: hidden" });
+    root.append(this.section);
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    const shade = theme(this.section);
+    if (data !== this.data || shade !== this.shade) {
+      const { header, arrays } = unpack(data);
+      [this.data, this.shade] = [data, shade];
+      this.section.dataset.theme = shade;
+      this.section.setAttribute("aria-label", `heads of ${header.layer_label}`);
+      this.layer = header.layer_label;
+      this.draw(arrays);
+      this.select(header.selected);
+    }
+    return this.turn;
+  }
+
+  draw({ weights, hidden }) {
+    const [heads, height, width] = weights.shape;
+    while (this.buttons.length < heads) this.buttons.push(this.makeButton(this.buttons.length));
+    this.section.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
+    const cells = height * width;
+    for (let h = 0; h < heads; h += 1) {
+      this.buttons[h].root.title = `${this.layer} · head ${h}`;
+      paint(this.buttons[h].canvas, weights.data.subarray(h * cells, (h + 1) * cells), hidden?.data, { height, width, shade: this.shade });
+    }
+  }
+
+  makeButton(h) {
+    const canvas = element("canvas", { "aria-hidden": "true" });
+    const root = element("button", { type: "button", "aria-label": `head ${h}` }, canvas, span("number", String(h)));
+    root.addEventListener("click", () => {
+      if (root.getAttribute("aria-pressed") === "true") return;
+      this.select(h);
+      this.setTriggerValue("head", h);
+    });
+    return { root, canvas };
+  }
+
+  select(head) {
+    this.buttons.forEach(({ root }, h) => root.setAttribute("aria-pressed", String(h === head)));
+  }
+}
+
+/** Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low. */
+function paint(canvas, weights, hidden, { height, width, shade }) {
+  const density = Math.max(1, Math.round(window.devicePixelRatio));
+  const side = SIDE * density;
+  canvas.width = side;
+  canvas.height = side;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(side, side);
+  const [paper, ink, hatch] = [PAPER[shade], INK[shade], HATCH[shade]];
+  for (let y = 0; y < side; y += 1) {
+    const row = Math.floor((y * height) / side) * width;
+    for (let x = 0; x < side; x += 1) {
+      const at = row + Math.floor((x * width) / side);
+      const stripe = hatch[(x + y) % (4 * density) < density ? 1 : 0];
+      const weight = weights[at] / 255;
+      for (let c = 0; c < 3; c += 1) {
+        image.data[(y * side + x) * 4 + c] = hidden?.[at] ? stripe[c] : paper[c] + (ink[c] - paper[c]) * weight;
+      }
+      image.data[(y * side + x) * 4 + 3] = 255;
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement, setTriggerValue }) {
+  let strip = mounted.get(parentElement);
+  if (!strip) mounted.set(parentElement, (strip = new Strip(parentElement)));
+  const turn = strip.update(data, setTriggerValue);
+  return () => {
+    if (strip.turn !== turn) return;
+    strip.section.remove();
+    mounted.delete(parentElement);
+  };
+}

@@ -1,0 +1,163 @@
+// The inspector's entry: Streamlit calls the default function with new data, and with every change of theme.
+
+import { Attention } from "./arithmetic.js";
+import { perFrame, theme } from "./dom.js";
+import { Overlay } from "./overlay.js";
+import { unpack } from "./packing.js";
+import { cell, findPanel } from "./panels.js";
+import { Picture } from "./picture.js";
+import { operands } from "./product.js";
+import { View } from "./view.js";
+
+const SETTLE = 300; // ms: the arrow keys of a number field run through many cells, the server needs only the last
+const ANSWER = 3000; // ms after which the server's word on what is pinned counts again
+const NOTHING = { q: null, k: null };
+const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
+
+class Inspector {
+  constructor(root) {
+    this.turn = 0;
+    this.pin = NOTHING;
+    this.hovered = null;
+    this.sent = null;
+    this.overlay = new Overlay();
+    this.draw = perFrame(() => this.drawNow());
+    this.view = new View(root, {
+      onPin: (pin) => this.setPin(pin, SETTLE),
+      onUnpin: () => this.setPin(NOTHING, 0),
+    });
+    this.picture = new Picture({
+      onPoint: (at) => this.point(at),
+      onClick: (at) => this.click(at),
+      onDrawn: this.draw,
+    });
+    this.ends = new AbortController();
+    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    if (data !== this.data) {
+      this.data = data;
+      const { header, arrays } = unpack(data);
+      this.attention = new Attention(header, arrays);
+      this.takePin({ q: header.q ?? null, k: header.k ?? null });
+      this.view.setPayload(header, this.attention);
+    }
+    this.theme = theme(this.view.section);
+    this.view.section.dataset.theme = this.theme;
+    this.draw();
+    return this.turn;
+  }
+
+  /** The server's pin counts, unless it still speaks of a time before our own last one. */
+  takePin(pin) {
+    const answered = !this.sent || same(this.sent.pin, pin);
+    if (!answered && performance.now() - this.sent.at < ANSWER) return;
+    this.sent = null;
+    this.pin = pin;
+  }
+
+  setPin(pin, wait) {
+    if (same(pin, this.pin)) return;
+    this.pin = pin;
+    this.sent = { pin, at: performance.now() };
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      this.sent = { pin, at: performance.now() };
+      this.setTriggerValue("pin", pin);
+    }, wait);
+    this.view.announce(this.attention, pin);
+    this.draw();
+  }
+
+  point(at) {
+    if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
+    this.hovered = at;
+    if (!at) this.clicked = null;
+    this.draw();
+  }
+
+  click(at) {
+    const pin = { ...this.pin };
+    for (const [kind, i] of [[at.cols, at.j], [at.rows, at.i]]) {
+      if (kind === "query") pin.q = i;
+      if (kind === "key") pin.k = i;
+    }
+    if (at.rows !== "query" && at.rows !== "key" && at.cols !== "query" && at.cols !== "key") return;
+    const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
+    // In a panel with one token axis another cell of the pinned row is no request to unpin it.
+    const again = whole ? same(pin, this.pin) : sameCell(at, this.clicked) && same(pin, this.pin);
+    this.clicked = at;
+    this.setPin(again ? NOTHING : pin, 0);
+  }
+
+  key(event) {
+    const typing = event.composedPath()[0];
+    const elsewhere = typing?.matches?.("input, textarea, [contenteditable]") && !this.view.section.contains(typing);
+    if (event.key === "Escape" && !event.defaultPrevented && !elsewhere) this.setPin(NOTHING, 0);
+  }
+
+  drawNow() {
+    if (!this.attention) return;
+    const { graph } = this.picture;
+    const panels = this.picture.panels();
+    const products = this.picture.products();
+    let at = this.hovered;
+    let panel = at && findPanel(panels, at);
+    if (!panel) at = null;
+    const pinned = this.pin.q === null && this.pin.k === null ? null : this.pin;
+    this.showCell({ at, panel, panels, products });
+    this.overlay.draw({
+      graph,
+      panels,
+      products,
+      hovered: at && cell(panel, at.i, at.j),
+      pinned: pinned && { kinds: { query: pinned.q, key: pinned.k }, operands: {}, at: null },
+      theme: this.theme,
+    });
+  }
+
+  showCell({ at, panel, panels, products }) {
+    const { view, attention, pin } = this;
+    view.setPin(pin);
+    if (!at) {
+      if (attention.has(pin.q, pin.k)) view.showChain(attention, pin.q, pin.k, "pinned");
+      else view.showHint(pin);
+      return;
+    }
+    const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
+    const whole = [at.rows, at.cols].sort().join() === "key,query";
+    const chained = whole && attention.has(q, k) && (STEP_PANELS.includes(panel.name) || !operands(panel, panels, products));
+    const isPin = same({ q, k }, pin);
+    if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
+    else view.showProduct({ at, panel, panels, products });
+  }
+
+  destroy() {
+    clearTimeout(this.waiting);
+    this.ends.abort();
+    this.draw.cancel();
+    this.picture.destroy();
+    this.overlay.remove();
+    this.view.section.remove();
+  }
+}
+
+const same = (a, b) => a.q === b.q && a.k === b.k;
+const sameCell = (a, b) => Boolean(b) && a.panel === b.panel && a.i === b.i && a.j === b.j;
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement, setTriggerValue }) {
+  let inspector = mounted.get(parentElement);
+  if (!inspector) mounted.set(parentElement, (inspector = new Inspector(parentElement)));
+  const turn = inspector.update(data, setTriggerValue);
+  return () => {
+    // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
+    if (inspector.turn !== turn) return;
+    inspector.destroy();
+    mounted.delete(parentElement);
+  };
+}

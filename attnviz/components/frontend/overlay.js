@@ -1,0 +1,91 @@
+// The light over the picture: the row, the column and the cell that are meant, in every panel that shares them.
+
+import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const COLOURS = {
+  light: { query: "#0072B2", key: "#D55E00", value: "#009E73", other: "#5E3C99", },
+  dark: { query: "#5FB3E6", key: "#FF9B52", value: "#3CCBA0", other: "#B79CED", },
+};
+// The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
+const OUTLINES = [["halo", "#FFFFFF", 4.5], ["cell", "#1B1B26", 2]];
+const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
+
+export class Overlay {
+  constructor() {
+    this.svg = document.createElementNS(SVG, "svg");
+    this.svg.setAttribute("aria-hidden", "true");
+    this.svg.dataset.attnvizOverlay = "";
+    this.svg.style.cssText = "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
+    this.marks = [];
+  }
+
+  /** Draws what is lit for the hovered cell, and the pinned one with it (dashed while another is hovered). */
+  draw({ graph, panels, products, hovered, pinned, theme }) {
+    if (!graph) return this.remove();
+    if (this.svg.parentNode !== graph) {
+      if (getComputedStyle(graph).position === "static") graph.style.position = "relative";
+      graph.append(this.svg);
+    }
+    this.used = 0;
+    this.colours = COLOURS[theme];
+    if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
+    if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
+    for (const mark of this.marks.slice(this.used)) {
+      mark.setAttribute("display", "none");
+      mark.dataset.state = "off";
+    }
+    return undefined;
+  }
+
+  drawOne(panels, meant, state) {
+    for (const panel of panels) {
+      const { row, column, own } = litIn(panel, meant);
+      const crossing = row !== null && column !== null;
+      if (state !== "pinned-behind") {
+        if (row !== null) this.mark(rowBox(panel, row), panel, "row", state, this.colour(panel, panel.rows));
+        if (column !== null) this.mark(columnBox(panel, column), panel, "column", state, this.colour(panel, panel.cols));
+      }
+      if (!crossing || !(own || !meant.at)) continue;
+      for (const [shape, colour, width] of OUTLINES) this.mark(cellBox(panel, row, column), panel, shape, state, colour, width);
+    }
+  }
+
+  colour(panel, kind) {
+    if (panel.name === "value" || panel.name === "W_value") return this.colours.value;
+    if (kind === "query" || kind === "key") return this.colours[kind];
+    // A feature axis takes the colour of the vectors that it belongs to.
+    const owner = ["query", "key", "value"].find((name) => panel.name.includes(name));
+    return owner ? this.colours[owner] : this.colours.other;
+  }
+
+  mark(at, panel, shape, state, colour, stroke = 1.75) {
+    if (!at) return;
+    const mark = (this.marks[this.used] ??= this.svg.appendChild(document.createElementNS(SVG, "rect")));
+    this.used += 1;
+    const width = Math.max(at.width, THINNEST);
+    const height = Math.max(at.height, THINNEST);
+    const cell = shape === "cell" || shape === "halo";
+    const attributes = {
+      display: "inline",
+      x: at.x - (width - at.width) / 2,
+      y: at.y - (height - at.height) / 2,
+      width,
+      height,
+      rx: cell ? 2 : 1,
+      fill: cell ? "none" : colour,
+      "fill-opacity": 0.07,
+      stroke: colour,
+      "stroke-width": stroke,
+      "stroke-dasharray": state === "pinned-behind" && shape === "cell" ? "4 3" : "none",
+      "data-panel": panel.name,
+      "data-shape": shape,
+      "data-state": state,
+    };
+    for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, value);
+  }
+
+  remove() {
+    this.svg.remove();
+  }
+}

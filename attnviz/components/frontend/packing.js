@@ -1,0 +1,28 @@
+// Reads what attnviz/components/packing.py wrote: a u32 header length, a JSON header, then the arrays.
+
+const TYPES = { f4: Float32Array, u1: Uint8Array };
+
+/** Returns {header, arrays: {name: {data, shape}}}; arrays are views on the payload where its alignment allows. */
+export function unpack(payload) {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const length = view.getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + length)));
+  const arrays = {};
+  let offset = 4 + length;
+  for (const { name, dtype, shape } of header.arrays) {
+    const Type = TYPES[dtype];
+    const count = shape.reduce((product, side) => product * side, 1);
+    const bytes = count * Type.BYTES_PER_ELEMENT;
+    if (offset + bytes > payload.byteLength) throw new RangeError(`array ${name} runs past the payload's end`);
+    arrays[name] = { data: typed(Type, payload, offset, count), shape };
+    offset += bytes;
+  }
+  return { header, arrays };
+}
+
+function typed(Type, payload, offset, count) {
+  const start = payload.byteOffset + offset;
+  // A Float32Array may only lie at a multiple of 4, and a websocket frame puts the payload anywhere.
+  if (start % Type.BYTES_PER_ELEMENT === 0) return new Type(payload.buffer, start, count);
+  return new Type(payload.slice(offset, offset + count * Type.BYTES_PER_ELEMENT).buffer);
+}

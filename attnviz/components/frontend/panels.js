@@ -1,0 +1,92 @@
+// Where the picture's matrices lie: which panel is under a point, and where a row, a column or a cell is drawn.
+//
+// A panel is one Plotly heatmap: its name is the quantity, its meta says what its rows and columns are.
+
+/** The panels of a drawn Plotly graph, with what is needed to hit and to outline them. */
+export function readPanels(graph) {
+  const layout = graph?._fullLayout;
+  if (!layout) return [];
+  return (graph._fullData ?? [])
+    .filter((trace) => trace.type === "heatmap" && trace.visible === true && trace.z?.length && trace.xaxis && trace.yaxis)
+    .map((trace) => ({
+      name: trace.name ?? "",
+      rows: trace.meta?.rows ?? "",
+      cols: trace.meta?.cols ?? "",
+      z: trace.z,
+      height: trace.z.length,
+      width: trace.z[0].length,
+      x: layout[trace.xaxis.replace("x", "xaxis")],
+      y: layout[trace.yaxis.replace("y", "yaxis")],
+    }))
+    .filter(({ x, y }) => x?._length && y?._length);
+}
+
+/** The result panel -> operands map of the figure. */
+export function readProducts(graph) {
+  return graph?._fullLayout?.meta?.products ?? {};
+}
+
+/** The cell at a point of the graph (in its own pixels), or null. */
+export function cellAt(panels, left, top) {
+  for (const panel of panels) {
+    const [x, y] = [left - panel.x._offset, top - panel.y._offset];
+    if (x < 0 || y < 0 || x > panel.x._length || y > panel.y._length) continue;
+    const j = Math.round(panel.x.p2l(x));
+    const i = Math.round(panel.y.p2l(y));
+    if (i >= 0 && j >= 0 && i < panel.height && j < panel.width) return cell(panel, i, j);
+  }
+  return null;
+}
+
+export function cell(panel, i, j) {
+  return { panel: panel.name, rows: panel.rows, cols: panel.cols, i, j };
+}
+
+/** Whether a cell is still there after the picture was drawn anew. */
+export function findPanel(panels, at) {
+  const panel = panels.find(({ name, rows, cols }) => name === at.panel && rows === at.rows && cols === at.cols);
+  return panel && at.i < panel.height && at.j < panel.width ? panel : null;
+}
+
+/** The box of rows i0..i1 and columns j0..j1 in the graph's pixels, cut to what the zoom shows; null if nothing is. */
+export function box(panel, [i0, i1], [j0, j1]) {
+  const across = stretch(panel.x, j0, j1);
+  const down = stretch(panel.y, i0, i1);
+  return across && down && { x: across[0], y: down[0], width: across[1] - across[0], height: down[1] - down[0] };
+}
+
+export const rowBox = (panel, i) => box(panel, [i, i], [0, panel.width - 1]);
+export const columnBox = (panel, j) => box(panel, [0, panel.height - 1], [j, j]);
+export const cellBox = (panel, i, j) => box(panel, [i, i], [j, j]);
+
+function stretch(axis, first, last) {
+  const ends = [axis.l2p(first - 0.5), axis.l2p(last + 0.5)].sort((a, b) => a - b);
+  const [from, to] = ends.map((end) => Math.min(Math.max(end, 0), axis._length));
+  return to > from ? [axis._offset + from, axis._offset + to] : null;
+}
+
+/** What is lit for a cell: an index for each axis kind, and for the operands of a product their own row and column. */
+export function lit(at, products) {
+  const kinds = {};
+  if (at.cols) kinds[at.cols] = at.j;
+  if (at.rows) kinds[at.rows] = at.i;
+  const product = products[at.panel];
+  const operands = product ? { left: product.left, right: product.right } : {};
+  return { kinds, operands, at };
+}
+
+/** The rows and columns of one panel that are lit. */
+export function litIn(panel, { kinds, operands, at }) {
+  const own = panel.name === at?.panel && panel.rows === at.rows && panel.cols === at.cols;
+  let row = kinds[panel.rows] ?? null;
+  let column = kinds[panel.cols] ?? null;
+  // In a square self-attention matrix of one kind only, both of its axes would take the same index.
+  if (own) [row, column] = [at.i, at.j];
+  else if (panel.name === operands.left) [row, column] = [at.i, null];
+  else if (panel.name === operands.right) [row, column] = [null, at.j];
+  return {
+    row: row !== null && row < panel.height ? row : null,
+    column: column !== null && column < panel.width ? column : null,
+    own,
+  };
+}

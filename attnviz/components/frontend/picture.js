@@ -1,0 +1,125 @@
+// Follows the Plotly graph beside the component: finds it, finds it again when React replaces it, and reports the
+// pointer in terms of cells.
+//
+// Plotly's own hover event comes at most every 50 ms and depends on each trace's hoverinfo, so the pointer is read
+// directly and the cell is worked out from the axes.
+
+import { perFrame } from "./dom.js";
+import { cellAt, readPanels, readProducts } from "./panels.js";
+
+const GRAPH = ".st-key-picture .js-plotly-plot";
+const STILL = 5; // px: a press that moved further is a zoom or a pan, not a click
+const DRAWN = ["plotly_afterplot", "plotly_relayout", "plotly_relayouting"];
+
+export class Picture {
+  /** `onPoint(cell | null)`, `onClick(cell)`, `onDrawn()` when the picture or its place changed. */
+  constructor({ onPoint, onClick, onDrawn }) {
+    this.onPoint = onPoint;
+    this.onClick = onClick;
+    this.graph = null;
+    this.emitter = null;
+    this.pointer = null;
+    this.press = null;
+    this.drawn = perFrame(() => {
+      this.follow();
+      if (this.pointer) this.onPoint(this.cellUnder(this.pointer));
+      onDrawn();
+    });
+    this.sizes = new ResizeObserver(this.drawn);
+    this.ends = new AbortController();
+    // Streamlit mounts and unmounts the chart as it likes; one comparison a frame keeps up with it.
+    this.watcher = new MutationObserver(perFrame(() => this.follow()));
+    this.watcher.observe(document.body, { childList: true, subtree: true });
+    const { signal } = this.ends;
+    window.addEventListener("pointerup", (event) => this.release(event), { signal, capture: true });
+    window.addEventListener("resize", this.drawn, { signal });
+    this.follow();
+  }
+
+  panels() {
+    return readPanels(this.graph);
+  }
+
+  products() {
+    return readProducts(this.graph);
+  }
+
+  /** Listens to the graph that is on the page now. A purged graph keeps its element but gets a new event emitter. */
+  follow() {
+    const graph = document.querySelector(GRAPH);
+    if (graph === this.graph && (graph?._ev ?? null) === this.emitter) return;
+    if (graph !== this.graph) {
+      this.pointing?.abort();
+      this.sizes.disconnect();
+      this.graph = graph;
+      if (graph) this.listen(graph);
+    }
+    this.unhear();
+    this.emitter = graph?._ev ?? null;
+    for (const name of DRAWN) this.emitter?.on(name, this.drawn);
+    this.drawn();
+  }
+
+  unhear() {
+    for (const name of DRAWN) this.emitter?.removeListener(name, this.drawn);
+  }
+
+  listen(graph) {
+    this.pointing = new AbortController();
+    const options = { signal: this.pointing.signal, capture: true };
+    graph.addEventListener("pointermove", (event) => this.move(event), options);
+    graph.addEventListener("pointerdown", (event) => this.hold(event), options);
+    graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
+    graph.addEventListener("pointercancel", () => this.cancel(), options);
+    this.sizes.observe(graph);
+  }
+
+  cellUnder({ clientX, clientY, target }) {
+    if (!this.graph || target?.closest?.(".modebar")) return null;
+    const { left, top } = this.graph.getBoundingClientRect();
+    return cellAt(this.panels(), clientX - left, clientY - top);
+  }
+
+  move(event) {
+    this.pointer = event;
+    this.hit = this.cellUnder(event);
+    this.onPoint(this.hit);
+  }
+
+  leave() {
+    // Plotly lays a cover over the page while a button is down: the pointer leaves the graph without moving.
+    if (this.press) return;
+    this.pointer = null;
+    this.onPoint(null);
+  }
+
+  /** A finger that scrolls the page neither points nor clicks. */
+  cancel() {
+    this.press = null;
+    this.leave();
+  }
+
+  hold(event) {
+    this.move(event);
+    this.press = event.button === 0 && event.isPrimary ? { event, cell: this.hit } : null;
+  }
+
+  release(event) {
+    const { press } = this;
+    this.press = null;
+    if (!press) return;
+    const moved = Math.hypot(event.clientX - press.event.clientX, event.clientY - press.event.clientY);
+    if (press.cell && moved <= STILL) this.onClick(press.cell);
+    if (moved > STILL) this.move(event);
+    if (event.pointerType === "touch") this.leave(); // a finger that is lifted points nowhere
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.pointing?.abort();
+    this.watcher.disconnect();
+    this.sizes.disconnect();
+    this.drawn.cancel();
+    this.unhear();
+  }
+}

@@ -1,0 +1,81 @@
+// One cell of a panel: its name and value, and where it is a matrix product, the product written out.
+
+import { matrixProduct } from "./arithmetic.js";
+import { equals, inlineProducts } from "./chain.js";
+import { element, result, span } from "./dom.js";
+import { index, number, operand, quantity } from "./format.js";
+import { TermList } from "./terms.js";
+
+const OWN_COLOURS = { query: "query", key: "key", value: "value", weights: "attention" };
+const CLOSE = 1e-4; // relative: the cells are float32, the sums here are double
+
+export function colourOf(name) {
+  const owner = Object.keys(OWN_COLOURS).find((own) => name === own || name === `W_${own}` || name === `${own}_t`);
+  return owner ? OWN_COLOURS[owner] : "plain";
+}
+
+export class Product {
+  constructor() {
+    this.formula = element("div", { class: "formula" });
+    this.terms = new TermList("product", "plain", "plain");
+    this.own = element("div", { class: "formula" });
+    this.cell = element("div", { class: "cell", dataset: { line: "cell" } }, this.own);
+    this.line = element("div", { class: "line current", dataset: { line: "product" } }, this.formula, this.terms.root);
+    this.root = element("div", { class: "chain" }, this.line, this.cell);
+  }
+
+  /** Shows `at`, a cell of `panel`; `labels(kind, i)` names an index. */
+  show({ at, panel, panels, products, labels }) {
+    const value = panel.z[at.i][at.j];
+    const name = cellName(panel, at.i, at.j);
+    const product = operands(panel, panels, products);
+    this.line.hidden = !product;
+    if (product) this.write(product, at, labels);
+    const same = product && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
+    // The cell's own number is said again only where it is all there is, or where it is not what was worked out.
+    this.cell.hidden = Boolean(same);
+    this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));
+  }
+
+  write({ left, right, bias }, { i, j }, labels) {
+    const { terms, sum, bias: added, value } = matrixProduct(left.z, right.z, bias, i, j);
+    const colours = [colourOf(left.name), colourOf(right.name)];
+    const at = { a: (c) => left.z[i][c], b: (c) => right.z[c][j] };
+    this.computed = value;
+    const factors = [
+      span(colours[0], `${quantity(left.name)}[${index(left.rows, i)}, ·]`), " · ",
+      span(colours[1], `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
+    ];
+    const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];
+    this.formula.replaceChildren(...factors, " = ", ...inlineProducts(terms, at.a, at.b, colours), ...plus, " ", equals(value));
+    this.terms.set({
+      count: terms,
+      left: at.a,
+      right: at.b,
+      label: (c) => labels(left.cols, c),
+      sum,
+      summary: terms === 1 ? "the one product" : `all ${terms} products`,
+      colours,
+    });
+  }
+}
+
+/** `query[3, dim 5]` */
+export function cellName(panel, i, j) {
+  return `${quantity(panel.name)}[${index(panel.rows, i)}, ${index(panel.cols, j)}]`;
+}
+
+/** The two panels that a panel is the product of, if both are drawn and fit. */
+export function operands(panel, panels, products) {
+  const entry = products[panel.name];
+  if (!entry || panel.name === "scores") return null;
+  const left = panels.find(({ name }) => name === entry.left);
+  const right = panels.find(({ name }) => name === entry.right);
+  const fits = left && right && left.width === right.height && left.height === panel.height && right.width === panel.width;
+  return fits ? { left, right, bias: entry.bias } : null;
+}
+
+function valueOf(value) {
+  if (!Number.isNaN(value)) return equals(value);
+  return span("nowrap", "= ", result(-Infinity, number(-Infinity)), " (masked)");
+}

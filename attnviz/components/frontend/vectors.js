@@ -1,0 +1,49 @@
+// The weighted value of one key beside the whole row of the head's output, number by number.
+
+import { element } from "./dom.js";
+import { number, subscript } from "./format.js";
+
+export class VectorTable {
+  constructor() {
+    this.summary = element("summary");
+    this.head = element("tr");
+    this.body = element("tbody");
+    const table = element("table", {}, element("thead", {}, this.head), this.body);
+    const scroller = element("div", { class: "vectors", tabIndex: 0, role: "group", "aria-label": "weighted value, number by number" }, table);
+    this.root = element("details", { dataset: { terms: "head_outputs" } }, this.summary, scroller);
+    this.rows = [];
+    this.root.addEventListener("toggle", () => this.vectors && this.root.open && this.write());
+  }
+
+  /** `vectors` is {count, weight, own(d), row(d), q, k}. */
+  set(vectors) {
+    this.vectors = vectors;
+    this.summary.textContent = vectors.count === 1 ? "the one number" : `all ${vectors.count} numbers`;
+    if (this.root.open) this.write();
+  }
+
+  write() {
+    const { count, weight, own, row, q, k } = this.vectors;
+    const titles = [["", ""], ["value", `v${subscript(k)}`], ["", `${number(weight)} × v${subscript(k)}`], ["", `row ${q}, whole`]];
+    this.head.replaceChildren(...titles.map(([name, text]) => element("th", { class: name, scope: "col" }, text)));
+    while (this.rows.length < count) this.rows.push(makeRow(this.rows.length));
+    if (this.body.childElementCount !== count) this.body.replaceChildren(...this.rows.slice(0, count).map((r) => r.root));
+    for (let d = 0; d < count; d += 1) {
+      put(this.rows[d].own, own(d));
+      put(this.rows[d].share, weight * own(d));
+      put(this.rows[d].row, row(d));
+    }
+  }
+}
+
+function put(cell, x) {
+  cell.textContent = number(x);
+  cell.dataset.value = String(x);
+}
+
+function makeRow(d) {
+  const own = element("td", { class: "value" });
+  const share = element("td", { dataset: { share: String(d) } });
+  const row = element("td", { class: "whole", dataset: { total: String(d) } });
+  return { own, share, row, root: element("tr", {}, element("th", { scope: "row" }, `dim ${d}`), own, share, row) };
+}

@@ -1,0 +1,137 @@
+// What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
+
+import { Chain } from "./chain.js";
+import { element, span } from "./dom.js";
+import { Product, cellName, colourOf } from "./product.js";
+
+const HINT = "Point at a cell to see its arithmetic; click to pin it.";
+const BADGES = { pinned: "pinned", pointer: "under the pointer" };
+
+export class View {
+  constructor(root, { onPin, onUnpin }) {
+    this.onPin = onPin;
+    this.fields = {
+      q: field("query row", "query"),
+      k: field("key column", "key"),
+    };
+    for (const { input } of Object.values(this.fields)) {
+      input.addEventListener("input", () => this.readFields());
+      input.addEventListener("blur", () => this.setPin(this.pin));
+      // The page's own shortcuts (arrows for the steps) can't see that a field inside a shadow root is being typed in.
+      input.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
+    }
+    this.unpin = element("button", { type: "button", class: "unpin", onclick: onUnpin, title: "Unpin (Escape)" }, "unpin");
+    this.badge = span("badge");
+    this.title = element("h3");
+    this.hint = element("p", { class: "hint" }, HINT);
+    this.chain = new Chain();
+    this.product = new Product();
+    this.note = element("p", { class: "note" });
+    this.live = element("p", { class: "only-heard", "aria-live": "polite" });
+    const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
+    // The style sheet makes it visible, so nothing is seen before it has come.
+    this.section = element(
+      "section",
+      { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
+      element("header", {}, this.title, this.badge),
+      this.hint, this.product.root, this.chain.root, this.note, pin, this.live,
+    );
+    root.append(this.section);
+  }
+
+  setPayload(header, attention) {
+    if (header.step !== this.step) this.section.style.minHeight = "";
+    this.step = header.step;
+    this.labels = { query: header.query_labels, key: header.key_labels };
+    this.headSize = header.head_size;
+    this.chain.markStep(header.step);
+    this.note.textContent = header.note ?? "";
+    this.note.hidden = !header.note;
+    this.fields.q.input.max = attention.queries - 1;
+    this.fields.k.input.max = attention.keys - 1;
+  }
+
+  /** Writes the pinned cell into the fields, but never into the one that is being typed in. */
+  setPin(pin) {
+    this.pin = pin;
+    const typing = this.section.getRootNode().activeElement;
+    for (const [name, { input }] of Object.entries(this.fields)) {
+      const text = pin[name] === null ? "" : String(pin[name]);
+      if (input.value !== text && (input !== typing || pin[name] === null)) input.value = text;
+    }
+    this.unpin.disabled = pin.q === null && pin.k === null;
+  }
+
+  readFields() {
+    const read = ({ input }) => {
+      if (input.value === "") return null;
+      return Math.min(Math.max(Math.trunc(Number(input.value)), 0), Number(input.max));
+    };
+    this.onPin({ q: read(this.fields.q), k: read(this.fields.k) });
+  }
+
+  showHint(pin) {
+    const half = (pin.q === null) !== (pin.k === null);
+    const missing = pin.q === null ? "a query row" : "a key column";
+    this.hint.textContent = half ? `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.` : HINT;
+    this.show("hint");
+    this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", pin.q ?? pin.k)] : []));
+    this.setBadge(half ? "pinned" : null);
+  }
+
+  showChain(attention, q, k, state) {
+    this.show("chain");
+    this.title.replaceChildren(this.token("query", q), span("arrow", " → "), this.token("key", k));
+    this.setBadge(state);
+    this.chain.show(attention, q, k);
+  }
+
+  showProduct({ at, panel, panels, products }) {
+    this.show("product");
+    const tokens = [[at.rows, at.i], [at.cols, at.j]].filter(([kind]) => this.labels[kind]);
+    const parts = tokens.flatMap(([kind, i], n) => [...(n ? [" → "] : []), this.token(kind, i, kind)]);
+    this.title.replaceChildren(span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j)), ...(parts.length ? [" "] : []), ...parts);
+    this.setBadge("pointer");
+    const labels = (kind, i) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
+    this.product.show({ at, panel, panels, products, labels });
+  }
+
+  show(part) {
+    // Once it has grown it stays so while the step lasts: what lies below must not jump with the pointer.
+    if (this.section.dataset.shows !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
+    this.section.dataset.shows = part;
+    this.hint.hidden = part !== "hint";
+    this.chain.root.hidden = part !== "chain";
+    this.product.root.hidden = part !== "product";
+  }
+
+  setBadge(state) {
+    this.badge.hidden = !state;
+    this.badge.textContent = BADGES[state] ?? "";
+    this.badge.dataset.state = state ?? "";
+  }
+
+  /** `row 3 "animal" (query)`, the token shortened by the style sheet only. */
+  token(kind, i, place = kind === "query" ? "row" : "column") {
+    const text = this.labels[kind]?.[i] ?? "";
+    const quoted = element("bdi", { class: "token", title: text }, text);
+    const role = place === kind ? [] : [" ", span("kind", `(${kind})`)];
+    return span(`place ${kind}`, `${place} ${i} "`, quoted, '"', ...role);
+  }
+
+  /** Says a pin aloud; hovering stays silent. */
+  announce(attention, { q, k }) {
+    const spoken = (kind, i) => `${kind} ${i} "${this.labels[kind]?.[i] ?? ""}"`;
+    if (q === null && k === null) this.live.textContent = "Unpinned.";
+    else if (!attention.has(q, k)) this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;
+    else {
+      const weight = attention.cell(q, k).weight.toFixed(4);
+      this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
+    }
+  }
+}
+
+function field(name, kind) {
+  const input = element("input", { type: "number", min: 0, step: 1, inputMode: "numeric", placeholder: "–" });
+  return { input, root: element("label", { class: `field ${kind}` }, span("field-name", name), input) };
+}

@@ -1,0 +1,30 @@
+"""The inspector: the arithmetic of the cell under the pointer, worked out in the browser from the real operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from attnviz.components.registration import component, position
+
+
+def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | None], None]) -> None:
+    """Mount the inspector beside the figure in the container with the key "picture".
+
+    `payload` is `packing.pack(header, arrays)`:
+
+    - header: `step`, `q`, `k` (the pinned cell or None), `head`, `head_size`, `scale`, `scale_label`, `mask` ("none",
+      "causal" or "array"), `query_labels`, `key_labels`, and `note` if there is something to add;
+    - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
+      the header's `mask` is "array".
+
+    `on_pin(q, k)` is called, before the script runs again, when a cell is pinned; both are None when it is unpinned.
+    """
+
+    def pinned() -> None:
+        pin = st.session_state[key].pin
+        if isinstance(pin, Mapping):
+            on_pin(position(pin.get("q")), position(pin.get("k")))
+
+    component("inspector")(data=payload, key=key, on_pin_change=pinned)

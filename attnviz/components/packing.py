@@ -1,0 +1,53 @@
+"""One `bytes` value for a browser component: a JSON header, then the arrays as they lie in memory.
+
+Streamlit hands `bytes` to the browser untouched, where `frontend/packing.js` lays typed arrays over them. The layout:
+a little-endian u32 with the header's length, the header (padded with spaces so that the arrays start at a multiple of
+4), then the arrays back to back in the order of the header's `arrays`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_ALIGN = 4
+_DTYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "u1": np.dtype("u1")}
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Write a header and named float32 or uint8 arrays as one `bytes` value."""
+    coded = {name: (_code(name, array), array) for name, array in arrays.items()}
+    listed = [{"name": name, "dtype": code, "shape": list(array.shape)} for name, (code, array) in coded.items()]
+    # allow_nan=False: JSON.parse in the browser takes neither NaN nor Infinity, so say it here.
+    text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
+    text += b" " * (-(len(text) + _ALIGN) % _ALIGN)
+    bodies = (array.astype(_DTYPES[code], copy=False).tobytes() for code, array in coded.values())
+    return b"".join((struct.pack("<I", len(text)), text, *bodies))
+
+
+def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Read back what `pack` wrote, as the browser does."""
+    (length,) = struct.unpack_from("<I", payload)
+    header: dict[str, Any] = json.loads(payload[_ALIGN : _ALIGN + length])
+    offset, arrays = _ALIGN + length, {}
+    for entry in header["arrays"]:
+        dtype, shape = _DTYPES[entry["dtype"]], tuple(entry["shape"])
+        count = int(np.prod(shape, dtype=np.int64))
+        arrays[entry["name"]] = np.frombuffer(payload, dtype, count, offset).reshape(shape)
+        offset += count * dtype.itemsize
+    if offset != len(payload):
+        raise ValueError(f"the header lists {offset} bytes, the payload holds {len(payload)}")
+    return header, arrays
+
+
+def _code(name: str, array: npt.NDArray[Any]) -> str:
+    """Return the layout's name for the array's dtype."""
+    code = array.dtype.str.lstrip("<>|=")
+    if code not in _DTYPES:
+        raise TypeError(f"array {name!r} is {array.dtype}; the browser reads float32 and uint8")
+    return code

@@ -1,0 +1,46 @@
+"""The pictures of the four ways from an average over the past to attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import plotly.graph_objects as go
+from torch import Tensor
+
+from attnviz.attention import AttentionSteps
+from attnviz.figures.panels import Layout, Panel, Pin, compose
+from attnviz.figures.steps import as_array, colour_limit, lay_product
+from attnviz.toy.averages import Averages
+
+
+def draw_way(way: str, x: Tensor, averages: Averages, attended: AttentionSteps, labels: Sequence[str]) -> go.Figure:
+    """Draw one way: "loop", "matrix", "softmax" or "data".
+
+    Args:
+        way: which.
+        x: (T, C), what is averaged.
+        averages: the three uniform averages of x.
+        attended: attention over the past, whose values are x.
+        labels: the tokens.
+    """
+    limit = colour_limit(x)
+    source = Panel("embeddings", "X embeddings", as_array(x), "key", "model", limit)
+    if way == "loop":
+        by_loop = Panel("averages", "Y averages so far", as_array(averages.by_loop), "query", "model", limit, bar=True)
+        layout = Layout(((replace(source, rows="query"), by_loop),), (1, 1), (1,))
+    else:
+        matrix, result, name = {
+            "matrix": (averages.triangle, averages.by_matrix, "A, lower triangle"),
+            "softmax": (averages.softmax_weights, averages.by_softmax, "softmax of masked zeros"),
+            "data": (attended.weights, attended.head_outputs, "weights from the data"),
+        }[way]
+        hidden = averages.masked_zeros.isneginf()
+        shown = as_array(matrix.masked_fill(hidden, -float("inf")))
+        layout = lay_product(
+            Panel("weights", name, shown, "query", "key", 1.0, "weights"),
+            source,
+            Panel("averages", "Y = weights · X", as_array(result), "query", "model", limit, bar=True),
+            "A · X = Y" if way == "matrix" else "weights · X = Y",
+        )
+    return compose(layout, {"query": labels, "key": labels}, pin=Pin(), view=way, height=None)

@@ -1,0 +1,40 @@
+"""From averages to attention: three equal averages on the user's tokens, and then the weights come from the data."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.explain_averages import WAYS
+from attnviz.figures.averages import draw_way
+from attnviz.tokens import Tokens
+from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.ui.figure import show_figure
+from attnviz.ui.sources import toy_source
+
+MAX_TOKENS = 64
+"""A lesson on a loop needs no more, and the loop is a real one."""
+
+
+def show_way(way: str, tokens: Tokens) -> None:
+    """Show one way on the first tokens of the text, and how far it is from the loop."""
+    layer = toy_source(tokens).layer
+    x = layer.query_input
+    if x is None:
+        return
+    averages = average_past(x)
+    attended = attend_to_past(x, layer.query[0], layer.key[0])
+    words = WAYS[way]
+    st.latex(words.formula)
+    picture, beside = st.columns([0.7, 0.3], gap="medium")
+    with picture:
+        figure = draw_way(way, x, averages, attended, tokens.labels)
+        show_figure(figure, alt=f"{words.title}: {words.notice}")
+    with beside:
+        st.html(f'<div class="notice">{words.notice}</div>')
+        results = {"matrix": averages.by_matrix, "softmax": averages.by_softmax, "data": attended.head_outputs}
+        if way in results:
+            difference = float((results[way] - averages.by_loop).abs().max())
+            st.metric(
+                "Largest difference to the loop", f"{difference:.1e}" if difference < 1e-3 else f"{difference:.2f}"
+            )
+        st.code(words.code, language="python")

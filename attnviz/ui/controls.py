@@ -1,0 +1,134 @@
+"""The column of controls of Step by step: where attention comes from, and the settings of that source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.ui.tokenizers import choose_charset
+
+if TYPE_CHECKING:
+    from attnviz.pretrained import PretrainedModel
+
+SOURCES = {"toy": "Toy", "pretrained": "Pretrained"}
+TOKENIZERS = {"word": "words", "char": "characters", "bert": "BERT pieces"}
+QKV = {"linear": "X · W (C → D)", "identity": "X itself", "positions": "U · X (T × T)"}
+POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
+SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
+MASKS = {"none": "none", "causal": "causal"}
+KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
+MODELS = ("minilm", "bert-base-uncased")
+
+
+def choose_source() -> str:
+    """Ask for the toy or a pretrained model."""
+    source: str = state.choice(
+        "source",
+        st.segmented_control,
+        "Attention from",
+        SOURCES,
+        format_func=SOURCES.get,
+        required=True,
+        width="stretch",
+    )
+    return source
+
+
+def toy_controls() -> None:
+    """Lay out the toy's settings. None of them changes the weights of another."""
+    _token_controls()
+    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get)
+    linear = state.get("qkv") == "linear"
+    left, right = st.columns(2)
+    with left:
+        state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
+    with right:
+        state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
+    left, right = st.columns(2)
+    with left:
+        _scale()
+    with right:
+        state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        _seed()
+    with right:
+        state.bound("projection", st.toggle, "W_O", help="The output projection that mixes the heads.")
+
+
+def averages_controls() -> None:
+    """Lay out what the averages depend on: the tokens and their embeddings."""
+    _token_controls()
+    _seed()
+
+
+def _token_controls() -> None:
+    left, right = st.columns(2)
+    with left:
+        state.choice("tokenizer", st.selectbox, "Tokens", TOKENIZERS, format_func=TOKENIZERS.get)
+    with right:
+        state.choice("positions", st.selectbox, "Positions", POSITIONS, format_func=POSITIONS.get)
+    if state.get("tokenizer") == "char":
+        choose_charset()
+
+
+def _seed() -> None:
+    state.bound("seed", st.number_input, "Seed", 0, 999_999, help="All weights are drawn from this number.")
+
+
+def choose_model() -> str:
+    """Ask for a model by name, and for a second sentence."""
+    current = state.get("model")
+    options = list(MODELS) if current in MODELS else [*MODELS, current]
+    name: str = state.bound(
+        "model", st.selectbox, "Model", options, accept_new_options=True,
+        help="minilm needs no network. Or type a name on the Hugging Face hub, or a folder on this machine.",
+    )  # fmt: skip
+    return name or "minilm"
+
+
+def pretrained_controls(model: PretrainedModel) -> None:
+    """Lay out the choice of kind, layer and head of a loaded model, and the second sentence."""
+    counts = model.layer_counts
+    label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
+    state.bound("pair", st.text_input, label)
+    if len(counts) > 1:
+        state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
+    else:
+        state.put("kind", next(iter(counts)))
+    layers, heads = counts[state.get("kind")]
+    left, right = st.columns(2)
+    with left:
+        state.choice("layer", st.selectbox, "Layer", range(layers))
+    with right:
+        state.choice("head", st.selectbox, "Head", range(heads))
+    st.caption("Layers and heads are counted from 0, here and in links.")
+
+
+def toy_head(heads: int) -> int:
+    """Keep the view's head within the toy's heads."""
+    if state.get("head") >= heads:
+        state.put("head", heads - 1)
+    head: int = state.get("head")
+    return head
+
+
+def _scale() -> None:
+    """Ask for the scale; a number written out is a choice of its own, with its own field."""
+    named = state.get("scale") in SCALES
+    if "scale_choice" not in st.session_state or not named:
+        st.session_state["scale_choice"] = state.get("scale") if named else "number"
+    choice = st.selectbox(
+        "Scale", list(SCALES), format_func=SCALES.__getitem__, key="scale_choice", on_change=_take_scale
+    )
+    if choice == "number":
+        if "scale_number" not in st.session_state:
+            st.session_state["scale_number"] = 0.125 if named else float(state.get("scale"))
+        st.number_input("× scores", -1000.0, 1000.0, step=0.025, format="%g", key="scale_number", on_change=_take_scale)
+
+
+def _take_scale() -> None:
+    choice = st.session_state["scale_choice"]
+    state.put("scale", f"{st.session_state.get('scale_number', 0.125):g}" if choice == "number" else choice)

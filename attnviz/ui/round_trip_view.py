@@ -1,0 +1,53 @@
+"""A round trip (text -> ids -> text) as HTML for `st.html`: the same or not, the first difference, and why."""
+
+from __future__ import annotations
+
+from html import escape
+
+from attnviz.tokens import RoundTrip, printable
+
+AROUND = 16
+"""Characters that are shown on each side of the first difference."""
+
+STYLE = """<style>
+.rt{font-size:.875rem;line-height:1.45}
+.rt-verdict{font-weight:600}
+.rt-lines{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:1px 8px;margin:3px 0}
+.rt-lines>span{opacity:.75}
+.rt-lines>code{font-family:var(--st-code-font,monospace);font-size:.8rem;white-space:pre-wrap;overflow-wrap:anywhere;
+ unicode-bidi:isolate;direction:ltr;background:none;color:inherit;padding:0}
+.rt mark{background:rgba(213,94,0,.25);color:inherit;outline:1px solid #D55E00;border-radius:2px;padding:0 1px}
+.rt ul{margin:2px 0 0;padding-left:1.2em}
+.rt li{margin:0;font-size:.875rem}
+</style>"""
+
+
+def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
+    """Return the verdict on a round trip; where it is not the same, both texts at the first difference, and why."""
+    if trip.position is None:
+        return f'{STYLE}<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
+    reasons = "".join(f"<li>{escape(printable_line(reason))}</li>" for reason in trip.reasons)
+    return (
+        f'{STYLE}<div class="rt"><span class="rt-verdict">≠ ids → {escape(what)}: not the same</span>,'
+        f" first at position {trip.position:,}"
+        f'<div class="rt-lines"><span>typed</span>{_excerpt(trip.original, trip.position)}'
+        f"<span>came back</span>{_excerpt(trip.decoded, trip.position)}</div>"
+        f"<ul>{reasons}</ul></div>"
+    )
+
+
+def printable_line(sentence: str) -> str:
+    """Spell out what is invisible in a sentence, but for its own spaces."""
+    return " ".join(printable(word) for word in sentence.split(" "))
+
+
+def _excerpt(text: str, position: int) -> str:
+    """Return the text around `position`, white space made visible and the character there marked."""
+    before, at, after = text[max(0, position - AROUND) : position], text[position : position + 1], text[position + 1 :]
+    dots_before = "…" if position > AROUND else ""
+    dots_after = "…" if len(after) > AROUND else ""
+    marked = escape(printable(at)) if at else "end"
+    return (
+        f"<code>{dots_before}{escape(printable(before))}<mark>{marked}</mark>"
+        f"{escape(printable(after[:AROUND]))}{dots_after}</code>"
+    )

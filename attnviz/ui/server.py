@@ -1,0 +1,44 @@
+"""What happens once when the server starts, before anybody opens a page."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import streamlit as st
+
+
+@asynccontextmanager
+async def warm_up(_: st.App) -> AsyncIterator[None]:
+    """Import torch and load the built-in model in the background, while the browser is still opening the page."""
+    answer_at_once()
+    threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
+    yield
+
+
+def _import_and_load() -> None:
+    from attnviz.ui import caches
+    from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
+
+    caches.limit_threads()
+    caches.model("minilm")
+
+
+def answer_at_once() -> None:
+    """Set TCP_NODELAY on the listening sockets, from which Linux hands it down to every connection.
+
+    Streamlit binds its socket itself, and asyncio then leaves Nagle's algorithm on: some 40 ms on every small answer.
+    Where there is no /proc, the app runs without this.
+    """
+    folder = Path("/proc/self/fd")
+    for descriptor in list(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            with socket.socket(fileno=os.dup(int(descriptor.name))) as listening:
+                if listening.family in (socket.AF_INET, socket.AF_INET6) and listening.type == socket.SOCK_STREAM:
+                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:
+            continue  # not a socket

@@ -1,0 +1,59 @@
+"""What every page has: the compact look, the shared text, and the notes about a link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.tokens import Tokens, code_point, printable
+from attnviz.ui import state
+from attnviz.ui.link import MAX_TEXT
+
+CSS = """
+<style>
+.stMainBlockContainer { padding: 4.25rem 1.5rem 1.5rem; }
+[data-testid="stSidebarHeader"] { height: 2.25rem; padding-top: 0; margin-bottom: 0; }
+[data-testid="stSidebarUserContent"] { padding: 0 1rem 1rem; }
+[data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+[data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.stMain .katex-display { margin: 0.2rem 0 0.5rem; }
+.st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 15.5rem)); container-type: size; }
+.st-key-step button { padding-inline: 0.55rem; }
+.st-key-step button p { font-size: 0.85rem; white-space: nowrap; }
+.notice { font-size: 0.95rem; line-height: 1.4; }
+.notice .fact { opacity: 0.75; }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 4rem 0.75rem 1rem; } }
+</style>
+"""
+
+
+def begin() -> None:
+    """Open a page: read the link, lay out the shared text field."""
+    state.begin()
+    st.html(CSS)
+    for sentence in state.notes():
+        st.warning(sentence, icon="🔗")
+    with st.sidebar:
+        state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
+
+
+def text() -> str:
+    """Return the text to work on; where there is none, say what to do and end the page."""
+    value: str = state.get("text")
+    if not value.strip():
+        st.info("Type a sentence on the left (on a phone, behind the » at the top) to see what attention does with it.")
+        state.end(("text",))
+        st.stop()
+    return value
+
+
+def token_notes(tokens: Tokens) -> None:
+    """Say what was dropped and what is not in the vocabulary."""
+    if tokens.dropped:
+        st.warning(f"Only the first {len(tokens)} tokens are used; {tokens.dropped} were dropped.")
+    if any(tokens.unknown):
+        first = tokens.unknown.index(True)
+        character = tokens.source(first)
+        st.warning(
+            f"{sum(tokens.unknown)} of {len(tokens)} tokens are not in the vocabulary, the first of them "
+            f"“{printable(character)}” ({code_point(character[:1])}) at position {tokens.offsets[first][0]}."
+        )

@@ -1,0 +1,71 @@
+"""From the view to what is shown: the tokens at once, then one layer of attention from the toy or from a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnviz.tokens import Tokens, WordTokenizer
+from attnviz.ui import caches, state
+from attnviz.ui.tokenizers import char_vocab, wordpiece
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.layer_trace import LayerTrace
+    from attnviz.pretrained import PretrainedModel
+    from attnviz.toy.block import ToyConfig
+
+TOY_TOKENS = 512
+"""The toy's limit, the same as BERT's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """One layer's attention, ready to be walked through."""
+
+    query_tokens: Tokens
+    key_tokens: Tokens
+    layer: LayerTrace
+    parts: tuple[Tensor, Tensor] | None = None
+
+
+def toy_tokens(text: str, limit: int = TOY_TOKENS) -> Tokens:
+    """Cut a text into at most `limit` of the toy's tokens with the view's tokenizer."""
+    name = state.get("tokenizer")
+    if name == "bert":
+        return wordpiece().tokenize(text, max_tokens=limit)
+    if name == "word":
+        return WordTokenizer().tokenize(text, max_tokens=limit)
+    return char_vocab(text).tokenize(text, max_tokens=limit)
+
+
+def toy_config() -> ToyConfig:
+    """Read the block's settings from the view."""
+    from attnviz.toy.block import ToyConfig
+
+    return ToyConfig(
+        heads=state.get("heads"),
+        head_size=state.get("head_size"),
+        qkv=state.get("qkv"),
+        positions=state.get("positions"),
+        scale=state.get("scale"),
+        causal=state.get("mask") == "causal",
+        projection=state.get("projection"),
+        seed=state.get("seed"),
+    )
+
+
+def toy_source(tokens: Tokens) -> Source:
+    """Run the toy block on tokens."""
+    trace = caches.toy_trace(tokens.ids, toy_config())
+    positions = trace.position_embeddings
+    parts = None if positions is None else (trace.token_embeddings, positions)
+    return Source(tokens, tokens, trace.layer, parts)
+
+
+def pretrained_source(model: PretrainedModel) -> Source:
+    """Trace the view's text through a model, and pick the view's kind and layer, or the nearest that is there."""
+    trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)
+    kind = state.get("kind")
+    return Source(trace.query_tokens(kind), trace.key_tokens(kind), trace.layer(state.get("layer"), kind))

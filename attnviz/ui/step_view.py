@@ -1,0 +1,110 @@
+"""The heart of Step by step: the stepper, the picture of the step, and what stands beside it.
+
+Imported after the controls are on the screen, because it brings torch along.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz import explain
+from attnviz.components.heads import head_strip
+from attnviz.components.inspector import inspector
+from attnviz.components.packing import pack
+from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.figures import Walk, draw_step
+from attnviz.figures.panels import Pin
+from attnviz.figures.steps import describe_step
+from attnviz.ui import state
+from attnviz.ui.figure import show_figure
+from attnviz.ui.sources import Source
+
+
+def show_step(source: Source, head: int, step: str) -> None:
+    """Show one step of one head: picture, notice, arithmetic, code."""
+    walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
+    pin = _checked_pin(walk)
+    st.latex(explain.formula(step))
+    picture, beside = st.columns([0.7, 0.3], gap="medium")
+    with picture:
+        _heads(walk)
+        _picture(walk, step, pin)
+    with beside:
+        st.html(f'<div class="notice">{_notice(walk, step)}</div>')
+        inspector(_inspector_payload(walk, step, pin), key="inspector", on_pin=_take_pin)
+        with st.expander("The same in PyTorch"):
+            st.code(explain.code(step, walk), language="python")
+
+
+def _picture(walk: Walk, step: str, pin: Pin) -> None:
+    figure = draw_step(walk, step, pin=pin, stretch=state.get("stretch"))
+    show_figure(figure, alt=describe_step(walk, step))
+    if step in ("weights", "head_outputs"):
+        state.bound("stretch", st.toggle, "Stretch the colours to the largest weight")
+    if walk.layer.without and step in ("qkv", "output"):
+        st.caption(walk.layer.without)
+
+
+def _notice(walk: Walk, step: str) -> str:
+    fact = html.escape(explain.fact(step, walk))
+    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
+
+
+def _heads(walk: Walk) -> None:
+    """Show every head of the layer as a thumbnail to click."""
+    weights = walk.layer.attentions().numpy()
+    arrays = {"weights": thumbnails(weights)}
+    hidden = walk.steps.masked.isneginf().numpy()
+    if hidden.any():
+        arrays["hidden"] = hidden_thumbnail(hidden)
+    label = f"layer {state.get('layer')}" if state.get("source") == "pretrained" else "the toy block"
+    payload = pack({"selected": walk.head, "layer_label": label}, arrays)
+    head_strip(payload, key="heads_strip", on_head=lambda head: state.put("head", head))
+
+
+def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
+    steps, layer = walk.steps, walk.layer
+    arrays = {name: getattr(steps, name).numpy().astype(np.float32) for name in ("query", "key", "value")}
+    header: dict[str, Any] = {
+        "step": step, "q": pin.q, "k": pin.k, "head": walk.head, "head_size": layer.head_size,
+        "scale": layer.scale, "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
+        "query_labels": walk.query_labels, "key_labels": walk.key_labels,
+    }  # fmt: skip
+    if layer.mask is not None:
+        bias = steps.masked - steps.scaled
+        arrays["mask"] = bias.numpy().astype(np.float32)
+        header["mask"] = "array"
+        n = bias.shape[0]
+        if layer.mask.dtype.is_floating_point is False and bias.shape == (n, n):
+            header["mask"] = "causal"
+            del arrays["mask"]
+    return pack(header, arrays)
+
+
+def _scale_label(scale: float, width: int) -> str:
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"1/√{width}"
+    return "off" if scale == 1 else f"{scale:g}"
+
+
+def _checked_pin(walk: Walk) -> Pin:
+    """Read the pin from the view; a cell that this text does not have is let go, and said."""
+    pin = {}
+    for name, labels in (("q", walk.query_labels), ("k", walk.key_labels)):
+        value = state.get(name)
+        if value is not None and value >= len(labels):
+            axis = "row" if name == "q" else "column"
+            state.note(f"The pinned {axis} {value} is not there: this text has {axis}s 0 to {len(labels) - 1}.")
+            state.put(name, None)
+            value = None
+        pin[name] = value
+    return Pin(**pin)
+
+
+def _take_pin(q: int | None, k: int | None) -> None:
+    state.put("q", q)
+    state.put("k", k)

@@ -1,0 +1,30 @@
+"""The stepper: ten steps to choose from, and the way back and forth with buttons and arrow keys."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.vocabulary import STEPS
+
+
+def stepper() -> str:
+    """Show the steps and return the chosen one."""
+    names = list(STEPS)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        place = names.index(state.get("step"))
+        st.button(
+            "‹", key="previous", help="Previous step", shortcut="Left", disabled=place == 0, on_click=_go, args=(-1,)
+        )
+        step: str = state.choice(
+            "step", st.segmented_control, "Step", names,
+            format_func=STEPS.get, required=True, label_visibility="collapsed",
+        )  # fmt: skip
+        last = place == len(names) - 1
+        st.button("›", key="next", help="Next step", shortcut="Right", disabled=last, on_click=_go, args=(1,))
+    return step
+
+
+def _go(by: int) -> None:
+    names = list(STEPS)
+    state.put("step", names[min(max(names.index(state.get("step")) + by, 0), len(names) - 1)])

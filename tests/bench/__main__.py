@@ -1,0 +1,48 @@
+"""`python -m tests.bench`: attnviz against a plain 40-line Streamlit app, side by side in one run.
+
+Every figure is a median of several, the two apps measured in turns; what counts is the ratio. Under eight minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+from tests.bench import forward, screen
+from tests.bench.apps import PLAIN_SCRIPT, plain
+from tests.bench.table import Row, table
+
+
+def main() -> None:
+    """Run what was asked for and print one table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--plain", type=Path, default=PLAIN_SCRIPT, help="another Streamlit app to compare with")
+    parser.add_argument("--only", nargs="+", choices=["cold", "changes", "forward"], help="these parts alone")
+    parser.add_argument("--json", type=Path, help="write the rows to this file too")
+    asked = parser.parse_args()
+
+    other = plain(asked.plain)
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "cold": lambda: screen.cold_rows(other),
+        "changes": lambda: screen.change_rows(other),
+        "forward": forward.rows,
+    }
+    rows = []
+    for name in asked.only or parts:
+        for row in parts[name]():
+            rows.append(row)
+            sys.stderr.write(f"{row.what}: {row.measured:.2f}\n")
+    sys.stdout.write(table(rows) + "\n")
+    if asked.json:
+        asked.json.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

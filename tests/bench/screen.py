@@ -1,0 +1,82 @@
+"""What a person waits for: the first picture after a start, and the next picture after a click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from playwright.sync_api import Page
+
+from tests.bench.apps import OURS, WEIGHTS_OF_MINILM, App
+from tests.bench.stopwatch import act, chrome, load, new_page, wait_for_calm
+from tests.bench.table import Row, compared
+from tests.browser.settle import settled
+
+COLD_ROUNDS = 3
+LENGTHS = (16, 64, 256)
+NUMBERS = (1, 2, 3, 4)
+"""The layers, and then the heads, that are chosen one after the other."""
+THERE_AND_BACK = ("Scores", "Weights")
+
+Action = Callable[[], object]
+
+
+def cold_start(app: App, path: str) -> float:
+    """Return the ms from the start of the server's process until a waiting browser shows the first picture."""
+    with chrome() as browser:
+        page = new_page(browser)
+        wait_for_calm()
+        with app.served() as server:
+            server.wait()
+            return load(page, server.url + path, app.picture, since=server.started)
+
+
+def cold_rows(other: App) -> Iterator[Row]:
+    """Compare cold starts, in turns."""
+    turns = [(other, "/"), (OURS, "/"), (OURS, WEIGHTS_OF_MINILM)]
+    series: list[list[float]] = [[] for _ in turns]
+    for number in range(COLD_ROUNDS):
+        for which in range(len(turns)):
+            index = (which + number) % len(turns)
+            series[index].append(cold_start(*turns[index]))
+    yield compared("server start -> first heatmap, the default view", series[0], series[1], limit=0.6)
+    yield compared("server start -> first heatmap, a head of MiniLM", series[0], series[2], limit=0.6)
+
+
+def click(app: App, page: Page, prepare: Callable[[], Action]) -> float:
+    """Time one click, begun from rest."""
+    settled(page)
+    page.wait_for_timeout(300)
+    return act(page, app.picture, "pointerup", prepare())
+
+
+def change_rows(other: App) -> Iterator[Row]:
+    """Compare changes of layer, head and step at each length, in turns, both apps open side by side."""
+    with ExitStack() as stack:
+        served = [stack.enter_context(app.served()) for app in (other, OURS)]
+        for server in served:
+            server.wait()
+        for tokens in LENGTHS:
+            with chrome() as browser:
+                pages = [new_page(browser), new_page(browser)]
+                for app, page, server in zip((other, OURS), pages, served, strict=True):
+                    app.open(page, server.url, tokens)
+                wait_for_calm()
+                yield from changes(other, pages[0], pages[1], tokens)
+
+
+def changes(other: App, theirs: Page, ours: Page, tokens: int) -> Iterator[Row]:
+    """Click through layers, heads and steps at one length."""
+    series: dict[str, tuple[list[float], list[float]]] = {}
+    steps: list[float] = []
+    for what in ("layer", "head"):
+        series[what] = ([], [])
+        for number in NUMBERS:
+            turns = ((0, other, theirs), (1, OURS, ours))
+            for side, app, page in turns if number % 2 else reversed(turns):
+                box = getattr(app, what)
+                series[what][side].append(click(app, page, lambda a=app, p=page, b=box, n=number: a.choice(p, b, n)))
+            if what == "layer":
+                steps += [click(OURS, ours, lambda label=label: OURS.step(ours, label)) for label in THERE_AND_BACK]
+        yield compared(f"change of {what} -> painted, {tokens} tokens", *series[what], limit=0.5)
+    yield compared(f"change of step (theirs: layer) -> painted, {tokens} tokens", series["layer"][0], steps, limit=0.5)

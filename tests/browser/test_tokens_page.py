@@ -1,0 +1,209 @@
+"""The Tokens page in a real browser: what is painted, that text stays text, and what a link brings back."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Contexts
+from tests.browser.settle import settled
+
+KINDS = ("char", "word", "bert")
+
+
+def open_tokens(page: Page, app_url: str, **query: str) -> Page:
+    page.goto(f"{app_url}/tokens?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
+    return settled(page)
+
+
+def chips(page: Page, kind: str) -> Locator:
+    return page.locator(f".st-key-strip_{kind} .tv-chip")
+
+
+def pieces(page: Page, kind: str) -> list[str]:
+    return page.locator(f".st-key-strip_{kind} .tv-piece").all_inner_texts()
+
+
+def type_text(page: Page, text: str) -> None:
+    page.locator(".st-key-text textarea").fill(text)
+    page.keyboard.press("Control+Enter")
+    settled(page)
+
+
+def test_pieces_stand_over_their_ids(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url, text="Hello worlds")
+    assert pieces(page, "char") == list("Hello␣worlds")
+    assert pieces(page, "word") == ["Hello", "worlds"]
+    assert pieces(page, "bert") == ["[CLS]", "hello", "worlds", "[SEP]"]
+    hello = chips(page, "bert").nth(1)
+    assert hello.locator(".tv-id").inner_text() == "7592"
+    piece, id_ = hello.locator(".tv-piece").bounding_box(), hello.locator(".tv-id").bounding_box()
+    assert piece
+    assert id_
+    assert piece["y"] + piece["height"] <= id_["y"] + 1
+    assert hello.get_attribute("title") == "token 1 · piece hello · id 7592 · characters 0 to 4 (Hello)"
+
+
+def test_a_typed_text_is_a_link_for_a_fresh_browser(page: Page, app_url: str, new_context: Contexts) -> None:
+    open_tokens(page, app_url, charset="text")
+    type_text(page, "Né à Łódź & co = 50%\nsecond line #1")
+    other = settled_at(new_context().new_page(), page.url)
+    assert other.locator(".st-key-text textarea").input_value() == "Né à Łódź & co = 50%\nsecond line #1"
+    for kind in KINDS:
+        assert pieces(other, kind) == pieces(page, kind)
+    assert "⏎" in pieces(other, "char")
+
+
+def settled_at(page: Page, url: str) -> Page:
+    page.goto(url)
+    return settled(page)
+
+
+MARKUP = "<script>window.owned=1</script> <img src=x onerror=window.owned=1> </style></span>\"'&amp;"
+
+
+def test_markup_in_a_text_stays_text(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url, text=MARKUP, pair=MARKUP, charset="text", tokenizer="word")
+    assert pieces(page, "word") == [
+        "<script>window.owned=1</script>"[:18] + "…" + "</script>",
+        "<img",
+        "src=x",
+        "onerror=window.owned=1>",
+        "</style></span>\"'&amp;",
+    ]
+    assert "".join(pieces(page, "char")) == MARKUP.replace(" ", "␣")
+    page.get_by_role("tab", name="Vocabulary").click()
+    settled(page)
+    assert page.evaluate("window.owned") is None
+    assert page.locator("[data-testid=stMain] img, [data-testid=stMain] script").count() == 0
+
+
+ODD = {
+    "emoji": "👩\u200d👩\u200d👧 🙂",
+    "arabic": "مرحبا بالعالم",
+    "bidi controls": "\u202eabc\u2066def",
+    "combining": "e\u0301\u0302\u0303 x",
+    "NUL": "a\0b\x07",
+    "long word": "W" * 300,
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+def test_odd_texts_keep_their_order_and_their_place(page: Page, app_url: str, text: str) -> None:
+    """Chips run from left to right, row by row, as the text runs in memory, and none leaves its card."""
+    open_tokens(page, app_url, text=text, charset="text")
+    for kind in KINDS:
+        boxes = [chip.bounding_box() for chip in chips(page, kind).all()]
+        assert boxes
+        places = [(round(box["y"]), box["x"]) for box in boxes if box]
+        assert places == sorted(places)
+        card = page.locator(f".st-key-strip_{kind}").bounding_box()
+        assert card
+        assert all(box["x"] + box["width"] <= card["x"] + card["width"] + 1 for box in boxes if box)
+        assert all(piece.strip() for piece in pieces(page, kind))
+    assert len(pieces(page, "char")) == len(text)
+
+
+def test_a_text_of_20000_characters(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url)
+    type_text(page, "Words é. " * 2222)
+    assert [chips(page, kind).count() for kind in KINDS] == [600, 600, 512]
+    expect(page.get_by_text("… and 19,398 more, not shown")).to_be_visible()
+    expect(page.get_by_text("BERT takes 512 tokens: 6,156 tokens past that were dropped.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "columns"), [(1920, 1080, 3), (1280, 720, 3), (390, 844, 1)], ids=["hd", "laptop", "phone"]
+)
+def test_cards_stand_side_by_side_or_stacked(
+    app_url: str, new_context: Contexts, width: int, height: int, columns: int
+) -> None:
+    page = new_context(viewport={"width": width, "height": height}).new_page()
+    open_tokens(page, app_url)
+    lefts = {round(box["x"]) for kind in KINDS if (box := page.locator(f".st-key-strip_{kind}").bounding_box())}
+    assert len(lefts) == columns
+    wide, seen = page.locator("[data-testid=stMain]").evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= seen
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_chips_can_be_read_in_both_themes(app_url: str, new_context: Contexts, scheme: str) -> None:
+    page = new_context(color_scheme=scheme).new_page()
+    open_tokens(page, app_url, text="é a")
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) == 3 + 2 + 4
+    assert min(contrasts) >= 4.5
+
+
+CONTRASTS = """() => {
+  const parse = (colour) => { const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number); return {rgb: [r, g, b], a}; };
+  const over = (top, below) => top.rgb.map((c, i) => c * top.a + below[i] * (1 - top.a));
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const page = parse(getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor).rgb;
+  return [...document.querySelectorAll('[class*=st-key-strip_] .tv-chip')].map((chip) => {
+    const back = over(parse(getComputedStyle(chip).backgroundColor), page);
+    const piece = getComputedStyle(chip.querySelector('.tv-piece'));
+    const ink = parse(piece.color);
+    const front = over({rgb: ink.rgb, a: ink.a * Number(piece.opacity)}, back);
+    const [high, low] = [light(front), light(back)].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+
+
+def give(page: Page, name: str, data: bytes) -> None:
+    page.locator(".st-key-charset_file input[type=file]").set_input_files(
+        {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("photo.png", b"\x89PNG\r\n\x1a\n\0\0", "this one holds NUL bytes, so it is not text."),
+        ("latin.txt", "café".encode("latin-1"), "has the byte 0xE9 at position 3, which is not UTF-8"),
+        ("large.txt", b"a" * (6 * 2**20), "File must be 5.0MB or smaller."),
+    ],
+    ids=["binary", "latin-1", "6 MB"],
+)
+def test_bad_uploads_are_refused_with_the_limit(page: Page, app_url: str, name: str, data: bytes, said: str) -> None:
+    open_tokens(page, app_url, text="abc", charset="file")
+    give(page, name, data)
+    expect(page.locator("[data-testid=stSidebar]").get_by_text(said)).to_be_visible()
+    expect(page.get_by_text("Until a file is taken, Shakespeare's 65 characters are used.")).to_be_visible()
+    assert page.locator(".st-key-strip_char .tv-id").all_inner_texts() == ["39", "40", "41"]
+
+
+def test_a_good_upload_is_used(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url, text="abc", charset="file")
+    give(page, "mine.txt", b"\xef\xbb\xbfcab")
+    expect(page.get_by_text("In use: the 3 different characters of your file.")).to_be_visible()
+    settled(page)
+    assert page.locator(".st-key-strip_char .tv-id").all_inner_texts() == ["0", "1", "2"]
+
+
+def test_the_block_size_makes_the_pairs(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url, text="to be or not to be", block_size="2")
+    rows = page.locator(".tv-row")
+    assert rows.count() == 2
+    assert rows.nth(1).locator(".tv-piece").all_inner_texts() == ["to", "be", "or"]
+    page.locator(".st-key-block_size input[type=range]").press("ArrowRight")
+    expect(rows).to_have_count(3)
+    settled(page)
+    assert "block_size=3" in page.url
+
+
+def test_the_vocabulary_is_found_behind_its_tab(page: Page, app_url: str) -> None:
+    open_tokens(page, app_url, tokenizer="bert")
+    page.get_by_role("tab", name="Vocabulary").click()
+    settled(page)
+    expect(page.get_by_text("All 30,522 entries.")).to_be_visible()
+    page.locator(".st-key-vocabulary_search input").fill("7592")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 entry found, of 30,522.")).to_be_visible()
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()

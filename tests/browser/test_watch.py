@@ -1,0 +1,56 @@
+"""The watch over every browser test sees what it is there to see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Watch
+
+
+@pytest.fixture
+def watch(browser: Browser) -> Iterator[Watch]:
+    """Watch a context whose findings are the test's to look at."""
+    watched = Watch(browser.new_context())
+    yield watched
+    watched.context.close()
+
+
+@pytest.fixture
+def watched_page(watch: Watch) -> Page:
+    """Open a page in the watched context."""
+    return watch.context.new_page()
+
+
+def test_a_quiet_page_gives_no_finding(watch: Watch, watched_page: Page) -> None:
+    watched_page.set_content("<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='><script>1 + 1</script>")
+    assert watch.findings() == []
+
+
+@pytest.mark.parametrize("code", ["fetch('{}')", "new Image().src = '{}'", "window.open('{}')"])
+def test_a_request_to_the_outside_is_stopped_and_found(watch: Watch, watched_page: Page, code: str) -> None:
+    url = "https://example.org/a.js"
+    watched_page.set_content("")
+    with watch.context.expect_event("requestfailed") as failed:
+        watched_page.evaluate(f"() => {{ {code.format(url)}; }}")
+    assert failed.value.url == url
+    assert f"asked the outside for {url}" in watch.findings()
+
+
+def test_a_websocket_to_the_outside_is_found(watch: Watch, watched_page: Page) -> None:
+    with watched_page.expect_websocket():
+        watched_page.evaluate("() => { new WebSocket('ws://192.0.2.1/stream') }")
+    assert watch.findings() == ["asked the outside for ws://192.0.2.1/stream"]
+
+
+def test_an_uncaught_error_is_found(watch: Watch, watched_page: Page) -> None:
+    with watch.context.expect_event("weberror"):
+        watched_page.evaluate("() => { setTimeout(() => { throw new Error('oh') }) }")
+    assert watch.findings() == ["uncaught error: oh"]
+
+
+def test_an_exception_shown_by_streamlit_is_found(watch: Watch, watched_page: Page) -> None:
+    watched_page.set_content("<div data-testid='stException'>ValueError</div>")
+    assert watch.findings() == ["about:blank shows an exception: ValueError"]

@@ -1,0 +1,67 @@
+"""What holds for every test: no network, repeatable examples, one thread for torch."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch when something imports it
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+class NoNetworkError(OSError):
+    """Raised where a test's code turns to another machine: what a machine without a network would say."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the project's markers."""
+    config.addinivalue_line("markers", "asks_outside: the test is about what happens when the network does not answer")
+
+
+def is_here(host: object) -> bool:
+    """Return whether this host is the machine itself."""
+    name = host.decode(errors="replace") if isinstance(host, bytes) else host
+    if name in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(str(name)).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def asked_outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Refuse every connection that leaves the machine, and fail the test that asked for one.
+
+    A test marked `asks_outside` may ask; it is refused all the same, and finds in this list for which hosts.
+    """
+    asked: list[str] = []
+
+    def guarded(real: Callable[..., object], host_of: Callable[..., object]) -> Callable[..., object]:
+        def ask(*args: object, **kwargs: object) -> object:
+            host = host_of(*args, **kwargs)
+            if is_here(host):
+                return real(*args, **kwargs)
+            asked.append(str(host))
+            raise NoNetworkError(f"tests have no network, and {host} was asked for")
+
+        return ask
+
+    def address_host(_sock: socket.socket, address: object) -> object:
+        return address[0] if isinstance(address, tuple) else None  # a local socket's address is a path
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name), address_host))
+    monkeypatch.setattr(socket, "getaddrinfo", guarded(socket.getaddrinfo, lambda host, *_, **__: host))
+    yield asked
+    if not request.node.get_closest_marker("asks_outside"):
+        assert not asked, f"the test asked the outside for {', '.join(asked)}"

@@ -1,0 +1,97 @@
+"""`python -m tests.screenshots`: the README's pictures; with `--all DIR`, every step on every screen."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, sync_playwright
+
+from attnviz.vocabulary import STEPS
+from tests.browser import chromium
+from tests.browser.server import ROOT, running
+from tests.browser.settle import settled
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: a link, and the screen that it is opened on."""
+
+    name: str
+    link: str
+    width: int = 1280
+    height: int = 720
+    scheme: Literal["light", "dark"] = "light"
+    whole: bool = False
+    """Take the page to its end, not only what fits on the screen"""
+
+
+def step_link(source: str, step: str, **more: str | int) -> str:
+    """Return the link of one step."""
+    return "/?" + urlencode({"source": source, "step": step, **more})
+
+
+README = [
+    Shot("step-by-step", step_link("pretrained", "weights", layer=3, head=5)),
+    Shot("averages", "/averages"),
+    Shot("tokens-dark", "/tokens", scheme="dark"),
+]
+
+SCREENS = {
+    "1920": Shot("", "", 1920, 1080),
+    "1280": Shot("", "", 1280, 720),
+    "390": Shot("", "", 390, 844),
+    "dark": Shot("", "", 1280, 720, "dark"),
+}
+
+
+def every_view() -> Iterator[Shot]:
+    """Yield every step of both sources and the other pages, on every screen; a phone's to the page's end."""
+    views = {f"{source}-{step}": step_link(source, step) for source, step in product(("toy", "pretrained"), STEPS)}
+    views |= {"averages": "/averages", "tokens": "/tokens"}
+    for (view, link), (screen, like) in product(views.items(), SCREENS.items()):
+        whole = like.width < 500
+        yield Shot(f"{view}-{screen}", link, like.width, like.height, like.scheme, whole)
+
+
+def take(browser: Browser, url: str, shot: Shot, folder: Path) -> None:
+    """Open a link in a fresh context and save what it shows."""
+    size = {"width": shot.width, "height": shot.height}
+    context = browser.new_context(viewport=size, color_scheme=shot.scheme, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(url + shot.link)
+    settled(page)
+    if shot.whole:  # the page scrolls inside the app, so the screen is made as high as what it holds
+        height = page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({"width": shot.width, "height": max(shot.height, min(height, 8000))})
+        settled(page)
+    page.screenshot(path=folder / f"{shot.name}.png")
+    context.close()
+
+
+def main() -> None:
+    """Take the pictures that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="DIR", help="save every view on every screen to this folder")
+    parser.add_argument("--only", default="", metavar="PART", help="those whose name contains this")
+    asked = parser.parse_args()
+    folder: Path = asked.all or ROOT / "assets" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    shots = [shot for shot in (every_view() if asked.all else README) if asked.only in shot.name]
+    path = chromium.find()
+    if not path:
+        raise SystemExit("no Chromium found: install one, or name it in ATTNVIZ_CHROMIUM")
+    with running() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
+        for shot in shots:
+            take(browser, url, shot, folder)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

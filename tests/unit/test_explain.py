@@ -1,0 +1,115 @@
+"""The lines of PyTorch beside each picture, run: they must give exactly the numbers of the picture."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from attnviz import explain
+from attnviz.figures import Walk
+from attnviz.layer_trace import LayerTrace
+from attnviz.pretrained import load
+from attnviz.toy.block import ToyConfig, ToyTrace, run_block
+from attnviz.vocabulary import STEPS
+from tests.unit.families import save
+
+COMPUTED = [step for step in STEPS if step != "tokens"]
+CONFIGS = {
+    "default": ToyConfig(),
+    "causal, no scale": ToyConfig(causal=True, scale="off", heads=3),
+    "scale 1/8": ToyConfig(scale="0.125", head_size=16, positions="none"),
+    "scale 1/√C": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
+    "identity": ToyConfig(qkv="identity"),
+    "position mixing": ToyConfig(qkv="positions", causal=True),
+}
+
+
+def walk_toy(config: ToyConfig, head: int = 0) -> Walk:
+    trace: ToyTrace = run_block((4, 8, 15, 16, 23), config)
+    parts = None if trace.position_embeddings is None else (trace.token_embeddings, trace.position_embeddings)
+    return Walk(tuple("abcde"), tuple("abcde"), trace.layer, head, parts)
+
+
+def inputs(walk: Walk) -> dict[str, Any]:
+    """What the lines start from: nothing but embeddings, weights and the mask."""
+    layer, head = walk.layer, walk.head
+    space: dict[str, Any] = {"torch": torch, "math": math, "embeddings": layer.query_input, "x_key": layer.key_input}
+    if walk.parts:
+        space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
+    if layer.mask is not None and layer.mask.ndim:
+        space["mask"] = layer.mask if layer.mask.ndim < 3 else layer.mask[min(head, layer.mask.shape[0] - 1)]
+    for name, projection in (layer.projections or {}).items():
+        if projection.weight is not None:
+            space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
+        if projection.bias is not None:
+            space[f"b_{name}"] = projection.bias[head]
+    if layer.output_projection is not None:
+        space |= {"W_output": layer.output_projection.weight, "b_output": layer.output_projection.bias}
+    space["head_outputs_of_all_heads"] = [layer.head(h).head_outputs for h in range(layer.heads)]
+    return space
+
+
+def check(walk: Walk) -> None:
+    space = inputs(walk)
+    for step in COMPUTED:
+        exec(explain.code(step, walk), space)
+    layer, steps = walk.layer, walk.steps
+    torch.testing.assert_close(space["x"], layer.query_input)
+    for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
+        torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
+    torch.testing.assert_close(space["concat"], layer.concat())
+    wanted = layer.output() if layer.output_projection is not None else layer.concat()
+    torch.testing.assert_close(space["output"], wanted)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_the_toys_lines_give_its_numbers(config: ToyConfig) -> None:
+    for head in range(config.head_count):
+        check(walk_toy(config, head))
+
+
+def test_the_built_in_models_lines_give_its_numbers() -> None:
+    trace = load("minilm").trace("The animal was too tired.")
+    labels = trace.tokens.labels
+    for layer in range(6):
+        check(Walk(labels, labels, trace.layer(layer), 2 * layer))
+
+
+@pytest.mark.parametrize(("family", "kind"), [("gpt2", "decoder"), ("bart", "cross"), ("t5", "encoder")])
+def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_path: Path) -> None:
+    trace = load(str(save(family, tmp_path))).trace("the cat sat", "on the mat and")
+    layer: LayerTrace = trace.layer(1, kind)
+    check(Walk(trace.query_tokens(kind).labels, trace.key_tokens(kind).labels, layer, 3))
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+def test_one_term_of_the_formula_is_marked(step: str) -> None:
+    assert explain.formula(step).count(r"\boxed") == 1
+
+
+def test_the_mark_moves_outwards() -> None:
+    """Each later step's box holds what the step before computed."""
+    order = COMPUTED[2:]
+    sizes = [explain.formula(step).partition(r"\boxed{")[2] for step in order]
+    assert len(set(sizes)) == len(order)
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_every_step_has_something_to_notice(step: str, config: ToyConfig) -> None:
+    assert len(explain.notice(step, walk_toy(config))) > 30
+
+
+def test_facts_are_about_these_numbers() -> None:
+    walk = walk_toy(ToyConfig(causal=True))
+    assert explain.fact("masked", walk) == "Here 10 of 25 cells are hidden."
+    weights = walk.steps.weights
+    q, k = max(((i, j) for i in range(5) for j in range(i)), key=lambda cell: float(weights[cell]))
+    assert explain.fact("weights", walk) == (
+        f"Here row {q}, “{'abcde'[q]}”, puts {round(100 * float(weights[q, k]))} % on column {k}, “{'abcde'[k]}”."
+    )
+    assert "2 heads × 8 numbers = 16 a row" in explain.fact("concat", walk)

@@ -1,0 +1,188 @@
+"""The figures: their values are the steps', row is query, column is key, and their colours can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from attnviz.figures import Walk, draw_step
+from attnviz.figures.panels import Pin
+from attnviz.figures.steps import describe_step
+from attnviz.figures.style import escape, shorten
+from attnviz.toy.block import ToyConfig, run_block
+from attnviz.vocabulary import number
+from tests.unit.test_explain import COMPUTED, walk_toy
+
+LABELS = ("the", "cat", "the", "<b>", "a" * 40)
+
+
+def walk(**config: Any) -> Walk:
+    trace = run_block((1, 2, 1, 3, 4), ToyConfig(**config))
+    assert trace.position_embeddings is not None
+    return Walk(LABELS, LABELS, trace.layer, 1, (trace.token_embeddings, trace.position_embeddings))
+
+
+def panels(figure: go.Figure) -> dict[str, Any]:
+    return {trace.name: trace for trace in figure.data}
+
+
+def array(trace: Any) -> np.ndarray:
+    return np.asarray(trace.z)
+
+
+def axis(figure: go.Figure, trace: Any, letter: str) -> Any:
+    return figure.layout[f"{letter}axis{(trace[f'{letter}axis'] or letter)[1:]}"]
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+def test_panels_hold_the_steps_own_numbers(step: str) -> None:
+    w = walk(causal=True)
+    steps, layer = w.steps, w.layer
+    assert layer.projections is not None
+    assert layer.output_projection is not None
+    wanted = {
+        "embeddings": layer.query_input, "query": steps.query, "key": steps.key, "key_t": steps.key.T,
+        "value": steps.value, "scores": steps.scores, "scaled": steps.scaled, "head_outputs": steps.head_outputs,
+        "W_query": layer.projections["query"].weight[1],  # type: ignore[index]
+        "row_sum": steps.weights.sum(-1, keepdim=True), "concat": layer.concat(), "output": layer.output(),
+        "W_output": layer.output_projection.weight,
+    }  # fmt: skip
+    found = panels(draw_step(w, step))
+    assert step in found or step == "qkv"
+    for name, trace in found.items():
+        if name in wanted:
+            np.testing.assert_array_equal(array(trace), wanted[name].numpy(), err_msg=name)  # type: ignore[union-attr]
+
+
+def test_hidden_cells_are_gaps_and_the_rest_is_there() -> None:
+    w = walk(causal=True)
+    figure = draw_step(w, "weights")
+    for name, values in (("masked", w.steps.masked), ("weights", w.steps.weights)):
+        z = array(panels(figure)[name])
+        past = np.tri(5, dtype=bool)
+        assert np.isnan(z[~past]).all()
+        np.testing.assert_array_equal(z[past], values.numpy()[past])
+    assert len(figure.layout.images) == 2  # the hatching behind each
+
+
+def test_row_is_query_and_column_is_key() -> None:
+    figure = draw_step(walk(), "scores")
+    scores = panels(figure)["scores"]
+    assert scores.meta == {"rows": "query", "cols": "key"}
+    x, y = axis(figure, scores, "x"), axis(figure, panels(figure)["query"], "y")
+    assert (x.title.text, y.title.text) == ("key (to)", "query (from)")
+    assert tuple(y.range) == (4.5, -0.5)  # row 0 on top
+    assert tuple(axis(figure, scores, "y").range) == (4.5, -0.5)
+    assert tuple(x.range) == (-0.5, 4.5)
+
+
+def test_repeated_words_keep_their_own_rows_and_odd_tokens_are_text() -> None:
+    figure = draw_step(walk(), "scores")
+    ticks = axis(figure, panels(figure)["scores"], "x")
+    assert list(ticks.tickvals) == [0, 1, 2, 3, 4]
+    assert list(ticks.ticktext) == ["the", "cat", "the", "&lt;b&gt;", "aaaaaa…aaaaa"]
+
+
+@pytest.mark.parametrize(("step", "names"), [("scaled", ["scores", "scaled"]), ("masked", ["scaled", "masked"])])
+def test_scores_scaled_and_masked_share_one_colour_domain(step: str, names: list[str]) -> None:
+    w = walk()
+    limit = float(w.steps.scores.abs().max())
+    found = panels(draw_step(w, step)) | {"scores": panels(draw_step(w, "scores"))["scores"]}
+    for name in [*names, "scores"]:
+        assert (found[name].zmin, found[name].zmax) == pytest.approx((-limit, limit))
+
+
+def test_weights_go_from_0_to_1_unless_stretched_and_then_say_so() -> None:
+    w = walk()
+    plain, stretched = draw_step(w, "weights"), draw_step(w, "weights", stretch=True)
+    assert (panels(plain)["weights"].zmin, panels(plain)["weights"].zmax) == (0, 1)
+    assert panels(stretched)["weights"].zmax == pytest.approx(float(w.steps.weights.max()))
+    titles = [a.text for a in stretched.layout.annotations]
+    assert any("stretched" in title for title in titles)
+    assert not any("stretched" in a.text for a in plain.layout.annotations)
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+def test_every_matrix_says_its_name_shape_and_range(step: str) -> None:
+    figure = draw_step(walk(), step)
+    titles = " ".join(a.text for a in figure.layout.annotations)
+    for trace in figure.data:
+        z = array(trace)
+        assert f"{z.shape[0]} × {z.shape[1]}" in titles
+        assert f"{number(float(np.nanmin(z)))} … {number(float(np.nanmax(z)))}" in titles
+
+
+@pytest.mark.parametrize(("n", "numbered"), [(16, True), (17, False)])
+def test_cells_carry_numbers_up_to_16_tokens(n: int, numbered: bool) -> None:
+    trace = run_block(range(n), ToyConfig())
+    labels = tuple(str(i) for i in range(n))
+    scores = panels(draw_step(Walk(labels, labels, trace.layer, 0), "scores"))["scores"]
+    assert bool(scores.texttemplate) is numbered
+
+
+def test_a_long_text_labels_every_eighth_token() -> None:
+    trace = run_block(range(512), ToyConfig())
+    labels = tuple(f"w{i}" for i in range(512))
+    figure = draw_step(Walk(labels, labels, trace.layer, 0), "weights")
+    ticks = axis(figure, panels(figure)["weights"], "x")
+    assert list(ticks.tickvals)[:3] == [0, 8, 16]
+    assert ticks.ticktext[1] == "8 w8"
+
+
+def test_a_pin_outlines_its_row_and_column_everywhere() -> None:
+    shapes = draw_step(walk(), "scores", pin=Pin(3, 1)).layout.shapes
+    boxes = {(s.xref, s.yref): [] for s in shapes}
+    for s in shapes:
+        boxes[s.xref, s.yref].append((s.x0, s.x1, s.y0, s.y1, s.line.color))
+    assert sorted(len(b) for b in boxes.values()) == [1, 1, 2]  # Q: row; Kᵀ: column; scores: both
+    flat = [box for group in boxes.values() for box in group]
+    assert (-0.5, 4.5, 2.5, 3.5, "#0072B2") in flat
+    assert (0.5, 1.5, -0.5, 4.5, "#D55E00") in flat
+
+
+@pytest.mark.parametrize("qkv", ["linear", "identity", "positions"])
+def test_products_named_for_the_browser_are_true(qkv: str) -> None:
+    """The browser writes a cell as left row x right column (+ bias): check every cell of every such panel."""
+    for step in ("qkv", "scores", "head_outputs", "output"):
+        figure = draw_step(walk(qkv=qkv) if qkv != "identity" else walk_toy(ToyConfig(qkv=qkv)), step)
+        found = panels(figure)
+        for result, product in figure.layout.meta["products"].items():
+            left, right = array(found[product["left"]]), array(found[product["right"]])
+            bias = 0 if product["bias"] is None else np.array(product["bias"])
+            np.testing.assert_allclose(array(found[result]), left @ right + bias, rtol=1e-4, atol=1e-5)
+
+
+def test_one_token() -> None:
+    trace = run_block((7,), ToyConfig(causal=True))
+    for step in COMPUTED:
+        assert draw_step(Walk(("a",), ("a",), trace.layer, 0), step).data
+
+
+def test_description_for_readers_who_do_not_see_it() -> None:
+    w = walk()
+    text = describe_step(w, "scores")
+    low, high = number(float(w.steps.scores.min())), number(float(w.steps.scores.max()))
+    assert f"scores, 5 rows by 5 columns, from {low} to {high}" in text
+
+
+def test_long_labels_shorten_in_the_middle() -> None:
+    assert shorten("internationalisation", 10) == "inter…tion"
+    assert shorten("short") == "short"
+    assert escape("<a & b>") == "&lt;a &amp; b&gt;"
+
+
+@pytest.mark.parametrize(("value", "text"), [(-1.234, "−1.23"), (-0.001, "0.00"), (0.0, "0.00"), (2.5, "2.50")])
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_drawing_changes_nothing() -> None:
+    w = walk(causal=True)
+    before = w.steps.scores.clone()
+    for step in COMPUTED:
+        draw_step(w, step)
+    assert torch.equal(w.steps.scores, before)

@@ -1,0 +1,199 @@
+"""Links: each key's default, what it takes, what it refuses and says, and that any string is survived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.ui.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
+from attnviz.vocabulary import STEPS
+
+DEFAULTS = {
+    "text": DEFAULT_TEXT,
+    "pair": "",
+    "source": "toy",
+    "model": "minilm",
+    "kind": "encoder",
+    "layer": 0,
+    "head": 0,
+    "step": "scores",
+    "q": None,
+    "k": None,
+    "tokenizer": "word",
+    "charset": "shakespeare",
+    "positions": "sinusoidal",
+    "qkv": "linear",
+    "heads": 2,
+    "head_size": 8,
+    "scale": "sqrt_d",
+    "mask": "none",
+    "projection": True,
+    "seed": 0,
+    "stretch": False,
+    "way": "loop",
+    "block_size": 8,
+}
+
+GOOD = [
+    ("text", "To be, or not to be", "To be, or not to be"),
+    ("text", "", ""),
+    ("text", "zwölf 🦊 <script>\x00", "zwölf 🦊 <script>\x00"),
+    ("pair", "A second sentence.", "A second sentence."),
+    ("source", "pretrained", "pretrained"),
+    ("model", "bert-base-uncased", "bert-base-uncased"),
+    ("kind", "cross", "cross"),
+    ("layer", "5", 5),
+    ("layer", "007", 7),
+    ("head", "11", 11),
+    *(("step", step, step) for step in STEPS),
+    ("q", "0", 0),
+    ("k", "511", 511),
+    ("tokenizer", "bert", "bert"),
+    ("charset", "text", "text"),
+    ("positions", "none", "none"),
+    ("qkv", "identity", "identity"),
+    ("heads", "8", 8),
+    ("head_size", "2", 2),
+    ("scale", "off", "off"),
+    ("scale", "sqrt_c", "sqrt_c"),
+    ("scale", "0.125", "0.125"),
+    ("scale", "-2.50", "-2.5"),
+    ("scale", "1e3", "1000"),
+    ("mask", "causal", "causal"),
+    ("projection", "0", False),
+    ("stretch", "1", True),
+    ("way", "softmax", "softmax"),
+    ("seed", "999999", 999_999),
+    ("block_size", "64", 64),
+]
+
+NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
+WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
+WHOLE |= {"seed": 1_000_000, "block_size": 65}
+CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
+
+BAD = [
+    *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
+    *((name, raw) for name in CHOICES for raw in ["", "nonsense", "Toy ", "2", "None", "<b>"]),
+    *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "sqrt", "1/2", "9" * 100_000]),
+    ("heads", "0"),
+    ("head_size", "1"),
+    ("block_size", "0"),
+]
+
+
+def short_id(value: object) -> str:
+    """Return an id that stays readable for a value of 100 kB."""
+    return repr(value)[:24].encode("unicode_escape").decode()
+
+
+def test_every_key_has_its_default_here() -> None:
+    assert {name: key.default for name, key in KEYS.items()} == DEFAULTS
+
+
+def test_an_empty_link_is_the_default_view() -> None:
+    assert read_link({}) == (DEFAULTS, [])
+
+
+@pytest.mark.parametrize(("name", "raw", "value"), GOOD, ids=short_id)
+def test_good_values_are_taken(name: str, raw: str, value: object) -> None:
+    assert read_link({name: raw}) == ({**DEFAULTS, name: value}, [])
+
+
+@pytest.mark.parametrize(("name", "raw"), BAD, ids=short_id)
+def test_bad_values_fall_back_and_are_named(name: str, raw: str) -> None:
+    view, notes = read_link({name: raw})
+    assert view == DEFAULTS
+    assert len(notes) == 1
+    assert notes[0].startswith(f"The link's {name}={raw[:40]} is n")
+    shown = "nothing" if DEFAULTS[name] is None else KEYS[name].write(DEFAULTS[name])
+    assert notes[0].endswith(f", so {shown} is used.")
+    assert len(notes[0]) < 250
+
+
+def test_one_bad_value_leaves_the_others() -> None:
+    view, notes = read_link({"layer": "3", "head": "x", "step": "weights", "seed": "-1"})
+    assert view == {**DEFAULTS, "layer": 3, "step": "weights"}
+    assert [note.split("=")[0] for note in notes] == ["The link's head", "The link's seed"]
+
+
+def test_unknown_keys_are_left_alone() -> None:
+    assert read_link({"embed": "true", "utm_source": "mail", "LAYER": "3"}) == (DEFAULTS, [])
+
+
+@pytest.mark.parametrize("name", ["text", "pair"])
+def test_long_text_is_cut_and_said(name: str) -> None:
+    assert read_link({name: "é" * MAX_TEXT}) == ({**DEFAULTS, name: "é" * MAX_TEXT}, [])
+    view, notes = read_link({name: "é" * 100_000})
+    assert view[name] == "é" * MAX_TEXT
+    assert notes == [f"The link's {name} is longer than 20,000 characters and was cut there."]
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_values_of_100_kb(name: str) -> None:
+    view, notes = read_link({name: "a" * 100_000})
+    assert len(str(view[name])) <= MAX_TEXT
+    assert sum(map(len, notes)) < 250
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "text": st.text(max_size=200),
+    "pair": st.text(max_size=200),
+    "model": st.text(max_size=200),
+    "source": st.sampled_from(["toy", "pretrained"]),
+    "kind": st.sampled_from(["encoder", "decoder", "cross"]),
+    "step": st.sampled_from(list(STEPS)),
+    "tokenizer": st.sampled_from(["char", "word", "bert"]),
+    "charset": st.sampled_from(["shakespeare", "text", "file"]),
+    "positions": st.sampled_from(["none", "sinusoidal", "random"]),
+    "qkv": st.sampled_from(["identity", "linear", "positions"]),
+    "mask": st.sampled_from(["none", "causal"]),
+    "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
+    "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
+    "layer": st.integers(0, 100_000),
+    "head": st.integers(0, 100_000),
+    "q": st.none() | st.integers(0, 100_000),
+    "k": st.none() | st.integers(0, 100_000),
+    "heads": st.integers(1, 8),
+    "head_size": st.integers(2, 64),
+    "seed": st.integers(0, 999_999),
+    "block_size": st.integers(1, 64),
+    "projection": st.booleans(),
+    "stretch": st.booleans(),
+}
+
+
+@given(st.fixed_dictionaries(VALUES))
+def test_what_is_written_is_read_back(view: dict[str, Any]) -> None:
+    link = write_link(view, KEYS)
+    assert read_link(link) == (view, [])
+
+
+@given(st.fixed_dictionaries(VALUES), st.sets(st.sampled_from(list(KEYS))))
+def test_a_link_holds_only_what_was_asked_for_and_differs(view: dict[str, Any], names: set[str]) -> None:
+    link = write_link(view, names)
+    assert link.keys() == {name for name in names if view[name] != DEFAULTS[name]}
+    assert all(isinstance(raw, str) for raw in link.values())
+
+
+def test_the_default_view_has_an_empty_link() -> None:
+    assert write_link(DEFAULTS, KEYS) == {}
+
+
+@given(st.dictionaries(st.sampled_from(list(KEYS)) | st.text(max_size=20), st.text(max_size=60), max_size=30))
+def test_any_query_string_is_read(query: dict[str, str]) -> None:
+    view, notes = read_link(query)
+    assert view.keys() == DEFAULTS.keys()
+    assert all(note.startswith("The link's ") for note in notes)
+    again, more = read_link(write_link(view, KEYS))
+    assert (again, more) == (view, [])
+
+
+@given(st.sampled_from(list(KEYS)), st.text(min_size=1, max_size=40))
+def test_a_value_is_either_taken_or_named_in_a_note(name: str, raw: str) -> None:
+    view, notes = read_link({name: raw})
+    assert view[name] == DEFAULTS[name] or not notes
+    assert view == {**DEFAULTS, name: view[name]}

@@ -1,0 +1,194 @@
+"""Tokens and round trips as HTML: what stands there, and that nothing of a text gets out of it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.tokens import CharVocab, RoundTrip, Tokens, WordPiece, WordTokenizer
+from attnviz.ui.round_trip_view import round_trip_view
+from attnviz.ui.token_view import MAX_CHIPS, pair_rows, shorten, token_strip, unknown_note, unknown_sentence
+
+BERT = WordPiece()
+OWN_TAGS = {"style", "div", "span", "ul", "li", "code", "mark"}
+OWN_ATTRIBUTES = {"class", "title", "dir", "aria-label"}
+
+
+class Reader(HTMLParser):
+    """Reads HTML back: each element with its attributes, and the text by the class that holds it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        self.open.append(attributes.get("class", tag))
+        self.texts.setdefault(self.open[-1], []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.texts[self.open[-1]][-1] += data
+
+    def chips(self) -> list[dict[str, str]]:
+        return [attributes for _, attributes in self.elements if "tv-chip" in attributes.get("class", "").split()]
+
+    def classes(self) -> list[set[str]]:
+        return [set(chip["class"].split()) for chip in self.chips()]
+
+
+def words(text: str) -> Tokens:
+    return WordTokenizer().tokenize(text)
+
+
+def test_a_strip_shows_pieces_over_their_ids() -> None:
+    read = Reader(token_strip(BERT.tokenize("Hello worlds")))
+    assert read.texts["tv-piece"] == ["[CLS]", "hello", "worlds", "[SEP]"]
+    assert read.texts["tv-id"] == ["101", "7592", "8484", "102"]
+
+
+def test_a_title_says_all_of_a_token() -> None:
+    titles = [chip["title"] for chip in Reader(token_strip(BERT.tokenize("Tokenization", "b"))).chips()]
+    assert titles == [
+        "token 0 · piece [CLS] · id 101 · added by the tokenizer",
+        "token 1 · piece token · id 19204 · characters 0 to 4 (Token)",
+        "token 2 · piece ##ization · id 3989 · characters 5 to 11 (ization)",
+        "token 3 · piece [SEP] · id 102 · added by the tokenizer",
+        "token 4 · piece b · id 1038 · character 0 · second sentence",
+        "token 5 · piece [SEP] · id 102 · added by the tokenizer · second sentence",
+    ]
+
+
+def test_kinds_of_chips() -> None:
+    kinds = Reader(token_strip(BERT.tokenize("a 🙂 b", "c"))).classes()
+    assert kinds == [
+        {"tv-chip", "tv-special"},
+        {"tv-chip", "tv-b"},
+        {"tv-chip", "tv-a", "tv-unknown"},
+        {"tv-chip", "tv-b"},
+        {"tv-chip", "tv-special"},
+        {"tv-chip", "tv-b", "tv-second"},
+        {"tv-chip", "tv-special", "tv-second"},
+    ]
+
+
+def test_an_unknown_character_is_marked_and_has_no_id() -> None:
+    read = Reader(token_strip(CharVocab.shakespeare().tokenize("né")))
+    assert read.texts["tv-piece"] == ["n", "é"]
+    assert read.texts["tv-mark"] == ["?"]
+    assert read.texts["tv-id"] == ["52", "no id"]
+    assert read.chips()[1]["title"] == ("token 1 · piece é · no id · unknown: not in the vocabulary · character 1")
+
+
+def test_long_words_lose_their_middle_but_not_in_the_title() -> None:
+    word = "abcdefghij" * 20
+    read = Reader(token_strip(words(word)))
+    assert read.texts["tv-piece"] == ["abcdefghijabcdefgh…bcdefghij"]
+    assert word in read.chips()[0]["title"]
+
+
+def test_shorten_keeps_what_fits() -> None:
+    assert shorten("a" * 28) == "a" * 28
+    assert shorten("a" * 18 + "-" + "b" * 10, limit=28) == "a" * 18 + "…" + "b" * 9
+    assert len(shorten("a" * 29)) == 28
+
+
+def test_many_tokens_are_counted_not_shown() -> None:
+    read = Reader(token_strip(CharVocab.from_text("ab").tokenize("ab" * 10_000)))
+    assert len(read.chips()) == MAX_CHIPS == 600
+    assert read.texts["tv-more"] == ["… and 19,400 more, not shown"]
+    assert "tv-more" not in Reader(token_strip(words("a b"))).texts
+
+
+def test_no_token_gives_an_empty_strip() -> None:
+    assert Reader(token_strip(words(""))).chips() == []
+
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror="alert(1)">', "</span></style>&lt;&amp;", "'\"`${1}"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markup_stays_text(text: str) -> None:
+    strip, rows = Reader(token_strip(words(text))), Reader(pair_rows(words(f"{text} {text}"), 8))
+    view = Reader(round_trip_view(RoundTrip(text, "x", (text,)), text))
+    note = Reader(unknown_note(CharVocab.from_text("a").tokenize(text)))
+    for read in (strip, rows, view, note):
+        assert {tag for tag, _ in read.elements} <= OWN_TAGS
+        assert {name for _, attributes in read.elements for name in attributes} <= OWN_ATTRIBUTES
+    assert "".join(strip.texts["tv-piece"]) == "".join(shorten(word) for word in text.split())
+    assert view.texts["li"] == [text]
+
+
+@given(st.text(max_size=40))
+def test_any_text_stays_text(text: str) -> None:
+    tokens = CharVocab.from_text("abc").tokenize(text)
+    for html in (token_strip(tokens), pair_rows(tokens, 4), round_trip_view(RoundTrip(text, "", (text,)))):
+        read = Reader(html)
+        assert {tag for tag, _ in read.elements} <= OWN_TAGS
+        assert "\0" not in html
+    assert len(Reader(token_strip(tokens)).chips()) == len(tokens)
+
+
+def test_pairs_have_a_row_each() -> None:
+    read = Reader(pair_rows(words("to be or not"), 2))
+    assert read.texts["tv-count"] == ["1", "2"]
+    assert read.texts["tv-piece"] == ["to", "be", "to", "be", "or"]
+    assert ["tv-target" in kinds for kinds in read.classes()] == [False, True, False, False, True]
+
+
+def test_pairs_of_one_token_are_none() -> None:
+    assert Reader(pair_rows(words("to"), 8)).chips() == []
+
+
+def test_unknown_characters_are_named_once() -> None:
+    tokens = CharVocab.shakespeare().tokenize("né\0éé")
+    assert unknown_sentence(tokens) == (
+        "not in the vocabulary: 'é' (U+00E9) at position 1 and 2 more times, 'U+0000' (U+0000) at position 2"
+    )
+    assert unknown_sentence(CharVocab.shakespeare().tokenize("éé")).endswith("at position 0 and 1 more time")
+
+
+def test_only_the_first_unknown_characters_are_named() -> None:
+    sentence = unknown_sentence(CharVocab.shakespeare().tokenize("0123456789"))
+    assert sentence.endswith("'5' (U+0035) at position 5, and 4 more")
+
+
+def test_unknown_words_are_named_by_their_text() -> None:
+    assert unknown_sentence(BERT.tokenize("a", "b 🙂🙂")) == (
+        "not in the vocabulary: '🙂🙂' at position 2 of the second sentence"
+    )
+
+
+def test_nothing_unknown_says_nothing() -> None:
+    assert unknown_sentence(words("a b")) == unknown_note(words("a b")) == ""
+
+
+def test_a_round_trip_that_is_the_same() -> None:
+    read = Reader(round_trip_view(RoundTrip("a", "a", ())))
+    assert read.texts["rt-verdict"] == ["✓ ids → text: the same"]
+    assert "mark" not in read.texts
+
+
+def test_a_round_trip_marks_the_first_difference() -> None:
+    before = "x" * 20
+    read = Reader(round_trip_view(RoundTrip(f"{before} A\n", f"{before} a", ("why",)), "second sentence"))
+    assert read.texts["rt-verdict"] == ["≠ ids → second sentence: not the same"]
+    assert read.texts["code"] == ["…" + "x" * 15 + "␣⏎", "…" + "x" * 15 + "␣"]
+    assert read.texts["mark"] == ["A", "a"]
+    assert read.texts["li"] == ["why"]
+    assert "first at position 21" in "".join(read.texts["rt"])
+
+
+def test_a_text_that_ends_early_says_so() -> None:
+    read = Reader(round_trip_view(RoundTrip("a ", "a", ("why",))))
+    assert read.texts["mark"] == ["␣", "end"]

@@ -1,0 +1,124 @@
+"""Character vocabularies: Shakespeare's, a text's own, an uploaded file's."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.tokens import MAX_UPLOAD, NO_ID, BadUploadError, CharVocab, UnknownCharacterError, read_upload, repair
+from tests.unit.test_tokens_value import ANY_TEXT
+
+SHAKESPEARE = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def test_shakespeare_has_its_65_characters_in_code_point_order() -> None:
+    vocab = CharVocab.shakespeare()
+    assert vocab.characters == tuple(sorted(set(SHAKESPEARE))) == tuple(SHAKESPEARE)
+    assert len(vocab) == 65
+
+
+def test_known_ids() -> None:
+    vocab = CharVocab.shakespeare()
+    assert vocab.encode("hii there") == [46, 47, 47, 1, 58, 46, 43, 56, 43]
+    assert vocab.decode([46, 47, 47, 1, 58, 46, 43, 56, 43]) == "hii there"
+    assert (vocab.encode("\n"), vocab.encode("z")) == ([0], [64])
+
+
+def test_from_text_numbers_in_code_point_order() -> None:
+    vocab = CharVocab.from_text("banana 🙂")
+    assert vocab.characters == (" ", "a", "b", "n", "🙂")
+    assert vocab.encode("nab") == [3, 1, 2]
+
+
+def test_equal_characters_make_equal_vocabularies() -> None:
+    assert CharVocab.from_text("abba") == CharVocab.from_text("ab")
+    assert CharVocab.from_text("") == CharVocab(())
+
+
+@given(ANY_TEXT)
+def test_there_and_back(text: str) -> None:
+    vocab = CharVocab.from_text(text)
+    assert vocab.decode(vocab.encode(text)) == repair(text)
+
+
+def test_an_unknown_character_is_named() -> None:
+    with pytest.raises(UnknownCharacterError) as raised:
+        CharVocab.shakespeare().encode("Good mornéng, é")
+    assert (raised.value.character, raised.value.position) == ("é", 9)
+    assert str(raised.value) == "not in the vocabulary of 65 characters: 'é' (U+00E9) at position 9"
+
+
+def test_an_invisible_unknown_character_is_named_visibly() -> None:
+    with pytest.raises(UnknownCharacterError, match=r"'U\+0000' \(U\+0000\) at position 1"):
+        CharVocab.shakespeare().encode("a\0")
+
+
+def test_tokenize_marks_unknown_characters() -> None:
+    tokens = CharVocab.shakespeare().tokenize("aé b")
+    assert tokens.pieces == ("a", "é", " ", "b")
+    assert tokens.ids == (39, NO_ID, 1, 40)
+    assert tokens.unknown == (False, True, False, False)
+    assert tokens.labels == ("a", "é", "␣", "b")
+    assert (tokens.dropped, tokens.vocab_size, tokens.tokenizer, tokens.pair) == (0, 65, "char", None)
+    assert CharVocab.shakespeare().decode(tokens.ids) == "a\ufffd b"
+
+
+@given(ANY_TEXT, st.integers(0, 70))
+def test_any_text_has_one_token_a_character(text: str, limit: int) -> None:
+    tokens = CharVocab.shakespeare().tokenize(text, max_tokens=limit)
+    assert len(tokens) + tokens.dropped == len(text)
+    assert len(tokens) == min(limit, len(text))
+    assert tuple(tokens.source(i) for i in range(len(tokens))) == tokens.pieces
+    assert all(tokens.labels)
+    assert [id_ == NO_ID for id_ in tokens.ids] == list(tokens.unknown)
+
+
+@pytest.mark.parametrize("id_", [-2, 65, 1000])
+def test_decode_refuses_ids_that_are_not_there(id_: int) -> None:
+    with pytest.raises(ValueError, match=f"there is no id {id_}: the vocabulary has 0 to 64"):
+        CharVocab.shakespeare().decode([1, id_])
+
+
+def test_a_negative_limit_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_tokens is -1"):
+        CharVocab.shakespeare().tokenize("a", max_tokens=-1)
+
+
+def test_an_upload_becomes_a_vocabulary() -> None:
+    assert CharVocab.from_bytes("żółw 🙂\n".encode()) == CharVocab.from_text("żółw 🙂\n")
+
+
+def test_a_byte_order_mark_is_no_character() -> None:
+    assert read_upload(codecs.BOM_UTF8 + b"ab") == "ab"
+
+
+REFUSED = {
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "holds NUL bytes"),
+    "latin-1": ("café".encode("latin-1"), "the byte 0xE9 at position 3, which is not UTF-8"),
+    "bad after a mark": (codecs.BOM_UTF8 + b"a\xff", "the byte 0xFF at position 4"),
+    "cut in a character": ("a🙂".encode()[:3], "the byte 0xF0 at position 1"),
+    "encoded surrogate": (b"\xed\xa0\x80", "not UTF-8"),
+    "utf-16": ("hello".encode("utf-16"), "is UTF-16"),
+    "utf-16 without a mark": ("hello".encode("utf-16-le"), "holds NUL bytes"),
+    "empty": (b"", "is empty"),
+    "only a mark": (codecs.BOM_UTF8, "is empty"),
+    "too large": (b"a" * (6 * 2**20), "has 6.0 MB"),
+    "just too large": (b"a" * (MAX_UPLOAD + 1), "has 5.0 MB"),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), REFUSED.values(), ids=REFUSED.keys())
+def test_bad_uploads_are_refused_with_the_limit(data: bytes, why: str) -> None:
+    with pytest.raises(BadUploadError) as raised:
+        CharVocab.from_bytes(data)
+    assert why in str(raised.value)
+    assert str(raised.value).startswith("A vocabulary file is UTF-8 text of up to 5 MB; ")
+    assert str(raised.value).endswith(".")
+
+
+def test_an_upload_of_just_the_limit_is_taken() -> None:
+    assert MAX_UPLOAD == 5_242_880
+    assert len(read_upload(b"a" * MAX_UPLOAD)) == MAX_UPLOAD
