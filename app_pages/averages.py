@@ -6,7 +6,7 @@ from attnviz.explain_averages import WAYS
 from attnviz.ui import controls, shell, state
 from attnviz.ui.sources import toy_tokens
 
-shell.begin()
+shell.begin("averages")
 with st.sidebar:
     controls.averages_controls()
 text = shell.text()

@@ -12,7 +12,7 @@ TOY = ("text", "source", "step", "q", "k", "head", "tokenizer", "charset", "posi
        "scale", "mask", "projection", "seed", "stretch")  # fmt: skip
 PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step", "q", "k", "stretch")
 
-shell.begin()
+shell.begin("step_by_step")
 with st.sidebar:
     pretrained = controls.choose_source() == "pretrained"
     if not pretrained:
@@ -34,7 +34,8 @@ else:
     with st.spinner("Starting torch …"):
         from attnviz.ui.step_view import show_step
     source = pretrained_source(model) if pretrained else toy_source(tokens)
-    head = state.get("head") if pretrained else controls.toy_head(source.layer.heads)
-    show_step(source, head, step)
+    state.keep_within("head", "Head", range(source.layer.heads))
+    shell.token_notes(tokens)
+    show_step(source, state.get("head"), step)
 
 state.end(PRETRAINED if pretrained else TOY)

@@ -8,7 +8,7 @@ from attnviz.ui.link import MAX_TEXT
 from attnviz.ui.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
 from attnviz.ui.tokens_page import Tokenizer, card, training_pairs, vocabulary
 
-shell.begin()
+shell.begin("tokens")
 with st.sidebar:
     pair = state.bound("pair", st.text_input, "Second sentence (BERT only)", max_chars=MAX_TEXT)
     choose_charset()

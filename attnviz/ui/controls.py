@@ -96,7 +96,9 @@ def pretrained_controls(model: PretrainedModel) -> None:
     state.bound("pair", st.text_input, label)
     if len(counts) > 1:
         state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
-    else:
+    elif state.get("kind") not in counts:
+        if not state.is_default("kind"):
+            state.note(f"This model has no {state.get('kind')} attention.")
         state.put("kind", next(iter(counts)))
     layers, heads = counts[state.get("kind")]
     left, right = st.columns(2)
@@ -105,14 +107,6 @@ def pretrained_controls(model: PretrainedModel) -> None:
     with right:
         state.choice("head", st.selectbox, "Head", range(heads))
     st.caption("Layers and heads are counted from 0, here and in links.")
-
-
-def toy_head(heads: int) -> int:
-    """Keep the view's head within the toy's heads."""
-    if state.get("head") >= heads:
-        state.put("head", heads - 1)
-    head: int = state.get("head")
-    return head
 
 
 def _scale() -> None:

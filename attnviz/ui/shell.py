@@ -26,9 +26,9 @@ CSS = """
 """
 
 
-def begin() -> None:
+def begin(page: str) -> None:
     """Open a page: read the link, lay out the shared text field."""
-    state.begin()
+    state.begin(page)
     st.html(CSS)
     for sentence in state.notes():
         st.warning(sentence, icon="🔗")

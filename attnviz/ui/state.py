@@ -1,23 +1,28 @@
 """The view of one session: read from the link, changed by widgets, written back to the link.
 
-A page calls `begin()` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget whose
+A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget whose
 value lives in the view, so it survives a change of page, and a callback changes a value with `put(...)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from attnviz.ui.link import KEYS, read_link, write_link
 
-_VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW = "view", "view_notes", "view_link", "view_noted"
+_VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link", "view_noted", "view_page"
 
 
-def begin() -> None:
+def begin(page: str) -> None:
     """Take the view from the address bar: on the first run, and when the browser went to another link."""
+    if st.session_state.get(_PAGE) != page:
+        # A widget of the page before leaves its value behind under the same key, and Streamlit would not use it.
+        for name in KEYS:
+            st.session_state.pop(name, None)
+        st.session_state[_PAGE] = page
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
     if _VIEW in st.session_state and query in ({}, st.session_state[_LAST_LINK]):
         # The link is the one that we wrote, or Streamlit emptied it on a change of page.
@@ -35,6 +40,11 @@ def begin() -> None:
 def get(name: str) -> Any:
     """Return the view's value of this key."""
     return st.session_state[_VIEW][name]
+
+
+def is_default(name: str) -> bool:
+    """Say whether the view's value of this key is what a plain link means."""
+    return bool(get(name) == KEYS[name].default)
 
 
 def put(name: str, value: Any) -> None:
@@ -70,11 +80,16 @@ def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
 def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs: Any) -> Any:
     """Make a widget of `options`; a view's value that is none of them goes back to the first, with a note."""
     options = list(options)
-    if get(name) not in options:
-        default = KEYS[name].default if KEYS[name].default in options else options[0]
-        note(f"{label} {get(name)} is not there: the choices go from {options[0]} to {options[-1]}. Showing {default}.")
-        put(name, default)
+    keep_within(name, label, options)
     return bound(name, widget, label, options, **kwargs)
+
+
+def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
+    """Return the view's value of this key; where it is none of the options, the first of them, with a note."""
+    if get(name) not in options:
+        note(f"{label} {get(name)} is not there: the choices go from {options[0]} to {options[-1]}.")
+        put(name, KEYS[name].default if KEYS[name].default in options else options[0])
+    return get(name)
 
 
 def end(names: Iterable[str]) -> None:

@@ -14,8 +14,8 @@ from attnviz.ui.vocabulary import search, vocabulary_table
 Tokenizer = CharVocab | WordTokenizer | WordPiece
 
 NOTICE = {
-    "char": "One token a character. The vocabulary is tiny, so nothing has to be learned about long lists of words; "
-    "but texts become long, and a character that is not in it has no id at all.",
+    "char": "One token a character. The vocabulary is tiny, but texts become long, and a character that is not in it "
+    "has no id at all.",
     "word": "Cut at white space. A word's id is a hash of it, one of 20,000, so no word is unknown: but “tired.” and "
     "“tired” are two words, and two words may share an id.",
     "bert": "Words that the 30,522 pieces hold stay whole, others fall into pieces: ## goes on with the word before. "
@@ -71,7 +71,7 @@ def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
         _word_ids(tokenizer)
     shown = f"{_plural(len(found), 'entry')} found, of {len(table):,}." if wanted else f"All {len(table):,} entries."
     st.caption(shown)
-    st.dataframe(found, hide_index=True, height=320)
+    st.dataframe(found, hide_index=True)
 
 
 def _word_ids(tokenizer: WordTokenizer) -> None:

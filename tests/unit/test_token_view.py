@@ -34,7 +34,7 @@ class Reader(HTMLParser):
         self.open.append(attributes.get("class", tag))
         self.texts.setdefault(self.open[-1], []).append("")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, _tag: str) -> None:
         self.open.pop()
 
     def handle_data(self, data: str) -> None:

@@ -194,4 +194,4 @@ def test_a_block_has_a_size() -> None:
 def test_pairs_spell_the_block(ids: list[int], block_size: int) -> None:
     pairs = context_pairs(ids, block_size)
     assert len(pairs) == min(block_size, max(0, len(ids) - 1))
-    assert all(list((*context, target)) == ids[: len(context) + 1] for context, target in pairs)
+    assert all([*context, target] == ids[: len(context) + 1] for context, target in pairs)

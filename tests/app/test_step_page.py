@@ -1,0 +1,258 @@
+"""Step by step through `app.py`: what the figure holds equals torch, links reproduce, bad input gets a sentence."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.nn import functional as F
+
+from attnviz.components.packing import unpack
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.vocabulary import STEPS
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+COMPUTED = [step for step in STEPS if step != "tokens"]
+
+
+def open_link(**query: str) -> AppTest:
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def panels(at: AppTest) -> dict[str, np.ndarray]:
+    """Read the matrices of the page's figure, as they go to the browser."""
+    (chart,) = at.get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    return {trace["name"]: decode(trace["z"]) for trace in spec["data"]}
+
+
+def decode(z: Any) -> np.ndarray:
+    if isinstance(z, dict):
+        rows, cols = (int(n) for n in z["shape"].split(","))
+        return np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"])).reshape(rows, cols)
+    return np.array(z, dtype=float)
+
+
+def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what the inspector is given."""
+    found = [unpack(c.proto.bytes) for c in at.get("bidi_component")]
+    return next((header, arrays) for header, arrays in found if "query_labels" in header)
+
+
+def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
+    return WordTokenizer().tokenize(text).ids
+
+
+def messages(at: AppTest) -> str:
+    return " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_toys_figures_equal_torch(causal: bool) -> None:
+    at = open_link(step="head_outputs", mask="causal" if causal else "none")
+    layer = run_block(words(), ToyConfig(causal=causal)).layer
+    q, k, v = layer.query, layer.key, layer.value
+    wanted = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
+    np.testing.assert_allclose(panels(at)["head_outputs"], wanted.numpy(), rtol=1e-5, atol=1e-6)
+    at.session_state["step"] = "weights"
+    at.run()
+    wanted_weights = F.scaled_dot_product_attention(q[None], k[None], torch.eye(11)[None, None], is_causal=causal)[0, 0]
+    found = np.nan_to_num(panels(at)["weights"])
+    np.testing.assert_allclose(found, wanted_weights.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
+    at = open_link(source="pretrained", layer="3", head="5", step="weights")
+    wanted = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
+    np.testing.assert_array_equal(panels(at)["weights"], wanted.numpy())
+    header, arrays = inspector(at)
+    assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
+    np.testing.assert_array_equal(arrays["query"], load("minilm").trace(DEFAULT_TEXT).layer(3).query[5].numpy())
+
+
+@pytest.mark.parametrize("step", COMPUTED)
+@pytest.mark.parametrize("source", ["toy", "pretrained"])
+def test_every_step_of_both_sources_shows_a_figure(source: str, step: str) -> None:
+    at = open_link(source=source, step=step)
+    assert step in panels(at) or step == "qkv"
+    assert not at.warning
+    assert not at.error
+
+
+def test_previous_and_next_walk_from_the_first_step_to_the_last_and_back() -> None:
+    at = open_link(step="tokens")
+    order = list(STEPS)
+    assert at.button(key="previous").disabled
+    for step in order[1:]:
+        at.button(key="next").click().run()
+        assert at.session_state["step"] == step
+    assert at.button(key="next").disabled
+    for step in reversed(order[:-1]):
+        at.button(key="previous").click().run()
+        assert at.session_state["step"] == step
+    assert not at.exception
+
+
+def test_a_link_holds_the_whole_view() -> None:
+    link = {
+        "text": "To be, or not", "tokenizer": "char", "heads": "4", "head_size": "6", "mask": "causal", "scale": "0.125",
+        "seed": "7", "positions": "random", "step": "weights", "head": "3", "q": "4", "k": "2", "projection": "0",
+    }  # fmt: skip
+    at = open_link(**link)
+    assert not at.warning
+    assert dict(at.query_params) == link
+    header, _ = inspector(at)
+    assert (header["q"], header["k"], header["head"], header["scale"]) == (4, 2, 3, 0.125)
+    assert header["query_labels"][:3] == ["T", "o", "␣"]
+    again = open_link(**at.query_params)
+    np.testing.assert_array_equal(panels(again)["weights"], panels(at)["weights"])
+
+
+def test_a_plain_view_has_a_plain_link() -> None:
+    assert dict(open_link().query_params) == {}
+
+
+def test_settings_survive_a_change_of_page() -> None:
+    at = open_link(step="scaled", seed="5", heads="3")
+    before = panels(at)["scaled"]
+    at.switch_page("app_pages/tokens.py").run()
+    at.run()
+    assert not at.exception
+    at.switch_page("app_pages/step_by_step.py").run()
+    at.run()
+    np.testing.assert_array_equal(panels(at)["scaled"], before)
+    assert at.query_params["seed"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"step": "dance"}, "step=dance is none of"),
+        ({"heads": "99"}, "heads=99 is not a whole number from 1 to 8"),
+        ({"scale": "nan"}, "scale=nan is neither"),
+        ({"source": "<script>"}, "source=<script> is none of"),
+        ({"source": "pretrained", "layer": "99"}, "Layer 99 is not there"),
+        ({"source": "pretrained", "head": "12"}, "Head 12 is not there"),
+        ({"head": "5"}, "Head 5 is not there"),
+        ({"q": "400", "k": "1"}, "pinned row 400 is not there"),
+        ({"source": "pretrained", "kind": "cross"}, "no cross attention"),
+    ],
+)
+def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said: str) -> None:
+    at = open_link(**link)
+    assert said in messages(at)
+    assert panels(at)
+
+
+def test_the_note_goes_when_the_user_moves_on() -> None:
+    at = open_link(heads="99")
+    assert at.warning
+    at.button(key="next").click().run()
+    at.button(key="next").click().run()
+    assert not at.warning
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_empty_text_gives_a_hint(text: str) -> None:
+    at = open_link()
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    assert "Type a sentence" in messages(at)
+    assert not at.get("plotly_chart")
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script> &amp; <b>", "مرحبا بالعالم", "👩‍👩‍👧‍👦 é é", "\0\x1b", "a" * 300, "x"]
+)
+@pytest.mark.parametrize("tokenizer", ["word", "char", "bert"])
+def test_any_text_in_any_tokenizer(text: str, tokenizer: str) -> None:
+    at = open_link(text=text, tokenizer=tokenizer, step="weights")
+    weights = np.nan_to_num(panels(at)["weights"])
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_unknown_characters_are_named() -> None:
+    at = open_link(text="naïve 7", tokenizer="char")
+    assert "“ï” (U+00EF) at position 2" in messages(at)
+
+
+@pytest.mark.parametrize(
+    ("link", "kept", "dropped"), [({}, 512, 288), ({"source": "pretrained"}, 512, 290)], ids=["toy", "model"]
+)
+def test_a_long_text_is_cut_and_the_number_dropped_is_said(link: dict[str, str], kept: int, dropped: int) -> None:
+    at = open_link(text="word " * 800, step="weights", **link)
+    assert panels(at)["weights"].shape == (kept, kept)
+    assert f"first {kept} tokens are used; {dropped} were dropped" in messages(at)
+
+
+def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
+    at = open_link(source="pretrained", model="../../etc/passwd", step="weights")
+    assert "neither a folder here nor a name" in messages(at)
+    assert panels(at)["weights"].shape == (16, 16)
+
+
+def test_a_sentence_pair_reaches_the_model() -> None:
+    at = open_link(source="pretrained", text="the cat", pair="the dog", step="weights")
+    header, _ = inspector(at)
+    assert header["query_labels"] == ["[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]"]
+
+
+def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
+    """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
+    at = open_link(source="pretrained", step="weights", q="3", k="1")
+    (chart,) = at.get("plotly_chart")
+    shapes = json.loads(chart.proto.spec)["layout"]["shapes"]
+    assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
+    assert at.query_params["q"] == "3"
+
+
+def test_the_scale_can_be_a_number() -> None:
+    at = open_link(step="scaled")
+    at.selectbox(key="scale_choice").set_value("number").run()
+    at.number_input(key="scale_number").set_value(0.5).run()
+    found = panels(at)
+    np.testing.assert_allclose(found["scaled"], found["scores"] * 0.5, rtol=1e-6)
+    assert at.query_params["scale"] == "0.5"
+
+
+@pytest.mark.parametrize("qkv", ["identity", "positions"])
+def test_other_parametrisations(qkv: str) -> None:
+    at = open_link(qkv=qkv, step="qkv", head="0")
+    found = panels(at)
+    if qkv == "identity":
+        np.testing.assert_array_equal(found["query"], found["embeddings"])
+    else:
+        np.testing.assert_allclose(found["query"], found["U_query"] @ found["embeddings_k"], rtol=1e-4, atol=1e-4)
+        assert "mixes positions" in " ".join(h.proto.body for h in at.get("html"))
+
+
+def test_averages_page_shows_three_equal_results() -> None:
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    at.run()
+    at.switch_page("app_pages/averages.py").run()
+    results = {}
+    for way in ("loop", "matrix", "softmax", "data"):
+        at.session_state["way"] = way
+        at.run()
+        assert not at.exception
+        results[way] = panels(at)["averages"]
+    x = run_block(words(), ToyConfig()).layer.query_input
+    assert x is not None
+    wanted = x.cumsum(0) / torch.arange(1, 12)[:, None]
+    for way in ("loop", "matrix", "softmax"):
+        np.testing.assert_allclose(results[way], wanted.numpy(), rtol=1e-5, atol=1e-6)
+    assert np.abs(results["data"] - results["loop"]).max() > 0.1
