@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attnviz.figures.walk import Walk
-from attnviz.vocabulary import KEY, QUERY, VALUE, number
+from attnviz.vocabulary import LIGHT_INK, Ink, number
 
 _SPAN = {"scores": 0, "scaled": 1, "masked": 2, "weights": 3, "head_outputs": 4, "concat": 5, "output": 6}
 
@@ -49,9 +49,9 @@ def notice(step: str, walk: Walk) -> str:
     return special.get(step) or _NOTICE[step]
 
 
-def formula(step: str) -> str:
+def formula(step: str, ink: Ink = LIGHT_INK) -> str:
     """Return the LaTeX of the whole computation with the term of this step in a box."""
-    q, k, v = rf"\color{{{QUERY}}}Q", rf"\color{{{KEY}}}K", rf"\color{{{VALUE}}}V"
+    q, k, v = (rf"\color{{{colour}}}{name}" for colour, name in ((ink.query, "Q"), (ink.key, "K"), (ink.value, "V")))
     if step in ("embeddings", "qkv"):
         maps = rf"{{{q}}} = X\,W_Q \qquad {{{k}}} = X\,W_K \qquad {{{v}}} = X\,W_V"
         return rf"\boxed{{{maps}}}" if step == "qkv" else rf"\boxed{{X}} \qquad {maps}"

@@ -1,5 +1,9 @@
 """The words and colours that mean the same everywhere: in links, on figures, in formulas and in prose."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 STEPS = {
     "tokens": "Tokens",
     "embeddings": "Embeddings",
@@ -14,8 +18,20 @@ STEPS = {
 }
 """The steps in order: the name in links and code, the name on screen."""
 
-QUERY, KEY, VALUE, ATTENTION = "#0072B2", "#D55E00", "#009E73", "#5E3C99"
-"""Colours that stay apart for colour-blind readers."""
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """The colours of the four roles. They stay apart for colour-blind readers."""
+
+    query: str
+    key: str
+    value: str
+    attention: str
+
+
+LIGHT_INK = Ink("#0072B2", "#D55E00", "#009E73", "#5E3C99")
+DARK_INK = Ink("#6CBDF0", "#FF9D5C", "#3FD0A4", "#BDA6EE")
+"""The same hues, light enough to be read on a dark ground"""
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -9,12 +9,22 @@ import plotly.graph_objects as go
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.figures.panels import Layout, Panel, Pin, compose
+from attnviz.figures.compose import compose
+from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.steps import as_array, colour_limit, lay_product
+from attnviz.figures.style import LIGHT, Palette
 from attnviz.toy.averages import Averages
 
 
-def draw_way(way: str, x: Tensor, averages: Averages, attended: AttentionSteps, labels: Sequence[str]) -> go.Figure:
+def draw_way(
+    way: str,
+    x: Tensor,
+    averages: Averages,
+    attended: AttentionSteps,
+    labels: Sequence[str],
+    *,
+    palette: Palette = LIGHT,
+) -> go.Figure:
     """Draw one way: "loop", "matrix", "softmax" or "data".
 
     Args:
@@ -23,6 +33,7 @@ def draw_way(way: str, x: Tensor, averages: Averages, attended: AttentionSteps, 
         averages: the three uniform averages of x.
         attended: attention over the past, whose values are x.
         labels: the tokens.
+        palette: the colours of the theme.
     """
     limit = colour_limit(x)
     source = Panel("embeddings", "X embeddings", as_array(x), "key", "model", limit)
@@ -43,4 +54,4 @@ def draw_way(way: str, x: Tensor, averages: Averages, attended: AttentionSteps, 
             Panel("averages", "Y = weights · X", as_array(result), "query", "model", limit, bar=True),
             "A · X = Y" if way == "matrix" else "weights · X = Y",
         )
-    return compose(layout, {"query": labels, "key": labels}, pin=Pin(), view=way, height=None)
+    return compose(layout, {"query": labels, "key": labels}, view=way, palette=palette)

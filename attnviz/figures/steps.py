@@ -12,7 +12,9 @@ import plotly.graph_objects as go
 import torch
 from torch import Tensor
 
-from attnviz.figures.panels import Layout, Panel, Pin, compose
+from attnviz.figures.compose import compose
+from attnviz.figures.panels import Layout, Panel, Pin
+from attnviz.figures.style import LIGHT, Palette
 from attnviz.figures.walk import Walk
 from attnviz.vocabulary import number
 
@@ -23,7 +25,13 @@ NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
 def draw_step(
-    walk: Walk, step: str, *, pin: Pin | None = None, stretch: bool = False, height: int | None = None
+    walk: Walk,
+    step: str,
+    *,
+    pin: Pin | None = None,
+    stretch: bool = False,
+    height: int | None = None,
+    palette: Palette = LIGHT,
 ) -> go.Figure:
     """Draw one step of a walk, from `embeddings` to `output`.
 
@@ -33,13 +41,15 @@ def draw_step(
         pin: the query and the key to outline.
         stretch: end the colours of `weights` at their largest value instead of at 1.
         height: pixels; the container's own height when None.
+        palette: the colours of the theme.
 
     Raises:
         KeyError: a step that has no matrices.
     """
     layout = LAYOUTS[step](walk, stretch)
-    labels = {"query": walk.query_labels, "key": walk.key_labels, "token": walk.query_labels}
-    return compose(layout, labels, pin=pin or Pin(), view=f"{step}/{walk.head}/{id(walk.layer)}", height=height)
+    labels = {"query": walk.query_labels, "key": walk.key_labels}
+    view = f"{step}/{walk.head}/{id(walk.layer)}"
+    return compose(layout, labels, pin=pin, view=view, height=height, palette=palette)
 
 
 def describe_step(walk: Walk, step: str) -> str:

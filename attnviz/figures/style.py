@@ -1,35 +1,69 @@
-"""How figures look: which colour stands for what, and how labels are written."""
+"""How figures look: which colour stands for what, in the light and in the dark, and how labels are written."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import quote
 
-from attnviz.vocabulary import ATTENTION, KEY, QUERY, VALUE
+from attnviz.vocabulary import DARK_INK, LIGHT_INK, Ink
+
+Colours = list[list[float | str]]
+
+AXIS_TITLE = {
+    "query": "query (from)",
+    "key": "key (to)",
+    "model": "model width C",
+    "dim": "head width D",
+    "concat": "heads side by side, H·D",
+}
+
+
+def _hatch(ground: str, line: str) -> str:
+    """Return hatching as a picture; it shows through where a matrix has no number."""
+    return "data:image/svg+xml," + quote(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
+        "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
+        f"<rect width='6' height='6' fill='{ground}'/><rect width='2' height='6' fill='{line}'/></pattern></defs>"
+        "<rect width='240' height='240' fill='url(#h)'/></svg>",
+        safe="=/:'",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of one theme. 0 has the colour of the canvas, so that what stands out is what is large."""
+
+    ink: Ink
+    signed: Colours
+    """Brown is negative, purple is positive"""
+    weights: Colours
+    hatch: str
+    rule: str = "rgba(128,128,140,0.6)"
+
+    def role(self, quantity: str) -> str | None:
+        """Return the colour of a quantity's name; None for those that take the text's."""
+        return getattr(self.ink, ROLE[quantity]) if quantity in ROLE else None
+
 
 ROLE = {
-    **dict.fromkeys(("query", "W_query", "U_query"), QUERY),
-    **dict.fromkeys(("key", "key_t", "W_key", "U_key"), KEY),
-    **dict.fromkeys(("value", "W_value", "U_value", "head_outputs", "concat"), VALUE),
-    **dict.fromkeys(("scores", "scaled", "masked", "weights"), ATTENTION),
+    **dict.fromkeys(("query", "W_query", "U_query"), "query"),
+    **dict.fromkeys(("key", "key_t", "W_key", "U_key"), "key"),
+    **dict.fromkeys(("value", "W_value", "U_value", "head_outputs", "concat"), "value"),
+    **dict.fromkeys(("scores", "scaled", "masked", "weights"), "attention"),
 }
-"""The colour of a quantity's name; quantities without a role take the text colour."""
 
-SIGNED = [[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]]
-"""Brown is negative, white is 0, purple is positive."""
-WEIGHTS = [[0, "#FFFFFF"], [1, ATTENTION]]
-
-AXIS_TITLE = {"query": "query (from)", "key": "key (to)", "model": "model width C", "dim": "head width D",
-              "concat": "heads side by side, H·D", "token": "token"}  # fmt: skip
-AXIS_COLOUR = {"query": QUERY, "key": KEY}
-
-_HATCH = (
-    "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
-    "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
-    "<rect width='6' height='6' fill='#D4D4DC'/><rect width='2' height='6' fill='#AFAFBB'/></pattern></defs>"
-    "<rect width='240' height='240' fill='url(#h)'/></svg>"
+LIGHT = Palette(
+    LIGHT_INK,
+    signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
+    weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
+    hatch=_hatch("#D4D4DC", "#AFAFBB"),
 )
-HATCH_URI = "data:image/svg+xml," + quote(_HATCH, safe="=/:'")
-"""Grey hatching that shows through where a matrix has no number."""
+DARK = Palette(
+    DARK_INK,
+    signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
+    weights=[[0, "#20202B"], [1, "#BDA6EE"]],
+    hatch=_hatch("#3A3A46", "#55555F"),
+)
 
 
 def escape(token: str) -> str:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import streamlit as st
 
-from attnviz.figures.panels import number_sizes
+from attnviz.figures.compose import number_sizes
+from attnviz.figures.style import DARK, LIGHT, Palette
 
 CONFIG = {
     "displaylogo": False,
     "toImageButtonOptions": {"format": "svg", "scale": 2, "filename": "attnviz"},
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
 }
+
+
+def palette() -> Palette:
+    """Return the colours of the theme that this browser shows."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def show_figure(figure: go.Figure, *, alt: str) -> None:

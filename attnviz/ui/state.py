@@ -1,7 +1,7 @@
 """The view of one session: read from the link, changed by widgets, written back to the link.
 
-A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget whose
-value lives in the view, so it survives a change of page, and a callback changes a value with `put(...)`.
+A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget
+whose value lives in the view, so it survives a change of page, and a callback changes a value with `put(...)`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from attnviz.figures import Walk, draw_step
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe_step
 from attnviz.ui import state
-from attnviz.ui.figure import show_figure
+from attnviz.ui.figure import palette, show_figure
 from attnviz.ui.sources import Source
 
 
@@ -28,7 +28,7 @@ def show_step(source: Source, head: int, step: str) -> None:
     """Show one step of one head: picture, notice, arithmetic, code."""
     walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
     pin = _checked_pin(walk)
-    st.latex(explain.formula(step))
+    st.latex(explain.formula(step, palette().ink))
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
         _heads(walk)
@@ -41,7 +41,7 @@ def show_step(source: Source, head: int, step: str) -> None:
 
 
 def _picture(walk: Walk, step: str, pin: Pin) -> None:
-    figure = draw_step(walk, step, pin=pin, stretch=state.get("stretch"))
+    figure = draw_step(walk, step, pin=pin, stretch=state.get("stretch"), palette=palette())
     show_figure(figure, alt=describe_step(walk, step))
     if step in ("weights", "head_outputs"):
         state.bound("stretch", st.toggle, "Stretch the colours to the largest weight")

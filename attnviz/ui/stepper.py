@@ -11,7 +11,9 @@ from attnviz.vocabulary import STEPS
 def stepper() -> str:
     """Show the steps and return the chosen one."""
     names = list(STEPS)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+    with st.container(
+        key="stepper", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"
+    ):
         place = names.index(state.get("step"))
         st.button(
             "‹", key="previous", help="Previous step", shortcut="Left", disabled=place == 0, on_click=_go, args=(-1,)

@@ -41,6 +41,10 @@ class Sight:
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
         self.page = settled_at(page, f"{url}/?{urlencode(link)}")
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
+        # Both come after the script: the strip moves the picture down, and without the panel nobody follows the pointer.
+        expect(self.panel).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("button", name="head 0")).to_be_visible(timeout=20_000)
+        settled(page)
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
         self.page.locator(".js-plotly-plot").scroll_into_view_if_needed()

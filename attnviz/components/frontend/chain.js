@@ -7,7 +7,7 @@ import { VectorTable } from "./vectors.js";
 
 const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
 const STEPS = ["tokens", "embeddings", "qkv", ...LINES, "concat", "output"];
-const INLINE = 3;
+const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
 
 export class Chain {
   constructor() {
@@ -57,7 +57,8 @@ export class Chain {
       sum: score,
       summary: size === 1 ? "the one product" : `all ${size} products`,
     });
-    return [names.q, " · ", names.k, " = ", ...inlineProducts(size, left, right, ["query", "key"]), " ", equals(score)];
+    const sum = inlineProducts(size, left, right, ["query", "key"]);
+    return [names.q, " · ", names.k, " = ", ...sum, " ", equals(score)];
   }
 
   outputs(attention, q, k, { weight }) {
@@ -77,11 +78,11 @@ export class Chain {
 /** `0.42·1.30 + (−0.20)·0.77 + 0.11·0.90 + …`: the first products, each kept on one line. */
 export function inlineProducts(count, left, right, [leftColour, rightColour]) {
   const parts = [];
-  for (let c = 0; c < Math.min(count, INLINE); c += 1) {
+  for (let c = 0; c < Math.min(count, INLINE.products); c += 1) {
     if (c > 0) parts.push(" + ");
     parts.push(span("nowrap", span(leftColour, operand(left(c))), "·", span(rightColour, operand(right(c)))));
   }
-  if (count > INLINE) parts.push(" + …");
+  if (count > INLINE.products) parts.push(" + …");
   return parts;
 }
 
@@ -93,8 +94,9 @@ export function equals(x) {
 function scaled({ scale, scale_label: label }, cell) {
   if (label === "off") return [number(cell.score), " × 1 ", equals(cell.scaled), span("why", "scaling is off")];
   const factor = number(scale);
-  const steps = label === factor || label === String(scale) ? [` × ${factor} `] : [` × ${label} = `, number(cell.score), ` × ${factor} `];
-  return [number(cell.score), ...steps, equals(cell.scaled)];
+  const product = `${number(cell.score)} × ${factor}`;
+  if (label === factor || label === String(scale)) return [product, " ", equals(cell.scaled)];
+  return [`${number(cell.score)} × ${label} `, span("nowrap", "= ", product), " ", equals(cell.scaled)];
 }
 
 function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
@@ -102,9 +104,12 @@ function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
     const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : "hidden: the mask adds −∞ here";
     return [number(x), " → ", result(y, number(y)), span("why", why)];
   }
-  if (bias !== 0) return [number(x), " + ", operand(bias, 4), " ", equals(y), span("why", "the mask adds a number here")];
+  if (bias !== 0) {
+    return [number(x), " + ", operand(bias, 4), " ", equals(y), span("why", "the mask adds a number here")];
+  }
   const kept = { none: "kept: nothing is masked", causal: `kept: key ${k} is not after query ${q}` };
-  return [result(y, number(y), { title: String(y) }), " ", span("why-inline", kept[mask] ?? "kept: the mask adds 0 here")];
+  const why = kept[mask] ?? "kept: the mask adds 0 here";
+  return [result(y, number(y), { title: String(y) }), " ", span("why-inline", why)];
 }
 
 function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
@@ -116,12 +121,12 @@ function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
     span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
     " ", span("nowrap", "= ", number(exponential), " / ", number(sum)), " ", equals(weight),
   ];
-  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of such a number is out of range`;
+  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
   return shift === 0 ? parts : [...parts, span("why", why)];
 }
 
 function vector(count, at, tag = "span") {
-  const shown = Math.min(count, INLINE);
+  const shown = Math.min(count, INLINE.numbers);
   const numbers = Array.from({ length: shown }, (_, d) => number(at(d), 3));
   return element(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
 }

@@ -27,7 +27,8 @@ export function result(x, text, properties = {}) {
 export function theme(host) {
   const probe = element("span", { style: "background: var(--st-background-color); display: none" });
   host.append(probe);
-  const [red = 255, green = 255, blue = 255] = (getComputedStyle(probe).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+  const channels = getComputedStyle(probe).backgroundColor.match(/[\d.]+/g) ?? [];
+  const [red = 255, green = 255, blue = 255] = channels.map(Number);
   probe.remove();
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
 }

@@ -24,7 +24,7 @@ export function subscript(n) {
   return String(n).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit)));
 }
 
-const NAMES = { key_t: "keyᵀ", weights_t: "weightsᵀ" };
+const NAMES = { key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" };
 
 /** A quantity's name as the figures write it. */
 export function quantity(name) {

@@ -39,7 +39,8 @@ class Strip {
     const cells = height * width;
     for (let h = 0; h < heads; h += 1) {
       this.buttons[h].root.title = `${this.layer} · head ${h}`;
-      paint(this.buttons[h].canvas, weights.data.subarray(h * cells, (h + 1) * cells), hidden?.data, { height, width, shade: this.shade });
+      const own = weights.data.subarray(h * cells, (h + 1) * cells);
+      paint(this.buttons[h].canvas, own, hidden?.data, { height, width, shade: this.shade });
     }
   }
 

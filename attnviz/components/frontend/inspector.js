@@ -6,7 +6,6 @@ import { Overlay } from "./overlay.js";
 import { unpack } from "./packing.js";
 import { cell, findPanel } from "./panels.js";
 import { Picture } from "./picture.js";
-import { operands } from "./product.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: the arrow keys of a number field run through many cells, the server needs only the last
@@ -129,7 +128,7 @@ class Inspector {
     }
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
     const whole = [at.rows, at.cols].sort().join() === "key,query";
-    const chained = whole && attention.has(q, k) && (STEP_PANELS.includes(panel.name) || !operands(panel, panels, products));
+    const chained = whole && attention.has(q, k) && STEP_PANELS.includes(panel.name);
     const isPin = same({ q, k }, pin);
     if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });

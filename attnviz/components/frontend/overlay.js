@@ -16,7 +16,8 @@ export class Overlay {
     this.svg = document.createElementNS(SVG, "svg");
     this.svg.setAttribute("aria-hidden", "true");
     this.svg.dataset.attnvizOverlay = "";
-    this.svg.style.cssText = "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
+    this.svg.style.cssText =
+      "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
     this.marks = [];
   }
 
@@ -43,11 +44,13 @@ export class Overlay {
       const { row, column, own } = litIn(panel, meant);
       const crossing = row !== null && column !== null;
       if (state !== "pinned-behind") {
-        if (row !== null) this.mark(rowBox(panel, row), panel, "row", state, this.colour(panel, panel.rows));
-        if (column !== null) this.mark(columnBox(panel, column), panel, "column", state, this.colour(panel, panel.cols));
+        const [across, down] = [this.colour(panel, panel.rows), this.colour(panel, panel.cols)];
+        if (row !== null) this.mark(rowBox(panel, row), panel, "row", state, across);
+        if (column !== null) this.mark(columnBox(panel, column), panel, "column", state, down);
       }
       if (!crossing || !(own || !meant.at)) continue;
-      for (const [shape, colour, width] of OUTLINES) this.mark(cellBox(panel, row, column), panel, shape, state, colour, width);
+      const place = cellBox(panel, row, column);
+      for (const [shape, colour, width] of OUTLINES) this.mark(place, panel, shape, state, colour, width);
     }
   }
 

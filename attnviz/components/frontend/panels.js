@@ -7,7 +7,7 @@ export function readPanels(graph) {
   const layout = graph?._fullLayout;
   if (!layout) return [];
   return (graph._fullData ?? [])
-    .filter((trace) => trace.type === "heatmap" && trace.visible === true && trace.z?.length && trace.xaxis && trace.yaxis)
+    .filter(({ type, visible, z, xaxis, yaxis }) => type === "heatmap" && visible === true && z?.length && xaxis && yaxis)
     .map((trace) => ({
       name: trace.name ?? "",
       rows: trace.meta?.rows ?? "",

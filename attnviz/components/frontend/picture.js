@@ -67,7 +67,10 @@ export class Picture {
   listen(graph) {
     this.pointing = new AbortController();
     const options = { signal: this.pointing.signal, capture: true };
-    graph.addEventListener("pointermove", (event) => this.move(event), options);
+    // Entering counts as well: the picture may move under a pointer that rests.
+    for (const name of ["pointermove", "pointerover"]) {
+      graph.addEventListener(name, (event) => this.move(event), options);
+    }
     graph.addEventListener("pointerdown", (event) => this.hold(event), options);
     graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
     graph.addEventListener("pointercancel", () => this.cancel(), options);

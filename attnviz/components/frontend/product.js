@@ -10,7 +10,7 @@ const OWN_COLOURS = { query: "query", key: "key", value: "value", weights: "atte
 const CLOSE = 1e-4; // relative: the cells are float32, the sums here are double
 
 export function colourOf(name) {
-  const owner = Object.keys(OWN_COLOURS).find((own) => name === own || name === `W_${own}` || name === `${own}_t`);
+  const owner = Object.keys(OWN_COLOURS).find((own) => [own, `W_${own}`, `U_${own}`, `${own}_t`].includes(name));
   return owner ? OWN_COLOURS[owner] : "plain";
 }
 
@@ -43,11 +43,12 @@ export class Product {
     const at = { a: (c) => left.z[i][c], b: (c) => right.z[c][j] };
     this.computed = value;
     const factors = [
-      span(colours[0], `${quantity(left.name)}[${index(left.rows, i)}, ·]`), " · ",
-      span(colours[1], `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
+      span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`), " · ",
+      span(`nowrap ${colours[1]}`, `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
     ];
     const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];
-    this.formula.replaceChildren(...factors, " = ", ...inlineProducts(terms, at.a, at.b, colours), ...plus, " ", equals(value));
+    const products = inlineProducts(terms, at.a, at.b, colours);
+    this.formula.replaceChildren(...factors, " = ", ...products, ...plus, " ", equals(value));
     this.terms.set({
       count: terms,
       left: at.a,
@@ -71,8 +72,8 @@ export function operands(panel, panels, products) {
   if (!entry || panel.name === "scores") return null;
   const left = panels.find(({ name }) => name === entry.left);
   const right = panels.find(({ name }) => name === entry.right);
-  const fits = left && right && left.width === right.height && left.height === panel.height && right.width === panel.width;
-  return fits ? { left, right, bias: entry.bias } : null;
+  if (!left || !right || left.width !== right.height) return null;
+  return left.height === panel.height && right.width === panel.width ? { left, right, bias: entry.bias } : null;
 }
 
 function valueOf(value) {

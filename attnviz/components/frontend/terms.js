@@ -46,7 +46,8 @@ export class TermList {
       writeRow(this.rows[c], { a: left(c), b: right(c), label: label(c), width, largest, colours: this.colours });
     }
     // Not a data-result: a line has one of those, and with a bias this is not it.
-    this.total.replaceChildren("sum ", element("b", { title: String(sum), dataset: { sum: String(sum) } }, number(sum)));
+    const digits = String(sum);
+    this.total.replaceChildren("sum ", element("b", { title: digits, dataset: { sum: digits } }, number(sum)));
   }
 }
 

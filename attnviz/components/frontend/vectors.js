@@ -9,7 +9,8 @@ export class VectorTable {
     this.head = element("tr");
     this.body = element("tbody");
     const table = element("table", {}, element("thead", {}, this.head), this.body);
-    const scroller = element("div", { class: "vectors", tabIndex: 0, role: "group", "aria-label": "weighted value, number by number" }, table);
+    const scroller = element("div", { class: "vectors", tabIndex: 0, role: "group" }, table);
+    scroller.setAttribute("aria-label", "weighted value, number by number");
     this.root = element("details", { dataset: { terms: "head_outputs" } }, this.summary, scroller);
     this.rows = [];
     this.root.addEventListener("toggle", () => this.vectors && this.root.open && this.write());
@@ -24,10 +25,13 @@ export class VectorTable {
 
   write() {
     const { count, weight, own, row, q, k } = this.vectors;
-    const titles = [["", ""], ["value", `v${subscript(k)}`], ["", `${number(weight)} × v${subscript(k)}`], ["", `row ${q}, whole`]];
+    const v = `v${subscript(k)}`;
+    const titles = [["", ""], ["value", v], ["", `${number(weight)} × ${v}`], ["", `row ${q}, whole`]];
     this.head.replaceChildren(...titles.map(([name, text]) => element("th", { class: name, scope: "col" }, text)));
     while (this.rows.length < count) this.rows.push(makeRow(this.rows.length));
-    if (this.body.childElementCount !== count) this.body.replaceChildren(...this.rows.slice(0, count).map((r) => r.root));
+    if (this.body.childElementCount !== count) {
+      this.body.replaceChildren(...this.rows.slice(0, count).map((line) => line.root));
+    }
     for (let d = 0; d < count; d += 1) {
       put(this.rows[d].own, own(d));
       put(this.rows[d].share, weight * own(d));

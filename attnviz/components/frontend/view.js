@@ -20,7 +20,8 @@ export class View {
       // The page's own shortcuts (arrows for the steps) can't see that a field inside a shadow root is being typed in.
       input.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
     }
-    this.unpin = element("button", { type: "button", class: "unpin", onclick: onUnpin, title: "Unpin (Escape)" }, "unpin");
+    this.unpin = element("button", { type: "button", class: "unpin", title: "Unpin (Escape)" }, "unpin");
+    this.unpin.addEventListener("click", onUnpin);
     this.badge = span("badge");
     this.title = element("h3");
     this.hint = element("p", { class: "hint" }, HINT);
@@ -33,7 +34,7 @@ export class View {
     this.section = element(
       "section",
       { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
-      element("header", {}, this.title, this.badge),
+      element("header", {}, this.badge, this.title),
       this.hint, this.product.root, this.chain.root, this.note, pin, this.live,
     );
     root.append(this.section);
@@ -73,7 +74,8 @@ export class View {
   showHint(pin) {
     const half = (pin.q === null) !== (pin.k === null);
     const missing = pin.q === null ? "a query row" : "a key column";
-    this.hint.textContent = half ? `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.` : HINT;
+    const next = `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
+    this.hint.textContent = half ? next : HINT;
     this.show("hint");
     this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", pin.q ?? pin.k)] : []));
     this.setBadge(half ? "pinned" : null);
@@ -90,7 +92,8 @@ export class View {
     this.show("product");
     const tokens = [[at.rows, at.i], [at.cols, at.j]].filter(([kind]) => this.labels[kind]);
     const parts = tokens.flatMap(([kind, i], n) => [...(n ? [" → "] : []), this.token(kind, i, kind)]);
-    this.title.replaceChildren(span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j)), ...(parts.length ? [" "] : []), ...parts);
+    const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
+    this.title.replaceChildren(name, " ", ...parts);
     this.setBadge("pointer");
     const labels = (kind, i) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
     this.product.show({ at, panel, panels, products, labels });
@@ -98,7 +101,8 @@ export class View {
 
   show(part) {
     // Once it has grown it stays so while the step lasts: what lies below must not jump with the pointer.
-    if (this.section.dataset.shows !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
+    const shown = this.section.dataset.shows;
+    if (shown && shown !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
     this.section.dataset.shows = part;
     this.hint.hidden = part !== "hint";
     this.chain.root.hidden = part !== "chain";
@@ -122,11 +126,13 @@ export class View {
   /** Says a pin aloud; hovering stays silent. */
   announce(attention, { q, k }) {
     const spoken = (kind, i) => `${kind} ${i} "${this.labels[kind]?.[i] ?? ""}"`;
-    if (q === null && k === null) this.live.textContent = "Unpinned.";
-    else if (!attention.has(q, k)) this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;
-    else {
+    if (q === null && k === null) {
+      this.live.textContent = "Unpinned.";
+    } else if (attention.has(q, k)) {
       const weight = attention.cell(q, k).weight.toFixed(4);
       this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
+    } else {
+      this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;
     }
   }
 }

@@ -1,0 +1,265 @@
+"""From a layout of panels to a Plotly figure: axes that say what they are, comparable colours, pins, hidden cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import plotly.graph_objects as go
+
+from attnviz.figures.panels import Layout, Panel, Pin, Place, place_panels
+from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette, escape, shorten
+from attnviz.vocabulary import number
+
+COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
+
+USUAL_WIDTH, USUAL_HEIGHT = 560, 380
+"""Pixels that the matrices have on a laptop, without labels and colour bar: what decides how many labels fit."""
+
+Labels = Mapping[str, Sequence[str]]
+
+
+def compose(
+    layout: Layout,
+    labels: Labels,
+    *,
+    view: str,
+    pin: Pin | None = None,
+    height: int | None = None,
+    palette: Palette = LIGHT,
+) -> go.Figure:
+    """Build the figure.
+
+    Args:
+        layout: the panels and their places.
+        labels: token labels of the axis kinds "query" and "key".
+        view: a string that names this picture, kept in `layout.meta`.
+        pin: the cell whose row and column are outlined.
+        height: pixels; the container's own height when None.
+        palette: the colours of the theme.
+    """
+    places = place_panels(layout)
+    spec: dict[str, Any] = {
+        "height": height,
+        "autosize": True,
+        "margin": {"l": 8, "r": 8, "t": 46, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "meta": {"id": view, "products": layout.products},
+        "dragmode": "zoom",
+        "showlegend": False,
+        "annotations": [_title(place, palette) for place in places],
+        "shapes": [s for place in places for s in _pin_shapes(place, pin or Pin(), palette) + _heads(place, palette)],
+        "images": [_hatching(place, palette) for place in places if place.panel.has_gaps],
+        "hoverlabel": {"align": "left"},
+    }
+    for place in places:
+        spec[f"xaxis{place.suffix}"] = _x_axis(place, labels, palette)
+        spec[f"yaxis{place.suffix}"] = _y_axis(place, labels, palette)
+    if layout.between:
+        spec["annotations"].append(_operation(layout, places))
+    return go.Figure({"data": [_heatmap(place, palette) for place in places], "layout": spec})
+
+
+def number_sizes(figure: go.Figure) -> str:
+    """Return CSS that fits the numbers to their cells, whatever the size of the container that the figure fills.
+
+    The container has the class `st-key-picture` and sets --picture-width; cqh is a hundredth of its height. A digit is
+    about half an em wide.
+    """
+    rules = []
+    for trace in figure.data:
+        if not trace.texttemplate:
+            continue
+        suffix = (trace.xaxis or "x")[1:]
+        x, y = figure.layout[f"xaxis{suffix}"].domain, figure.layout[f"yaxis{suffix}"].domain
+        rows, cols = trace.z.shape
+        characters = 4 if trace.zmin == 0 else 5
+        wide = 0.82 * (x[1] - x[0]) / cols / (0.53 * characters)  # labels and colour bar take 18 %
+        high = 70 * (y[1] - y[0]) / rows * 0.8
+        rules.append(
+            f".st-key-picture .subplot.x{suffix}y{suffix} .heatmap-label text"
+            f"{{font-size:min(15px,{wide:.4f} * var(--picture-width),{high:.2f}cqh)!important}}"
+        )
+    return "".join(rules)
+
+
+def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
+    panel = place.panel
+    signed = panel.scale == "signed"
+    limit = panel.limit if panel.limit is not None else panel.largest or 1.0
+    trace: dict[str, Any] = {
+        "type": "heatmap",
+        "name": panel.name,
+        "z": panel.values,
+        "meta": {"rows": panel.rows, "cols": panel.cols},
+        "xaxis": f"x{place.suffix}",
+        "yaxis": f"y{place.suffix}",
+        "zmin": -limit if signed else 0,
+        "zmax": limit,
+        "colorscale": palette.signed if signed else palette.weights,
+        "showscale": panel.bar,
+        "hovertemplate": f"{panel.name}[%{{y}}, %{{x}}] = %{{z:.4f}}<extra></extra>",
+    }
+    if panel.bar:
+        trace["colorbar"] = COLOUR_BAR
+    if panel.has_numbers:
+        trace |= {"texttemplate": f"%{{z:.{panel.decimals}f}}", "textfont": {"size": 10}}
+    if max(panel.values.shape) <= 48 and not panel.has_gaps:  # hatching would show through between the cells
+        trace |= {"xgap": 1, "ygap": 1}
+    return trace
+
+
+def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
+    panel, size = place.panel, place.panel.values.shape[1]
+    tokens = labels.get(panel.cols)
+    room = USUAL_WIDTH * (place.box[1] - place.box[0])
+    ticks = panel.col_ticks or _ticks(tokens, size, room, 11 if tokens else 26)
+    return {
+        **_axis(panel.cols, ticks, size, palette, show=place.bottom and bool(panel.cols)),
+        "domain": place.box[:2],
+        "anchor": f"y{place.suffix}",
+        "range": [-0.5, size - 0.5],
+        "tickangle": -55 if tokens else 0,
+    }
+
+
+def _y_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
+    panel, size = place.panel, place.panel.values.shape[0]
+    room = USUAL_HEIGHT * (place.box[3] - place.box[2])
+    ticks = _ticks(labels.get(panel.rows), size, room, 9)
+    return {
+        **_axis(panel.rows, ticks, size, palette, show=place.leftmost),
+        "domain": place.box[2:],
+        "anchor": f"x{place.suffix}",
+        "range": [size - 0.5, -0.5],  # row 0 on top
+    }
+
+
+def _axis(kind: str, ticks: dict[int, str], size: int, palette: Palette, *, show: bool) -> dict[str, Any]:
+    return {
+        "tickvals": list(ticks),
+        "ticktext": [escape(shorten(text)) for text in ticks.values()],
+        "tickfont": {"size": 12 if size <= 32 else 9},
+        "showticklabels": show,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "showline": False,
+        "automargin": True,
+        "constrain": "domain",
+        "title": {
+            "text": AXIS_TITLE.get(kind, "") if show else "",
+            "font": {"size": 12, "color": getattr(palette.ink, kind) if kind in ("query", "key") else None},
+            "standoff": 6,
+        },
+    }
+
+
+def _ticks(tokens: Sequence[str] | None, size: int, room: float, needed: float) -> dict[int, str]:
+    """Choose which positions are labelled: each where a label has the pixels it needs, else every 2nd, 4th, ..."""
+    every = 1
+    while size and every < size and room / size * every < needed:
+        every *= 2
+    if tokens is None:
+        return {i: str(i) for i in range(0, size, every)}
+    numbered = every >= ceil(size / 64) and every > 1  # where some are left out, their numbers say which these are
+    return {i: f"{i} {tokens[i]}" if numbered else tokens[i] for i in range(0, size, every)}
+
+
+def _title(place: Place, palette: Palette) -> dict[str, Any]:
+    """Say a matrix's name, its shape and its range."""
+    panel = place.panel
+    rows, cols = panel.values.shape
+    seen = panel.values[panel.values == panel.values]
+    span = f" · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size and panel.cols else ""
+    return {
+        "text": f"<b>{panel.title}</b><br><span style='font-size:11px'>{rows} × {cols}{span}</span>",
+        "font": {"size": 14, "color": palette.role(panel.name)},
+        "xref": "paper",
+        "yref": "paper",
+        "x": place.box[0],
+        "y": place.box[3],
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "align": "left",
+        "showarrow": False,
+    }
+
+
+def _operation(layout: Layout, places: list[Place]) -> dict[str, Any]:
+    """Write the operation in the empty corner above the left operand."""
+    beside = places[0].box
+    below = next(place.box for place in places if place.leftmost and place.bottom)
+    return {
+        "text": layout.between,
+        "xref": "paper",
+        "yref": "paper",
+        "x": below[0],
+        "y": (beside[2] + beside[3]) / 2,
+        "xanchor": "left",
+        "showarrow": False,
+        "font": {"size": 15},
+    }
+
+
+def _rectangle(place: Place, x: tuple[float, float], y: tuple[float, float], colour: str) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "xref": f"x{place.suffix}",
+        "yref": f"y{place.suffix}",
+        "x0": x[0],
+        "x1": x[1],
+        "y0": y[0],
+        "y1": y[1],
+        "line": {"color": colour, "width": 2},
+        "fillcolor": "rgba(0,0,0,0)",
+    }
+
+
+def _pin_shapes(place: Place, pin: Pin, palette: Palette) -> list[dict[str, Any]]:
+    """Outline the pinned query and the pinned key in their colours, wherever they are a row or a column."""
+    panel = place.panel
+    rows, cols = panel.values.shape
+    shapes = []
+    for kind, index, colour in (("query", pin.q, palette.ink.query), ("key", pin.k, palette.ink.key)):
+        if index is None:
+            continue
+        if panel.rows == kind and index < rows:
+            shapes.append(_rectangle(place, (-0.5, cols - 0.5), (index - 0.5, index + 0.5), colour))
+        if panel.cols == kind and index < cols:
+            shapes.append(_rectangle(place, (index - 0.5, index + 0.5), (-0.5, rows - 0.5), colour))
+    return shapes
+
+
+def _heads(place: Place, palette: Palette) -> list[dict[str, Any]]:
+    """Draw a line between heads that lie side by side, and a frame around the one being followed."""
+    panel: Panel = place.panel
+    if panel.parts is None:
+        return []
+    (width, followed), (rows, cols) = panel.parts, panel.values.shape
+    whole = (-0.5, rows - 0.5)
+    lines = [_rectangle(place, (x - 0.5, x - 0.5), whole, palette.rule) for x in range(width, cols, width)]
+    for line in lines:
+        line["line"] = {"color": palette.rule, "width": 1}
+    return [
+        *lines,
+        _rectangle(place, (followed * width - 0.5, (followed + 1) * width - 0.5), whole, palette.ink.attention),
+    ]
+
+
+def _hatching(place: Place, palette: Palette) -> dict[str, Any]:
+    """Lay hatching behind a matrix, to be seen where a cell is hidden."""
+    rows, cols = place.panel.values.shape
+    return {
+        "source": palette.hatch,
+        "xref": f"x{place.suffix}",
+        "yref": f"y{place.suffix}",
+        "x": -0.5,
+        "y": -0.5,
+        "sizex": cols,
+        "sizey": rows,
+        "sizing": "stretch",
+        "layer": "below",
+    }

@@ -1,0 +1,253 @@
+"""Step by step as its users use it: type, step, hover, pin, copy the link; every number read is compared with torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import BrowserContext, Page, expect
+from torch.nn import functional as F
+
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from attnviz.vocabulary import STEPS
+from tests.browser.server import running
+from tests.browser.settle import settled
+from tests.browser.sight import Sight
+
+Contexts = Callable[..., BrowserContext]
+
+NUMBERS = """(panel) => {
+  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
+  const trace = graph._fullData.find(({ name }) => name === panel);
+  const group = graph.querySelector(`.subplot.${trace.xaxis}${trace.yaxis}`);
+  return [...group.querySelectorAll('.heatmap-label text')].map((text) => text.textContent);
+}"""
+"""The numbers that stand in a matrix's cells, row by row."""
+
+Z = """(panel) => {
+  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
+  const { z } = graph._fullData.find(({ name }) => name === panel);
+  return Array.from(z, (row) => Array.from(row));
+}"""
+
+
+def go(page: Page, url: str, **link: str | int) -> Page:
+    page.goto(f"{url}/?{urlencode(link)}")
+    return settled(page)
+
+
+def type_text(page: Page, text: str) -> None:
+    area = page.locator(".st-key-text textarea")
+    area.fill(text)
+    area.press("Control+Enter")
+    page.wait_for_timeout(300)
+    settled(page)
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def cells(page: Page, panel: str) -> np.ndarray:
+    texts = [text.replace("−", "-") for text in page.evaluate(NUMBERS, panel)]
+    return np.array([float(text) for text in texts])
+
+
+def matrix(page: Page, panel: str) -> np.ndarray:
+    return np.array(page.evaluate(Z, panel), dtype=float)
+
+
+def toy(text: str, **config: Any) -> Any:
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer
+
+
+def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    type_text(page, "one two three four")
+    layer = toy("one two three four")
+    wanted = (layer.query[0] @ layer.key[0].T).flatten()
+    np.testing.assert_allclose(cells(page, "scores"), wanted.numpy(), atol=0.00501)
+    page.get_by_role("button", name="Weights").click()
+    page.wait_for_timeout(300)
+    settled(page)
+    q, k = layer.query[None], layer.key[None]
+    weights = F.scaled_dot_product_attention(q, k, torch.eye(4)[None, None])[0, 0]
+    np.testing.assert_allclose(cells(page, "weights"), weights.flatten().numpy(), atol=0.00501)
+    np.testing.assert_allclose(matrix(page, "weights"), weights.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> None:
+    """Hover a cell of layer 3, head 5 of MiniLM and follow it from the dot product to the head's output."""
+    text = "The animal didn't cross the street because it was too tired."
+    go(page, app_url, source="pretrained", layer=3, head=5, step="weights")
+    sight = Sight(page)
+    sight.hover("weights", 9, 10)
+    steps = load("minilm").trace(text).head(3, 5)
+    assert sight.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
+    assert sight.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
+    assert sight.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
+    expect(sight.panel).to_contain_text("because")
+
+
+def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
+    page: Page, app_url: str, new_context: Contexts
+) -> None:
+    go(page, app_url, text="you can link to this", mask="causal", step="weights")
+    sight = Sight(page)
+    sight.click("weights", 3, 1)
+    page.wait_for_url(re.compile(r"q=3"))
+    settled(page)
+    assert query(page) == {"text": "you can link to this", "mask": "causal", "step": "weights", "q": "3", "k": "1"}
+    here = matrix(page, "weights"), sight.result("weights")
+    other = new_context().new_page()
+    other.goto(page.url)
+    settled(other)
+    np.testing.assert_array_equal(matrix(other, "weights"), here[0])
+    assert Sight(other).result("weights") == here[1]
+    layer = toy("you can link to this", causal=True)
+    assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
+
+
+def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
+    go(page, app_url, step="scores", q=2, k=4)
+    layer = toy("The animal didn't cross the street because it was too tired.")
+    for step in ("scores", "scaled", "weights"):
+        assert query(page).get("step", "scores") == step
+        wanted = getattr(layer.head(0), step)[2, 4]
+        assert Sight(page).result(step) == pytest.approx(float(wanted), rel=1e-5)
+        for _ in range(2 if step == "scaled" else 1):
+            page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(400)
+            settled(page)
+
+
+def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
+    go(page, app_url, step="tokens")
+    page.locator("body").click(position={"x": 700, "y": 700})
+    order = list(STEPS)
+    for key, expected in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2::-1]]:
+        page.keyboard.press(key)
+        page.wait_for_function("step => new URL(location).searchParams.get('step') === step", arg=expected if expected != "scores" else None)
+        settled(page)
+
+
+def test_arrow_keys_in_the_text_move_the_cursor_only(page: Page, app_url: str) -> None:
+    go(page, app_url, step="weights")
+    page.locator(".st-key-text textarea").click()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(500)
+    assert query(page)["step"] == "weights"
+
+
+def test_every_head_is_one_click_away(page: Page, app_url: str) -> None:
+    go(page, app_url, source="pretrained", layer=2, step="weights")
+    page.get_by_role("button", name="head 7", exact=True).click()
+    page.wait_for_url(re.compile("head=7"))
+    settled(page)
+    wanted = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(2)[7]
+    np.testing.assert_array_equal(matrix(page, "weights"), wanted.numpy().astype(float))
+
+
+def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: str) -> None:
+    go(page, app_url, step="scaled")
+    page.get_by_role("button", name="Weights").click()
+    page.wait_for_url(re.compile("step=weights"))
+    settled(page)
+    page.go_back()
+    page.wait_for_url(re.compile("step=scaled"))
+    settled(page)
+    assert matrix(page, "scaled").shape == (11, 11)
+
+
+def test_hostile_text_is_text(page: Page, app_url: str) -> None:
+    hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
+    for step in ("tokens", "scores", "weights"):
+        go(page, app_url, text=hostile, step=step, q=1, k=0)
+        assert page.evaluate("() => window.hacked") is None
+    labels = page.evaluate(
+        "() => [...document.querySelectorAll('.st-key-picture .ytick text')].map((text) => text.textContent)"
+    )
+    assert "src=x" in labels
+    assert "<b>bold</b>" in labels
+    assert page.locator(".st-key-picture img").count() == 0
+
+
+def test_a_name_that_is_no_model_gets_one_sentence_and_the_page_goes_on(page: Page, app_url: str) -> None:
+    go(page, app_url, source="pretrained", step="weights")
+    box = page.locator(".st-key-model input")
+    box.fill("no such model!")
+    box.press("Enter")
+    expect(page.get_by_text("neither a folder here nor a name")).to_be_visible()
+    settled(page)
+    assert matrix(page, "weights").shape == (16, 16)
+
+
+def test_emptied_text_gives_a_hint_and_a_new_text_goes_on(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    type_text(page, "  ")
+    expect(page.get_by_text("Type a sentence on the left")).to_be_visible()
+    type_text(page, "back again")
+    assert matrix(page, "scores").shape == (2, 2)
+
+
+def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
+    go(page, app_url, text="a small picture")
+    page.locator(".js-plotly-plot").hover()
+    with page.expect_download() as download:
+        page.locator(".modebar-btn[data-title*='Download']").click()
+    svg = download.value.path().read_text()
+    assert svg.startswith("<svg")
+    assert "picture" in svg
+
+
+@pytest.mark.parametrize("path", ["", "tokens", "averages"])
+def test_the_first_visit_after_a_server_start_may_go_straight_to_any_page(path: str, page: Page) -> None:
+    with running() as url:
+        page.goto(f"{url}/{path}")
+        settled(page)
+        expect(page.get_by_role("link", name="Tokens")).to_be_visible()
+        assert page.locator(".st-key-text textarea").input_value().startswith("The animal")
+        page.goto("about:blank")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_nothing_sticks_out_to_the_side(step: str, width: int, app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": width, "height": 800}).new_page()
+    go(page, app_url, step=step, source="pretrained")
+    over = page.evaluate("() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }")
+    assert over <= 0
+
+
+def test_controls_stepper_and_matrix_fit_a_laptop_without_scrolling(page: Page, app_url: str) -> None:
+    for link in ({}, {"source": "pretrained"}):
+        go(page, app_url, **link)
+        bottom = page.locator(".st-key-picture").bounding_box()
+        assert bottom is not None
+        assert bottom["y"] + bottom["height"] <= 720
+        side = page.locator("[data-testid=stSidebarContent]")
+        assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
+
+
+def test_dark_mode_is_dark(app_url: str, new_context: Contexts) -> None:
+    page = new_context(color_scheme="dark").new_page()
+    go(page, app_url)
+    background = page.locator(".stApp").evaluate("(e) => getComputedStyle(e).backgroundColor")
+    assert background == "rgb(20, 20, 27)"
+    ink = page.locator(".st-key-picture .ytick text").first.evaluate("(e) => getComputedStyle(e).fill")
+    red, green, blue = (int(part) for part in re.findall(r"\d+", ink)[:3])
+    assert red + green + blue > 380
+
+
+def test_the_picture_is_described_for_those_who_do_not_see_it(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    scores = toy("The animal didn't cross the street because it was too tired.").head(0).scores
+    described = page.locator(".st-key-figure").evaluate("(e) => e.outerHTML")
+    assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described

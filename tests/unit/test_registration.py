@@ -1,0 +1,32 @@
+"""What the browser components say where Streamlit doesn't know them, and what they take from the browser."""
+
+import math
+
+import pytest
+
+from attnviz.components.heads import head_strip
+from attnviz.components.inspector import inspector
+from attnviz.components.registration import ComponentNotFoundError, component, position
+
+
+@pytest.mark.parametrize("name", ["inspector", "heads"])
+def test_a_component_that_streamlit_does_not_know_says_what_to_do(name: str) -> None:
+    # Where no server runs, Streamlit knows of no packaged component: what a user without the install meets.
+    with pytest.raises(ComponentNotFoundError, match=rf"attnviz\.{name}.*pip install -e \."):
+        component(name)
+
+
+def test_importing_the_components_needs_no_server() -> None:
+    assert callable(inspector)
+    assert callable(head_strip)
+
+
+@pytest.mark.parametrize(("sent", "read"), [(0, 0), (7, 7), (3.0, 3), (10**6, 10**6)])
+def test_a_position_is_read(sent: object, read: int) -> None:
+    assert position(sent) == read
+    assert isinstance(position(sent), int)
+
+
+@pytest.mark.parametrize("sent", [None, -1, 2.5, True, "3", [1], {}, math.nan, math.inf])
+def test_what_is_no_position_is_none(sent: object) -> None:
+    assert position(sent) is None
