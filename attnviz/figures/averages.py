@@ -54,4 +54,4 @@ def draw_way(
             Panel("averages", "Y = weights · X", as_array(result), "query", "model", limit, bar=True),
             "A · X = Y" if way == "matrix" else "weights · X = Y",
         )
-    return compose(layout, {"query": labels, "key": labels}, view=way, palette=palette)
+    return compose(layout, {"query": labels, "key": labels}, palette=palette)

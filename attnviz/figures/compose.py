@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from math import ceil
 from typing import Any
 
@@ -24,7 +25,6 @@ def compose(
     layout: Layout,
     labels: Labels,
     *,
-    view: str,
     pin: Pin | None = None,
     height: int | None = None,
     palette: Palette = LIGHT,
@@ -34,7 +34,6 @@ def compose(
     Args:
         layout: the panels and their places.
         labels: token labels of the axis kinds "query" and "key".
-        view: a string that names this picture, kept in `layout.meta`.
         pin: the cell whose row and column are outlined.
         height: pixels; the container's own height when None.
         palette: the colours of the theme.
@@ -46,7 +45,7 @@ def compose(
         "margin": {"l": 8, "r": 8, "t": 46, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "meta": {"id": view, "products": layout.products},
+        "meta": {"id": _fingerprint(places), "products": layout.products},
         "dragmode": "zoom",
         "showlegend": False,
         "annotations": [_title(place, palette) for place in places],
@@ -83,6 +82,15 @@ def number_sizes(figure: go.Figure) -> str:
             f"{{font-size:min(15px,{wide:.4f} * var(--picture-width),{high:.2f}cqh)!important}}"
         )
     return "".join(rules)
+
+
+def _fingerprint(places: list[Place]) -> str:
+    """Name a picture by its matrices: the same for the same numbers, whoever draws it and when."""
+    digest = blake2b(digest_size=8)
+    for place in places:
+        digest.update(place.panel.name.encode())
+        digest.update(place.panel.values.tobytes())
+    return digest.hexdigest()
 
 
 def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:

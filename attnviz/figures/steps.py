@@ -48,8 +48,7 @@ def draw_step(
     """
     layout = LAYOUTS[step](walk, stretch)
     labels = {"query": walk.query_labels, "key": walk.key_labels}
-    view = f"{step}/{walk.head}/{id(walk.layer)}"
-    return compose(layout, labels, pin=pin, view=view, height=height, palette=palette)
+    return compose(layout, labels, pin=pin, height=height, palette=palette)
 
 
 def describe_step(walk: Walk, step: str) -> str:

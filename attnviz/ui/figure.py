@@ -24,4 +24,4 @@ def show_figure(figure: go.Figure, *, alt: str) -> None:
     """Show the page's one figure of matrices, as high as the window allows; `alt` is for those who do not see it."""
     with st.container(key="picture"):
         st.html(f"<style>{number_sizes(figure)}</style>")
-        st.plotly_chart(figure, key="figure", height="stretch", config=CONFIG, alt=alt)
+        st.plotly_chart(figure, height=470, config=CONFIG, alt=alt)

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import urlencode
 
-import numpy as np
 import pytest
-import torch
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.apps.operands import HOSTILE, Operands
-from tests.browser.server import ROOT, running
+from tests.browser.apps.sight import Sight, oracle, serving
 from tests.browser.settle import settled
-
-POINT = """([panel, i, j]) => {
-  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
-  const { left, top } = graph.getBoundingClientRect();
-  const trace = graph._fullData.find(({ name }) => name === panel);
-  const x = graph._fullLayout[trace.xaxis.replace('x', 'xaxis')];
-  const y = graph._fullLayout[trace.yaxis.replace('y', 'yaxis')];
-  return [left + x._offset + x.l2p(j), top + y._offset + y.l2p(i)];
-}"""
-"""Where the middle of a cell is, in the window."""
 
 FRESH = "Point at a cell to see its arithmetic; click to pin it."
 
@@ -31,74 +17,14 @@ FRESH = "Point at a cell to see its arithmetic; click to pin it."
 @pytest.fixture(scope="module")
 def served() -> Iterator[str]:
     """Serve the page that holds nothing but the figure and the components."""
-    with running("tests/browser/apps/inspector_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
+    with serving() as url:
         yield url
-
-
-class Sight:
-    """The page as its user meets it."""
-
-    def __init__(self, page: Page, url: str, **link: str | int) -> None:
-        self.page = settled_at(page, f"{url}/?{urlencode(link)}")
-        self.panel = page.get_by_role("region", name="Arithmetic of one cell")
-        # Both come after the script: the strip moves the picture down, and without the panel nobody follows the pointer.
-        expect(self.panel).to_be_visible(timeout=20_000)
-        expect(page.get_by_role("button", name="head 0")).to_be_visible(timeout=20_000)
-        settled(page)
-
-    def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
-        self.page.locator(".js-plotly-plot").scroll_into_view_if_needed()
-        x, y = self.page.evaluate(POINT, [panel, i, j])
-        return x, y
-
-    def hover(self, panel: str, i: int, j: int) -> None:
-        self.page.mouse.move(*self.at(panel, i, j))
-
-    def click(self, panel: str, i: int, j: int) -> None:
-        self.page.mouse.click(*self.at(panel, i, j))
-
-    def leave(self) -> None:
-        self.page.mouse.move(2, 2)
-
-    def line(self, name: str) -> Locator:
-        return self.panel.locator(f"[data-line={name}]:visible")
-
-    def result(self, name: str) -> float:
-        found = self.line(name).locator("[data-result]")
-        expect(found).to_have_count(1)
-        return float((found.get_attribute("data-value") or "").replace("Infinity", "inf"))
-
-    def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
-        shown = self.page.locator(f"[data-attnviz-overlay] [data-state={state}]")
-        pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
-        return {(panel, shape) for panel, shape in pairs if shape != "halo"}
-
-    def pinned(self, q: int | None, k: int | None, calls: int) -> None:
-        """Wait for the server to have heard of exactly this."""
-        expect(self.page.get_by_text("pin (")).to_have_text(f"pin ({q}, {k}) calls {calls}")
-
-
-def settled_at(page: Page, url: str) -> Page:
-    page.goto(url)
-    settled(page)
-    return page
 
 
 @pytest.fixture
 def see(page: Page, served: str) -> Callable[..., Sight]:
     """Open the page with what its link says: `see(step="scores", mask="causal")`."""
     return lambda **link: Sight(page, served, **link)
-
-
-def oracle(given: Operands) -> dict[str, np.ndarray]:
-    """Work out every step with torch, from the operands alone."""
-    query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
-    scores = query @ key.T
-    scaled = scores / given.size**0.5
-    masked = scaled + torch.from_numpy(given.added)
-    weights = torch.softmax(masked, -1).nan_to_num(0.0)
-    steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
-    return {name: step.numpy() for name, step in steps.items()}
 
 
 @pytest.mark.parametrize(
@@ -360,61 +286,6 @@ def test_it_fits_a_phone(new_context: Callable[..., BrowserContext], served: str
     assert box["x"] + box["width"] <= 390
     assert sight.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
-    """Run `body` in the browser with the module `m` of the packaged files."""
-    page.goto(f"{served}/_stcore/health")
-    url = f"/_stcore/bidi-components/attnviz.inspector/{module}"
-    return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)
-
-
-@pytest.mark.parametrize("shift", [0, 1, 3])
-def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: int) -> None:
-    from attnviz.components.packing import pack
-
-    floats = np.array([[0.1, -np.inf], [3e38, np.nan]], np.float32)
-    sent = pack({"tokens": ["🙂", HOSTILE]}, {"bytes": np.arange(250, 253, dtype=np.uint8), "floats": floats})
-    body = """
-      const all = new Uint8Array(given.bytes.length + given.shift);
-      all.set(given.bytes, given.shift);
-      const { header, arrays } = m.unpack(all.subarray(given.shift));
-      return [header.tokens, [...arrays.bytes.data], arrays.floats.shape,
-              [...new Uint32Array(new Float32Array(arrays.floats.data).buffer)]];
-    """
-    tokens, small, shape, bits = imported(page, served, "packing.js", body, {"bytes": list(sent), "shift": shift})
-    assert tokens == ["🙂", HOSTILE]
-    assert small == [250, 251, 252]
-    assert shape == [2, 2]
-    assert bits == floats.view(np.uint32).ravel().tolist()
-
-
-def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
-    shown = {
-        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",
-        0.00005: "0.0001", 1234567.0: "1.2346e6", 999999.0: "999999.0000",
-    }  # fmt: skip
-    body = (
-        "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
-    )
-    said = imported(page, served, "format.js", body, list(shown))
-    assert said == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
-
-
-def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
-    body = """
-      const array = (data, ...shape) => ({ data: Float32Array.from(data), shape });
-      const arrays = {
-        query: array([given], 1, 1), key: array([1, 1.01, 1.02], 3, 1), value: array([1, 2, 3], 3, 1),
-      };
-      const a = new m.Attention({ scale: 1, mask: "none" }, arrays);
-      return [...a.row(0).weights, a.row(0).shift];
-    """
-    keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
-    for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "arithmetic.js", body, factor)
-        assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
-        assert (shift != 0) == (abs(factor) > 100)
 
 
 def test_a_hover_at_512_tokens_stays_within_a_quarter_of_a_frame(see: Callable[..., Sight]) -> None:

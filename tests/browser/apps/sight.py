@@ -1,0 +1,89 @@
+"""The inspector's page as its user meets it: pointing at cells, and reading what the page then shows."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from urllib.parse import urlencode
+
+import numpy as np
+import torch
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.apps.operands import Operands
+from tests.browser.server import ROOT, running
+from tests.browser.settle import settled
+
+POINT = """([panel, i, j]) => {
+  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
+  const { left, top } = graph.getBoundingClientRect();
+  const trace = graph._fullData.find(({ name }) => name === panel);
+  const x = graph._fullLayout[trace.xaxis.replace('x', 'xaxis')];
+  const y = graph._fullLayout[trace.yaxis.replace('y', 'yaxis')];
+  return [left + x._offset + x.l2p(j), top + y._offset + y.l2p(i)];
+}"""
+"""Where the middle of a cell is, in the window."""
+
+
+def serving() -> AbstractContextManager[str]:
+    """Serve the page that holds nothing but the figure and the components."""
+    return running("tests/browser/apps/inspector_app.py", env={"PYTHONPATH": str(ROOT)})
+
+
+class Sight:
+    """The page as its user meets it."""
+
+    def __init__(self, page: Page, url: str, **link: str | int) -> None:
+        self.page = settled_at(page, f"{url}/?{urlencode(link)}")
+        self.panel = page.get_by_role("region", name="Arithmetic of one cell")
+        # Both come after the script: the strip moves the picture down, the panel follows the pointer.
+        expect(self.panel).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("button", name="head 0")).to_be_visible(timeout=20_000)
+        settled(page)
+
+    def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
+        self.page.locator(".js-plotly-plot").scroll_into_view_if_needed()
+        x, y = self.page.evaluate(POINT, [panel, i, j])
+        return x, y
+
+    def hover(self, panel: str, i: int, j: int) -> None:
+        self.page.mouse.move(*self.at(panel, i, j))
+
+    def click(self, panel: str, i: int, j: int) -> None:
+        self.page.mouse.click(*self.at(panel, i, j))
+
+    def leave(self) -> None:
+        self.page.mouse.move(2, 2)
+
+    def line(self, name: str) -> Locator:
+        return self.panel.locator(f"[data-line={name}]:visible")
+
+    def result(self, name: str) -> float:
+        found = self.line(name).locator("[data-result]")
+        expect(found).to_have_count(1)
+        return float((found.get_attribute("data-value") or "").replace("Infinity", "inf"))
+
+    def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
+        shown = self.page.locator(f"[data-attnviz-overlay] [data-state={state}]")
+        pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
+        return {(panel, shape) for panel, shape in pairs if shape != "halo"}
+
+    def pinned(self, q: int | None, k: int | None, calls: int) -> None:
+        """Wait for the server to have heard of exactly this."""
+        expect(self.page.get_by_text("pin (")).to_have_text(f"pin ({q}, {k}) calls {calls}")
+
+
+def settled_at(page: Page, url: str) -> Page:
+    page.goto(url)
+    settled(page)
+    return page
+
+
+def oracle(given: Operands) -> dict[str, np.ndarray]:
+    """Work out every step with torch, from the operands alone."""
+    query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
+    scores = query @ key.T
+    scaled = scores / given.size**0.5
+    masked = scaled + torch.from_numpy(given.added)
+    weights = torch.softmax(masked, -1).nan_to_num(0.0)
+    steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
+    return {name: step.numpy() for name, step in steps.items()}

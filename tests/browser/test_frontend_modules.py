@@ -1,0 +1,75 @@
+"""The components' plain JavaScript modules, one at a time in the browser, against Python, numpy and torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page
+
+from attnviz.components.packing import pack
+from tests.browser.apps.operands import HOSTILE
+from tests.browser.apps.sight import serving
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """Serve the packaged files."""
+    with serving() as url:
+        yield url
+
+
+def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
+    """Run `body` in the browser with the module `m` of the packaged files."""
+    page.goto(f"{served}/_stcore/health")
+    url = f"/_stcore/bidi-components/attnviz.inspector/{module}"
+    return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3])
+def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: int) -> None:
+    floats = np.array([[0.1, -np.inf], [3e38, np.nan]], np.float32)
+    sent = pack({"tokens": ["🙂", HOSTILE]}, {"bytes": np.arange(250, 253, dtype=np.uint8), "floats": floats})
+    body = """
+      const all = new Uint8Array(given.bytes.length + given.shift);
+      all.set(given.bytes, given.shift);
+      const { header, arrays } = m.unpack(all.subarray(given.shift));
+      return [header.tokens, [...arrays.bytes.data], arrays.floats.shape,
+              [...new Uint32Array(new Float32Array(arrays.floats.data).buffer)]];
+    """
+    tokens, small, shape, bits = imported(page, served, "packing.js", body, {"bytes": list(sent), "shift": shift})
+    assert tokens == ["🙂", HOSTILE]
+    assert small == [250, 251, 252]
+    assert shape == [2, 2]
+    assert bits == floats.view(np.uint32).ravel().tolist()
+
+
+def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
+    shown = {
+        3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",
+        0.00005: "0.0001", 1234567.0: "1.2346e6", 999999.0: "999999.0000",
+    }  # fmt: skip
+    body = (
+        "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
+    )
+    said = imported(page, served, "format.js", body, list(shown))
+    assert said == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
+
+
+def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:
+    body = """
+      const array = (data, ...shape) => ({ data: Float32Array.from(data), shape });
+      const arrays = {
+        query: array([given], 1, 1), key: array([1, 1.01, 1.02], 3, 1), value: array([1, 2, 3], 3, 1),
+      };
+      const a = new m.Attention({ scale: 1, mask: "none" }, arrays);
+      return [...a.row(0).weights, a.row(0).shift];
+    """
+    keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
+    for factor in (900.0, -900.0, 70.0):
+        *weights, shift = imported(page, served, "arithmetic.js", body, factor)
+        assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
+        assert (shift != 0) == (abs(factor) > 100)
