@@ -6,9 +6,9 @@ The file is read twice: once by the server, which takes `app` and warms up, and 
 
 import streamlit as st
 
-from attnviz.ui.server import warm_up
+from attnviz.ui.server import ROUTES, warm_up
 
-app = st.App(__file__, lifespan=warm_up)
+app = st.App(__file__, lifespan=warm_up, routes=ROUTES)
 
 if __name__ == "__main__":
     st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")

@@ -14,14 +14,18 @@ class ComponentNotFoundError(RuntimeError):
 
 
 @cache
-def component(name: str) -> ComponentRenderer:
+def component(name: str, *, isolated: bool = True) -> ComponentRenderer:
     """Register `attnviz.<name>`, served from `frontend/<name>.js` and `frontend/<name>.css`, and return it.
+
+    An isolated one lives in a shadow root, where the page's styles and other components do not reach it.
 
     At the first mount, not at import: Streamlit learns of packaged components when its server starts, so where there is
     no server (a notebook, a unit test) registering fails although nothing is wrong.
     """
     try:
-        return st.components.v2.component(f"attnviz.{name}", css=f"{name}.css", js=f"{name}.js")
+        return st.components.v2.component(
+            f"attnviz.{name}", css=f"{name}.css", js=f"{name}.js", isolate_styles=isolated
+        )
     except StreamlitAPIException as why:
         # Streamlit's own message speaks of pyproject.toml, which is in place: what is missing is the install.
         raise ComponentNotFoundError(

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import plotly.graph_objects as go
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.figures.compose import compose
+from attnviz.figures.compose import Spec, compose
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.steps import as_array, colour_limit, lay_product
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.toy.averages import Averages
 
 
-def draw_way(
+def way_spec(
     way: str,
     x: Tensor,
     averages: Averages,
@@ -24,8 +23,8 @@ def draw_way(
     labels: Sequence[str],
     *,
     palette: Palette = LIGHT,
-) -> go.Figure:
-    """Draw one way: "loop", "matrix", "softmax" or "data".
+) -> Spec:
+    """Specify the figure of one way: "loop", "matrix", "softmax" or "data".
 
     Args:
         way: which.

@@ -7,8 +7,6 @@ from hashlib import blake2b
 from math import ceil
 from typing import Any
 
-import plotly.graph_objects as go
-
 from attnviz.figures.panels import Layout, Panel, Pin, Place, place_panels
 from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette, escape, shorten
 from attnviz.vocabulary import number
@@ -18,6 +16,7 @@ COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom
 USUAL_WIDTH, USUAL_HEIGHT = 560, 380
 """Pixels that the matrices have on a laptop, without labels and colour bar: what decides how many labels fit."""
 
+Spec = dict[str, Any]
 Labels = Mapping[str, Sequence[str]]
 
 
@@ -28,8 +27,8 @@ def compose(
     pin: Pin | None = None,
     height: int | None = None,
     palette: Palette = LIGHT,
-) -> go.Figure:
-    """Build the figure.
+) -> Spec:
+    """Build the figure's specification, as plotly.js takes it; `go.Figure(spec)` checks it and is for notebooks.
 
     Args:
         layout: the panels and their places.
@@ -39,10 +38,10 @@ def compose(
         palette: the colours of the theme.
     """
     places = place_panels(layout)
-    spec: dict[str, Any] = {
+    spec: Spec = {
+        "template": {"layout": {}},
         "height": height,
-        "autosize": True,
-        "margin": {"l": 8, "r": 8, "t": 46, "b": 8},
+        "margin": _margins(places, labels),
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "meta": {"id": _fingerprint(places), "products": layout.products},
@@ -51,30 +50,32 @@ def compose(
         "annotations": [_title(place, palette) for place in places],
         "shapes": [s for place in places for s in _pin_shapes(place, pin or Pin(), palette) + _heads(place, palette)],
         "images": [_hatching(place, palette) for place in places if place.panel.has_gaps],
-        "hoverlabel": {"align": "left"},
+        "hoverlabel": {"align": "left", "bgcolor": palette.canvas, "font": {"color": palette.text}},
+        "font": {"family": '"Source Sans", sans-serif', "color": palette.text},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette.rule, "activecolor": palette.text},
     }
     for place in places:
         spec[f"xaxis{place.suffix}"] = _x_axis(place, labels, palette)
         spec[f"yaxis{place.suffix}"] = _y_axis(place, labels, palette)
     if layout.between:
         spec["annotations"].append(_operation(layout, places))
-    return go.Figure({"data": [_heatmap(place, palette) for place in places], "layout": spec})
+    return {"data": [_heatmap(place, palette) for place in places], "layout": spec}
 
 
-def number_sizes(figure: go.Figure) -> str:
+def number_sizes(spec: Spec) -> str:
     """Return CSS that fits the numbers to their cells, whatever the size of the container that the figure fills.
 
     The container has the class `st-key-picture` and sets --picture-width; cqh is a hundredth of its height. A digit is
     about half an em wide.
     """
     rules = []
-    for trace in figure.data:
-        if not trace.texttemplate:
+    for trace in spec["data"]:
+        if "texttemplate" not in trace:
             continue
-        suffix = (trace.xaxis or "x")[1:]
-        x, y = figure.layout[f"xaxis{suffix}"].domain, figure.layout[f"yaxis{suffix}"].domain
-        rows, cols = trace.z.shape
-        characters = 4 if trace.zmin == 0 else 5
+        suffix = trace["xaxis"][1:]
+        x, y = spec["layout"][f"xaxis{suffix}"]["domain"], spec["layout"][f"yaxis{suffix}"]["domain"]
+        rows, cols = trace["z"].shape
+        characters = 4 if trace["zmin"] == 0 else 5
         wide = 0.82 * (x[1] - x[0]) / cols / (0.53 * characters)  # labels and colour bar take 18 %
         high = 70 * (y[1] - y[0]) / rows * 0.8
         rules.append(
@@ -119,6 +120,23 @@ def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
     return trace
 
 
+def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
+    """Leave room for the labels, in pixels. Plotly could measure them, but then lays out every figure three times."""
+
+    def longest(kind: str) -> int:
+        return max((min(12, len(label)) for label in labels.get(kind, ())), default=3)
+
+    left = max(longest(place.panel.rows) for place in places if place.leftmost)
+    below = [place.panel.cols for place in places if place.bottom]
+    bottom = max((0.82 * 6.5 * longest(kind) if kind in labels else 14 for kind in below), default=0)
+    return {
+        "l": 34 + round(6.5 * left),
+        "r": 56 if any(place.panel.bar for place in places) else 12,
+        "t": 46,
+        "b": 30 + round(bottom),
+    }
+
+
 def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[1]
     tokens = labels.get(panel.cols)
@@ -155,8 +173,7 @@ def _axis(kind: str, ticks: dict[int, str], size: int, palette: Palette, *, show
         "showgrid": False,
         "zeroline": False,
         "showline": False,
-        "automargin": True,
-        "constrain": "domain",
+        "automargin": False,
         "title": {
             "text": AXIS_TITLE.get(kind, "") if show else "",
             "font": {"size": 12, "color": getattr(palette.ink, kind) if kind in ("query", "key") else None},

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import torch
 from torch import Tensor
 
-from attnviz.figures.compose import compose
+from attnviz.figures.compose import Spec, compose
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.figures.walk import Walk
@@ -24,7 +24,12 @@ FEW = 8
 NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
-def draw_step(
+def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
+    """Draw one step of a walk as a Plotly figure; the options are those of `step_spec`."""
+    return go.Figure(step_spec(walk, step, **options))
+
+
+def step_spec(
     walk: Walk,
     step: str,
     *,
@@ -32,8 +37,8 @@ def draw_step(
     stretch: bool = False,
     height: int | None = None,
     palette: Palette = LIGHT,
-) -> go.Figure:
-    """Draw one step of a walk, from `embeddings` to `output`.
+) -> Spec:
+    """Specify the figure of one step of a walk, from `embeddings` to `output`.
 
     Args:
         walk: the head and its tokens.

@@ -38,6 +38,8 @@ class Palette:
     """Brown is negative, purple is positive"""
     weights: Colours
     hatch: str
+    text: str
+    canvas: str
     rule: str = "rgba(128,128,140,0.6)"
 
     def role(self, quantity: str) -> str | None:
@@ -57,12 +59,16 @@ LIGHT = Palette(
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
     weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
     hatch=_hatch("#D4D4DC", "#AFAFBB"),
+    text="#4A4A57",
+    canvas="#FFFFFF",
 )
 DARK = Palette(
     DARK_INK,
     signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
     weights=[[0, "#20202B"], [1, "#BDA6EE"]],
     hatch=_hatch("#3A3A46", "#55555F"),
+    text="#C9C9D4",
+    canvas="#20202B",
 )
 
 

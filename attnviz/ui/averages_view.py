@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.explain_averages import WAYS
-from attnviz.figures.averages import draw_way
+from attnviz.figures.averages import way_spec
 from attnviz.tokens import Tokens
 from attnviz.toy.averages import attend_to_past, average_past
 from attnviz.ui.figure import palette, show_figure
@@ -27,7 +27,7 @@ def show_way(way: str, tokens: Tokens) -> None:
     st.latex(words.formula)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
-        figure = draw_way(way, x, averages, attended, tokens.labels, palette=palette())
+        figure = way_spec(way, x, averages, attended, tokens.labels, palette=palette())
         show_figure(figure, alt=f"{words.title}: {words.notice}")
     with beside:
         st.html(f'<div class="notice">{words.notice}</div>')

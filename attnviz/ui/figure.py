@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from attnviz.figures.compose import number_sizes
+from attnviz.components.chart import chart
+from attnviz.figures.compose import Spec, number_sizes
 from attnviz.figures.style import DARK, LIGHT, Palette
-
-CONFIG = {
-    "displaylogo": False,
-    "toImageButtonOptions": {"format": "svg", "scale": 2, "filename": "attnviz"},
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-}
 
 
 def palette() -> Palette:
@@ -20,8 +14,8 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
-def show_figure(figure: go.Figure, *, alt: str) -> None:
+def show_figure(figure: Spec, *, alt: str) -> None:
     """Show the page's one figure of matrices, as high as the window allows; `alt` is for those who do not see it."""
     with st.container(key="picture"):
         st.html(f"<style>{number_sizes(figure)}</style>")
-        st.plotly_chart(figure, height=470, config=CONFIG, alt=alt)
+        chart(figure, key="chart", alt=alt)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from attnviz.components.chart import PLOTLY_PATH
 
 
 @asynccontextmanager
@@ -21,11 +29,30 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
 
 
 def _import_and_load() -> None:
+    _compressed_plotly()
     from attnviz.ui import caches
     from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
 
     caches.limit_threads()
     caches.model("minilm")
+
+
+async def plotly_js(_: Request) -> Response:
+    """Serve plotly.js from the Python package, compressed once, under a name that changes with its version."""
+    return Response(
+        _compressed_plotly(),
+        media_type="text/javascript",
+        headers={"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"},
+    )
+
+
+@cache
+def _compressed_plotly() -> bytes:
+    script = resources.files("plotly") / "package_data" / "plotly.min.js"
+    return gzip.compress(script.read_bytes(), compresslevel=6)
+
+
+ROUTES = [Route(PLOTLY_PATH, plotly_js)]
 
 
 def answer_at_once() -> None:

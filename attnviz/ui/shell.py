@@ -20,7 +20,6 @@ CSS = """
 .st-key-stepper { flex-wrap: nowrap; }
 .st-key-stepper > :has(.st-key-step) { min-width: 0; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
-.st-key-picture .stElementContainer:has(.stPlotlyChart) { min-width: 35rem; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 15.5rem)); container-type: size; }
 .st-key-step button { padding-inline: 0.55rem; }
 .st-key-step button p { font-size: 0.85rem; white-space: nowrap; }

@@ -16,7 +16,7 @@ from attnviz.components.heads import head_strip
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
-from attnviz.figures import Walk, draw_step
+from attnviz.figures import Walk, step_spec
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe_step
 from attnviz.ui import state
@@ -41,7 +41,7 @@ def show_step(source: Source, head: int, step: str) -> None:
 
 
 def _picture(walk: Walk, step: str, pin: Pin) -> None:
-    figure = draw_step(walk, step, pin=pin, stretch=state.get("stretch"), palette=palette())
+    figure = step_spec(walk, step, pin=pin, stretch=state.get("stretch"), palette=palette())
     show_figure(figure, alt=describe_step(walk, step))
     if step in ("weights", "head_outputs"):
         state.bound("stretch", st.toggle, "Stretch the colours to the largest weight")

@@ -33,11 +33,20 @@ def open_link(**query: str) -> AppTest:
     return at
 
 
+def figure(at: AppTest) -> dict[str, Any]:
+    """Read the page's figure, as it goes to the browser."""
+    (found,) = [header for header, _ in payloads(at) if "figure" in header]
+    return json.loads(found["figure"])
+
+
 def panels(at: AppTest) -> dict[str, np.ndarray]:
-    """Read the matrices of the page's figure, as they go to the browser."""
-    (chart,) = at.get("plotly_chart")
-    spec = json.loads(chart.proto.spec)
-    return {trace["name"]: decode(trace["z"]) for trace in spec["data"]}
+    """Read the matrices of the page's figure."""
+    return {trace["name"]: decode(trace["z"]) for trace in figure(at)["data"]}
+
+
+def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Read what the page's browser components are given."""
+    return [unpack(component.proto.bytes) for component in at.get("bidi_component")]
 
 
 def decode(z: Any) -> np.ndarray:
@@ -49,8 +58,7 @@ def decode(z: Any) -> np.ndarray:
 
 def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what the inspector is given."""
-    found = [unpack(c.proto.bytes) for c in at.get("bidi_component")]
-    return next((header, arrays) for header, arrays in found if "query_labels" in header)
+    return next((header, arrays) for header, arrays in payloads(at) if "query_labels" in header)
 
 
 def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
@@ -109,7 +117,7 @@ def test_previous_and_next_walk_from_the_first_step_to_the_last_and_back() -> No
 
 def test_a_link_holds_the_whole_view() -> None:
     link = {
-        "text": "To be, or not", "tokenizer": "char", "heads": "4", "head_size": "6", "mask": "causal", "scale": "0.125",
+        "text": "To be or not", "tokenizer": "char", "heads": "4", "head_size": "6", "mask": "causal", "scale": "0.125",
         "seed": "7", "positions": "random", "step": "weights", "head": "3", "q": "4", "k": "2", "projection": "0",
     }  # fmt: skip
     at = open_link(**link)
@@ -172,7 +180,7 @@ def test_empty_text_gives_a_hint(text: str) -> None:
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     assert "Type a sentence" in messages(at)
-    assert not at.get("plotly_chart")
+    assert not payloads(at)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +222,7 @@ def test_a_sentence_pair_reaches_the_model() -> None:
 def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
     """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
     at = open_link(source="pretrained", step="weights", q="3", k="1")
-    (chart,) = at.get("plotly_chart")
-    shapes = json.loads(chart.proto.spec)["layout"]["shapes"]
+    shapes = figure(at)["layout"]["shapes"]
     assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
     assert at.query_params["q"] == "3"
 

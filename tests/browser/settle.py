@@ -14,7 +14,7 @@ WAITING_FOR = """() => {
   if (app.dataset.testConnectionState !== 'CONNECTED') return 'the connection';
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
-  for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"]')) {
+  for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;
     const plot = chart.querySelector('.js-plotly-plot');
     if (!plot || !plot._fullLayout || !plot.querySelector('.main-svg')) return 'a chart';

@@ -1,0 +1,107 @@
+// A Plotly figure that stays on the page: each new figure is compared with the one before and redrawn in place.
+
+import { element, perFrame } from "./dom.js";
+import { unpack } from "./packing.js";
+
+const ICON = {
+  width: 24,
+  height: 24,
+  path: "M5 3h14a2 2 0 0 1 2 2v14a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V5a2 2 0 0 1 2-2zm1 14h12l-4-5-3 4-2-2z",
+};
+
+let loading = null;
+
+/** Loads plotly.js from our own server, once for the page. It is a classic script that sets window.Plotly. */
+function loadPlotly(path) {
+  const base = import.meta.url.split("/_stcore/")[0];
+  loading ??= new Promise((resolve, reject) => {
+    const script = element("script", { src: base + path, async: true });
+    script.addEventListener("load", () => resolve(window.Plotly));
+    script.addEventListener("error", () => {
+      loading = null;
+      reject(new Error("plotly.js did not arrive"));
+    });
+    document.head.append(script);
+  });
+  return loading;
+}
+
+class Chart {
+  constructor(root) {
+    this.turn = 0;
+    this.graph = element("div", { class: "attnviz-chart", role: "figure" });
+    root.append(this.graph);
+    this.sizes = new ResizeObserver(perFrame(() => this.resize()));
+    this.sizes.observe(this.graph);
+  }
+
+  update(data) {
+    this.turn += 1;
+    if (data !== this.data) {
+      this.data = data;
+      this.draw(unpack(data).header);
+    }
+    return this.turn;
+  }
+
+  async draw({ alt, plotly, config, figure }) {
+    const turn = this.turn;
+    this.graph.setAttribute("aria-label", alt);
+    try {
+      this.plotly = await loadPlotly(plotly);
+    } catch {
+      this.graph.classList.add("attnviz-chart-failed");
+      this.graph.textContent = `The picture can't be drawn: plotly.js did not arrive. Reload the page. ${alt}`;
+      return;
+    }
+    if (turn !== this.turn) return; // a newer figure came while the script was on its way
+    const { data, layout } = JSON.parse(figure);
+    this.size = this.measure();
+    await this.plotly.react(this.graph, data, { ...layout, ...this.size, autosize: false }, this.configure(config));
+  }
+
+  /** Plotly's own size detection would lay the figure out a second time. */
+  measure() {
+    return { width: this.graph.clientWidth, height: this.graph.clientHeight };
+  }
+
+  resize() {
+    const now = this.measure();
+    if (!this.size || !now.width || (now.width === this.size.width && now.height === this.size.height)) return;
+    this.size = now;
+    this.plotly.relayout(this.graph, now);
+  }
+
+  /** The same object each time: a changed configuration makes plotly.js start from nothing. */
+  configure(config) {
+    if (this.config) return this.config;
+    const png = {
+      name: "downloadPng",
+      title: "Download as PNG",
+      icon: ICON,
+      click: (graph) => this.plotly.downloadImage(graph, { ...config.toImageButtonOptions, format: "png" }),
+    };
+    const more = config.modeBarButtonsToAdd.map((name) => (name === png.name ? png : name));
+    this.config = { ...config, modeBarButtonsToAdd: more };
+    return this.config;
+  }
+
+  leave() {
+    this.sizes.disconnect();
+    this.plotly?.purge(this.graph);
+    this.graph.remove();
+  }
+}
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement }) {
+  let chart = mounted.get(parentElement);
+  if (!chart) mounted.set(parentElement, (chart = new Chart(parentElement)));
+  const turn = chart.update(data);
+  return () => {
+    if (chart.turn !== turn) return;
+    chart.leave();
+    mounted.delete(parentElement);
+  };
+}
