@@ -4,7 +4,7 @@ import streamlit as st
 
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import model_or_built_in
-from attnviz.ui.sources import pretrained_source, toy_source, toy_tokens
+from attnviz.ui.sources import pretrained_source, pretrained_tokens, toy_source, toy_tokens
 from attnviz.ui.stepper import stepper
 from attnviz.ui.token_step import show_tokens
 
@@ -12,30 +12,32 @@ TOY = ("text", "source", "step", "q", "k", "head", "tokenizer", "charset", "posi
        "scale", "mask", "projection", "seed", "stretch")  # fmt: skip
 PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step", "q", "k", "stretch")
 
+
+@st.fragment
+def walk(model_name: str | None) -> None:
+    """Show the steps. A fragment: going to another step or head leaves the controls alone."""
+    model = model_or_built_in(model_name) if model_name else None
+    step = stepper(model.layer_counts[state.get("kind")][0] if model else 0)
+    tokens = pretrained_tokens(model) if model else toy_tokens(state.get("text"))
+    if step == "tokens":
+        show_tokens(tokens)
+    else:
+        with st.spinner("Starting torch …"):
+            from attnviz.ui.step_view import show_step
+        source = pretrained_source(model) if model else toy_source(tokens)
+        state.keep_within("head", "Head", range(source.layer.heads))
+        shell.token_notes(tokens)
+        show_step(source, state.get("head"), step)
+    state.end(PRETRAINED if model else TOY)
+
+
 shell.begin("step_by_step")
+chosen = None
 with st.sidebar:
-    pretrained = controls.choose_source() == "pretrained"
-    if not pretrained:
+    if controls.choose_source() == "pretrained":
+        chosen = model_or_built_in(controls.choose_model())
+        controls.pretrained_controls(chosen)
+    else:
         controls.toy_controls()
-text = shell.text()
-step = stepper()
-
-if pretrained:
-    with st.sidebar:
-        model = model_or_built_in(controls.choose_model())
-        controls.pretrained_controls(model)
-    tokens = model.tokenize(text, state.get("pair").strip() or None)
-else:
-    tokens = toy_tokens(text)
-
-if step == "tokens":
-    show_tokens(tokens)
-else:
-    with st.spinner("Starting torch …"):
-        from attnviz.ui.step_view import show_step
-    source = pretrained_source(model) if pretrained else toy_source(tokens)
-    state.keep_within("head", "Head", range(source.layer.heads))
-    shell.token_notes(tokens)
-    show_step(source, state.get("head"), step)
-
-state.end(PRETRAINED if pretrained else TOY)
+shell.text()
+walk(chosen.name if chosen else None)

@@ -37,9 +37,9 @@ def step_link(source: str, step: str, **more: str | int) -> str:
 
 
 README = [
-    Shot("step-by-step", step_link("pretrained", "weights", layer=3, head=5)),
-    Shot("averages", "/averages"),
-    Shot("tokens-dark", "/tokens", scheme="dark"),
+    Shot("step-by-step", step_link("pretrained", "weights", text="The cat sat on the mat.", layer=3, head=8, q=3, k=2)),
+    Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
+    Shot("averages", "/averages?way=softmax"),
 ]
 
 SCREENS = {

@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from plotly.io import to_json
-
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
 
@@ -27,6 +25,15 @@ CONFIG = {
 
 
 def chart(figure: dict[str, Any], *, key: str, alt: str) -> None:
-    """Mount a figure, as large as the container that it stands in; `alt` is for those who do not see it."""
-    payload = pack({"alt": alt, "plotly": PLOTLY_PATH, "config": CONFIG, "figure": to_json(figure, validate=False)}, {})
-    component("chart", isolated=False)(data=payload, key=key)
+    """Mount a figure of heatmaps, as large as the container that it stands in.
+
+    Args:
+        figure: "data" and "layout", as plotly.js takes them; each trace's `z` is float32, and goes to the browser as it
+            lies in memory.
+        key: the Streamlit key.
+        alt: what it shows, for those who do not see it.
+    """
+    traces = [{name: value for name, value in trace.items() if name != "z"} for trace in figure["data"]]
+    header = {"alt": alt, "plotly": PLOTLY_PATH, "config": CONFIG, "data": traces, "layout": figure["layout"]}
+    arrays = {str(index): trace["z"] for index, trace in enumerate(figure["data"])}
+    component("chart", isolated=False)(data=pack(header, arrays), key=key)

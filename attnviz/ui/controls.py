@@ -90,7 +90,7 @@ def choose_model() -> str:
 
 
 def pretrained_controls(model: PretrainedModel) -> None:
-    """Lay out the choice of kind, layer and head of a loaded model, and the second sentence."""
+    """Lay out the second sentence and the kind of attention of a loaded model."""
     counts = model.layer_counts
     label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
     state.bound("pair", st.text_input, label)
@@ -100,13 +100,7 @@ def pretrained_controls(model: PretrainedModel) -> None:
         if not state.is_default("kind"):
             state.note(f"This model has no {state.get('kind')} attention.")
         state.put("kind", next(iter(counts)))
-    layers, heads = counts[state.get("kind")]
-    left, right = st.columns(2)
-    with left:
-        state.choice("layer", st.selectbox, "Layer", range(layers))
-    with right:
-        state.choice("head", st.selectbox, "Head", range(heads))
-    st.caption("Layers and heads are counted from 0, here and in links.")
+    st.caption("Choose layer and head above the picture. They are counted from 0, here and in links.")
 
 
 def _scale() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ from attnviz.components.chart import PLOTLY_PATH
 async def warm_up(_: st.App) -> AsyncIterator[None]:
     """Import torch and load the built-in model in the background, while the browser is still opening the page."""
     answer_at_once()
+    sys.setswitchinterval(0.0005)
     threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
 

@@ -18,7 +18,10 @@ CSS = """
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stLatex { overflow-x: auto; overflow-y: hidden; }
 .st-key-stepper { flex-wrap: nowrap; }
-.st-key-stepper > :has(.st-key-step) { min-width: 0; }
+.st-key-stepper > * { min-width: 0; }
+.st-key-stepper > :has(.st-key-step) { flex: 0 1 auto; overflow: hidden; }
+.st-key-stepper > :has(button[data-testid="stBaseButton-secondary"]) { flex-shrink: 0; }
+.st-key-heads_strip { min-height: 4.1rem; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 15.5rem)); container-type: size; }
 .st-key-step button { padding-inline: 0.55rem; }

@@ -64,6 +64,11 @@ def toy_source(tokens: Tokens) -> Source:
     return Source(tokens, tokens, trace.layer, parts)
 
 
+def pretrained_tokens(model: PretrainedModel) -> Tokens:
+    """Cut the view's text, or pair, into the model's tokens."""
+    return model.tokenize(state.get("text"), state.get("pair").strip() or None)
+
+
 def pretrained_source(model: PretrainedModel) -> Source:
     """Trace the view's text through a model, and pick the view's kind and layer, or the nearest that is there."""
     trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)

@@ -8,8 +8,8 @@ from attnviz.ui import state
 from attnviz.vocabulary import STEPS
 
 
-def stepper() -> str:
-    """Show the steps and return the chosen one."""
+def stepper(layers: int = 0) -> str:
+    """Show the steps, and the choice of layer where there are some; return the chosen step."""
     names = list(STEPS)
     with st.container(
         key="stepper", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"
@@ -24,6 +24,11 @@ def stepper() -> str:
         )  # fmt: skip
         last = place == len(names) - 1
         st.button("›", key="next", help="Next step", shortcut="Right", disabled=last, on_click=_go, args=(1,))
+        if layers:
+            state.choice(
+                "layer", st.selectbox, "Layer", range(layers),
+                format_func=lambda layer: f"layer {layer}", label_visibility="collapsed", width=110,
+            )  # fmt: skip
     return step
 
 

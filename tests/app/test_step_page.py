@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from pathlib import Path
 from typing import Any
 
@@ -33,27 +31,21 @@ def open_link(**query: str) -> AppTest:
     return at
 
 
-def figure(at: AppTest) -> dict[str, Any]:
+def figure(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read the page's figure, as it goes to the browser."""
-    (found,) = [header for header, _ in payloads(at) if "figure" in header]
-    return json.loads(found["figure"])
+    (found,) = [(header, arrays) for header, arrays in payloads(at) if "layout" in header]
+    return found
 
 
 def panels(at: AppTest) -> dict[str, np.ndarray]:
     """Read the matrices of the page's figure."""
-    return {trace["name"]: decode(trace["z"]) for trace in figure(at)["data"]}
+    header, arrays = figure(at)
+    return {trace["name"]: arrays[str(index)] for index, trace in enumerate(header["data"])}
 
 
 def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """Read what the page's browser components are given."""
     return [unpack(component.proto.bytes) for component in at.get("bidi_component")]
-
-
-def decode(z: Any) -> np.ndarray:
-    if isinstance(z, dict):
-        rows, cols = (int(n) for n in z["shape"].split(","))
-        return np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"])).reshape(rows, cols)
-    return np.array(z, dtype=float)
 
 
 def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -222,7 +214,7 @@ def test_a_sentence_pair_reaches_the_model() -> None:
 def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
     """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
     at = open_link(source="pretrained", step="weights", q="3", k="1")
-    shapes = figure(at)["layout"]["shapes"]
+    shapes = figure(at)[0]["layout"]["shapes"]
     assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
     assert at.query_params["q"] == "3"
 

@@ -24,7 +24,7 @@ def served() -> Iterator[str]:
 @pytest.fixture
 def see(page: Page, served: str) -> Callable[..., Sight]:
     """Open the page with what its link says: `see(step="scores", mask="causal")`."""
-    return lambda **link: Sight(page, served, **link)
+    return lambda **link: Sight.open(page, served, **link)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_the_head_strip_is_made_of_buttons(see: Callable[..., Sight]) -> None:
 
 def test_it_fits_a_phone(new_context: Callable[..., BrowserContext], served: str) -> None:
     page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark").new_page()
-    sight = Sight(page, served, step="weights", tokens=64, size=64, heads=12)
+    sight = Sight.open(page, served, step="weights", tokens=64, size=64, heads=12)
     expect(sight.panel).to_have_attribute("data-theme", "dark")
     page.touchscreen.tap(*sight.at("weights", 40, 60))
     sight.pinned(40, 60, calls=1)

@@ -17,9 +17,9 @@ from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.vocabulary import STEPS
+from tests.browser.apps.sight import Sight
 from tests.browser.server import running
 from tests.browser.settle import settled
-from tests.browser.sight import Sight
 
 Contexts = Callable[..., BrowserContext]
 
@@ -74,7 +74,7 @@ def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -
     layer = toy("one two three four")
     wanted = (layer.query[0] @ layer.key[0].T).flatten()
     np.testing.assert_allclose(cells(page, "scores"), wanted.numpy(), atol=0.00501)
-    page.get_by_role("button", name="Weights").click()
+    page.get_by_role("radio", name="Weights").click()
     page.wait_for_timeout(300)
     settled(page)
     q, k = layer.query[None], layer.key[None]
@@ -134,7 +134,10 @@ def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
     order = list(STEPS)
     for key, expected in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2::-1]]:
         page.keyboard.press(key)
-        page.wait_for_function("step => new URL(location).searchParams.get('step') === step", arg=expected if expected != "scores" else None)
+        page.wait_for_function(
+            "step => new URL(location).searchParams.get('step') === step",
+            arg=expected if expected != "scores" else None,
+        )
         settled(page)
 
 
@@ -157,7 +160,7 @@ def test_every_head_is_one_click_away(page: Page, app_url: str) -> None:
 
 def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: str) -> None:
     go(page, app_url, step="scaled")
-    page.get_by_role("button", name="Weights").click()
+    page.get_by_role("radio", name="Weights").click()
     page.wait_for_url(re.compile("step=weights"))
     settled(page)
     page.go_back()
@@ -222,7 +225,9 @@ def test_the_first_visit_after_a_server_start_may_go_straight_to_any_page(path: 
 def test_nothing_sticks_out_to_the_side(step: str, width: int, app_url: str, new_context: Contexts) -> None:
     page = new_context(viewport={"width": width, "height": 800}).new_page()
     go(page, app_url, step=step, source="pretrained")
-    over = page.evaluate("() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }")
+    over = page.evaluate(
+        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
+    )
     assert over <= 0
 
 
@@ -249,5 +254,5 @@ def test_dark_mode_is_dark(app_url: str, new_context: Contexts) -> None:
 def test_the_picture_is_described_for_those_who_do_not_see_it(page: Page, app_url: str) -> None:
     go(page, app_url)
     scores = toy("The animal didn't cross the street because it was too tired.").head(0).scores
-    described = page.locator(".st-key-figure").evaluate("(e) => e.outerHTML")
+    described = page.locator(".attnviz-chart").get_attribute("aria-label")
     assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described

@@ -26,6 +26,18 @@ function loadPlotly(path) {
   return loading;
 }
 
+/** A matrix as plotly.js takes it: an array of rows, each a view of the same memory. */
+function rows({ data, shape: [height, width] }) {
+  return Array.from({ length: height }, (_, row) => data.subarray(row * width, (row + 1) * width));
+}
+
+/** Resolves when the frame that is being made is on the screen. */
+function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
+}
+
 class Chart {
   constructor(root) {
     this.turn = 0;
@@ -39,12 +51,12 @@ class Chart {
     this.turn += 1;
     if (data !== this.data) {
       this.data = data;
-      this.draw(unpack(data).header);
+      this.draw(unpack(data));
     }
     return this.turn;
   }
 
-  async draw({ alt, plotly, config, figure }) {
+  async draw({ header: { alt, plotly, config, data, layout }, arrays }) {
     const turn = this.turn;
     this.graph.setAttribute("aria-label", alt);
     try {
@@ -55,9 +67,16 @@ class Chart {
       return;
     }
     if (turn !== this.turn) return; // a newer figure came while the script was on its way
-    const { data, layout } = JSON.parse(figure);
+    const traces = data.map((trace, index) => ({ ...trace, z: rows(arrays[index]) }));
     this.size = this.measure();
-    await this.plotly.react(this.graph, data, { ...layout, ...this.size, autosize: false }, this.configure(config));
+    const bare = traces.map(({ texttemplate, ...trace }) => trace);
+    await this.plotly.react(this.graph, bare, { ...layout, ...this.size, autosize: false }, this.configure(config));
+    const numbered = traces.flatMap(({ texttemplate }, index) => (texttemplate ? [index] : []));
+    if (!numbered.length) return;
+    // The numbers take plotly.js as long as all the rest, so the colours are on the screen before them.
+    await painted();
+    if (turn !== this.turn || !this.graph.isConnected) return;
+    await this.plotly.restyle(this.graph, { texttemplate: numbered.map((i) => traces[i].texttemplate) }, numbered);
   }
 
   /** Plotly's own size detection would lay the figure out a second time. */

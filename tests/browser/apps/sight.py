@@ -32,8 +32,13 @@ def serving() -> AbstractContextManager[str]:
 class Sight:
     """The page as its user meets it."""
 
-    def __init__(self, page: Page, url: str, **link: str | int) -> None:
-        self.page = settled_at(page, f"{url}/?{urlencode(link)}")
+    @classmethod
+    def open(cls, page: Page, url: str, **link: str | int) -> Sight:
+        """Open a link and look at what it shows."""
+        return cls(settled_at(page, f"{url}/?{urlencode(link)}"))
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
         # Both come after the script: the strip moves the picture down, the panel follows the pointer.
         expect(self.panel).to_be_visible(timeout=20_000)
