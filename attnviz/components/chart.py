@@ -17,11 +17,9 @@ PLOTLY_PATH = f"/attnviz/plotly-{version('plotly')}.min.js"
 
 CONFIG = {
     "displaylogo": False,
-    "toImageButtonOptions": {"format": "svg", "scale": 2, "filename": "attnviz"},
-    "modeBarButtonsToAdd": ["downloadPng"],
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+    "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d", "autoScale2d"],
 }
-"""The mode bar; "downloadPng" is a button that the browser's side adds."""
+"""The mode bar; the browser's side adds downloads as SVG and as PNG, which need no server."""
 
 
 def chart(figure: dict[str, Any], *, key: str, alt: str) -> None:

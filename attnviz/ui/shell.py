@@ -28,7 +28,11 @@ CSS = """
 .st-key-step button p { font-size: 0.85rem; white-space: nowrap; }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
-@media (max-width: 640px) { .stMainBlockContainer { padding: 4rem 0.75rem 1rem; } }
+@media (max-width: 640px) {
+  .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
+  .st-key-stepper { flex-wrap: wrap; }
+  .st-key-stepper > :has(.st-key-step) { order: 2; flex: 1 1 100%; }
+}
 </style>
 """
 

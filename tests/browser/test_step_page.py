@@ -130,7 +130,7 @@ def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
 
 def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
     go(page, app_url, step="tokens")
-    page.locator("body").click(position={"x": 700, "y": 700})
+    page.mouse.click(700, 690)
     order = list(STEPS)
     for key, expected in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2::-1]]:
         page.keyboard.press(key)
@@ -204,7 +204,7 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
     go(page, app_url, text="a small picture")
     page.locator(".js-plotly-plot").hover()
     with page.expect_download() as download:
-        page.locator(".modebar-btn[data-title*='Download']").click()
+        page.locator(".modebar-btn[data-title='Download as SVG']").click()
     svg = download.value.path().read_text()
     assert svg.startswith("<svg")
     assert "picture" in svg
@@ -220,15 +220,15 @@ def test_the_first_visit_after_a_server_start_may_go_straight_to_any_page(path: 
         page.goto("about:blank")
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_nothing_sticks_out_to_the_side(step: str, width: int, app_url: str, new_context: Contexts) -> None:
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_sticks_out_to_the_side(width: int, app_url: str, new_context: Contexts) -> None:
     page = new_context(viewport={"width": width, "height": 800}).new_page()
-    go(page, app_url, step=step, source="pretrained")
-    over = page.evaluate(
-        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
-    )
-    assert over <= 0
+    for step in ("tokens", "qkv", "weights", "output"):
+        go(page, app_url, step=step, source="pretrained")
+        over = page.evaluate(
+            "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
+        )
+        assert over <= 0, step
 
 
 def test_controls_stepper_and_matrix_fit_a_laptop_without_scrolling(page: Page, app_url: str) -> None:

@@ -3,12 +3,6 @@
 import { element, perFrame } from "./dom.js";
 import { unpack } from "./packing.js";
 
-const ICON = {
-  width: 24,
-  height: 24,
-  path: "M5 3h14a2 2 0 0 1 2 2v14a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V5a2 2 0 0 1 2-2zm1 14h12l-4-5-3 4-2-2z",
-};
-
 let loading = null;
 
 /** Loads plotly.js from our own server, once for the page. It is a classic script that sets window.Plotly. */
@@ -94,14 +88,13 @@ class Chart {
   /** The same object each time: a changed configuration makes plotly.js start from nothing. */
   configure(config) {
     if (this.config) return this.config;
-    const png = {
-      name: "downloadPng",
-      title: "Download as PNG",
-      icon: ICON,
-      click: (graph) => this.plotly.downloadImage(graph, { ...config.toImageButtonOptions, format: "png" }),
-    };
-    const more = config.modeBarButtonsToAdd.map((name) => (name === png.name ? png : name));
-    this.config = { ...config, modeBarButtonsToAdd: more };
+    const downloads = ["svg", "png"].map((format) => ({
+      name: `download-${format}`,
+      title: `Download as ${format.toUpperCase()}`,
+      icon: format === "svg" ? this.plotly.Icons.disk : this.plotly.Icons.camera,
+      click: (graph) => this.plotly.downloadImage(graph, { format, filename: "attnviz", scale: 2, ...this.measure() }),
+    }));
+    this.config = { ...config, modeBarButtonsToAdd: downloads };
     return this.config;
   }
 
