@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.tokens import Tokens, code_point, printable
+from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.link import MAX_TEXT
+from attnviz.ui.plain import plain
+from attnviz.ui.token_view import unknown_sentence
 
 CSS = """
 <style>
@@ -42,7 +44,7 @@ def begin(page: str) -> None:
     state.begin(page)
     st.html(CSS)
     for sentence in state.notes():
-        st.warning(sentence, icon="🔗")
+        st.warning(plain(sentence), icon="🔗")
     with st.sidebar:
         state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
 
@@ -61,10 +63,6 @@ def token_notes(tokens: Tokens) -> None:
     """Say what was dropped and what is not in the vocabulary."""
     if tokens.dropped:
         st.warning(f"Only the first {len(tokens)} tokens are used; {tokens.dropped} were dropped.")
-    if any(tokens.unknown):
-        first = tokens.unknown.index(True)
-        character = tokens.source(first)
-        st.warning(
-            f"{sum(tokens.unknown)} of {len(tokens)} tokens are not in the vocabulary, the first of them "
-            f"“{printable(character)}” ({code_point(character[:1])}) at position {tokens.offsets[first][0]}."
-        )
+    unknown = unknown_sentence(tokens)
+    if unknown:
+        st.warning(plain(unknown[0].upper() + unknown[1:] + "."))

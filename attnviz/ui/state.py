@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.ui.link import KEYS, read_link, write_link
+from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link", "view_noted", "view_page"
 
@@ -62,7 +63,7 @@ def notes() -> list[str]:
 def note(sentence: str) -> None:
     """Show a sentence about the link, now and in the runs that follow."""
     st.session_state[_NOTES].append(sentence)
-    st.warning(sentence, icon="🔗")
+    st.warning(plain(sentence), icon="🔗")
 
 
 def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
