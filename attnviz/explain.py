@@ -49,20 +49,23 @@ def notice(step: str, walk: Walk) -> str:
     return special.get(step) or _NOTICE[step]
 
 
-def formula(step: str, ink: Ink = LIGHT_INK) -> str:
-    """Return the LaTeX of the whole computation with the term of this step in a box."""
+def formula(step: str, walk: Walk, ink: Ink = LIGHT_INK) -> str:
+    """Return the LaTeX of the computation, as this walk does it, with the term of this step in a box."""
     q, k, v = (rf"\color{{{colour}}}{name}" for colour, name in ((ink.query, "Q"), (ink.key, "K"), (ink.value, "V")))
     if step in ("embeddings", "qkv"):
-        maps = rf"{{{q}}} = X\,W_Q \qquad {{{k}}} = X\,W_K \qquad {{{v}}} = X\,W_V"
+        kind = walk.layer.projections["query"].kind if walk.layer.projections else "linear"
+        template = {"linear": r"X\,W_%s", "positions": r"U_%s\,X", "identity": "X"}[kind]
+        parts = [(q, "Q"), (k, "K"), (v, "V")]
+        maps = r" \qquad ".join(rf"{{{colour}}} = {template.replace('%s', name)}" for colour, name in parts)
         return rf"\boxed{{{maps}}}" if step == "qkv" else rf"\boxed{{X}} \qquad {maps}"
     terms: list[Callable[[str], str]] = [
         lambda _: rf"{{{q}}}\,{{{k}}}^{{\top}}",
         lambda inner: rf"{inner} \cdot s",
-        lambda inner: rf"{inner} + M",
+        lambda inner: rf"{inner} + M" if walk.layer.mask is not None or step == "masked" else inner,
         lambda inner: rf"\operatorname{{softmax}}\left({inner}\right)",
         lambda inner: rf"{inner}\,{{{v}}}",
         lambda inner: rf"\operatorname{{concat}}_h\left[{inner}\right]",
-        lambda inner: rf"{inner}\,W_O",
+        lambda inner: inner if walk.layer.output_projection is None else rf"{inner}\,W_O",
     ]
     text = ""
     for place, term in enumerate(terms):
@@ -96,9 +99,9 @@ def fact(step: str, walk: Walk) -> str:
     steps = walk.steps
     if not steps.scores.numel():
         return ""
-    if step == "scaled":
+    if step == "scaled" and steps.scale != 1:
         before, after = float(steps.scores.abs().max()), float(steps.scaled.abs().max())
-        return f"Here the largest score shrinks from {number(before)} to {number(after)} (× {number(steps.scale, 4)})."
+        return f"Here the largest magnitude goes from {number(before)} to {number(after)} (× {number(steps.scale, 4)})."
     if step == "masked":
         hidden = int(steps.masked.isneginf().sum())
         return f"Here {hidden} of {steps.masked.numel()} cells are hidden." if hidden else "Here nothing is hidden."

@@ -126,7 +126,7 @@ def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
     def longest(kind: str) -> int:
         return max((min(12, len(label)) for label in labels.get(kind, ())), default=3)
 
-    left = max(longest(place.panel.rows) for place in places if place.leftmost)
+    left = max((longest(place.panel.rows) for place in places if place.leftmost), default=3)
     below = [place.panel.cols for place in places if place.bottom]
     bottom = max((0.82 * 6.5 * longest(kind) if kind in labels else 14 for kind in below), default=0)
     return {

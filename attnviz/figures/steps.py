@@ -89,7 +89,7 @@ def colour_limit(*tensors: Tensor) -> float:
 
 def _shared(walk: Walk) -> float:
     """Return the one colour domain of scores, scaled and masked."""
-    return colour_limit(walk.steps.scores, walk.steps.scaled)
+    return colour_limit(walk.steps.scores, walk.steps.scaled, walk.steps.masked)
 
 
 def lay_product(left: Panel, right: Panel, result: Panel, text: str, bias: Tensor | None = None) -> Layout:
@@ -133,6 +133,11 @@ def _qkv(walk: Walk, _: bool) -> Layout:
     if layer.projections is None or x is None:
         return Layout((results,), (1, 1, 1), (1,))
     input_panel = Panel("embeddings", "X embeddings", as_array(x), "query", "model")
+    other = layer.key_input
+    if other is not None and other is not x:
+        return _cross_qkv(
+            walk, input_panel, Panel("embeddings_k", "X encoder's", as_array(other), "key", "model"), results
+        )
     kind = layer.projections["query"].kind
     if kind == "identity":
         return Layout(((input_panel, *results),), (1, 1, 1, 1), (1,))
@@ -153,6 +158,29 @@ def _qkv(walk: Walk, _: bool) -> Layout:
         heights=_share(x.shape[1], x.shape[0]),
         products=products,
         between="X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b",
+    )
+
+
+def _cross_qkv(walk: Walk, x: Panel, other: Panel, results: list[Panel]) -> Layout:
+    """Lay out cross-attention: queries from the decoder's rows, keys and values from the encoder's."""
+    products, weights = {}, []
+    for result in results:
+        projection = (walk.layer.projections or {})[result.name]
+        if projection.weight is None:
+            continue
+        weights.append(
+            Panel(f"W_{result.name}", f"W {result.name}", as_array(projection.weight[walk.head]), "model", "dim")
+        )
+        bias = None if projection.bias is None else projection.bias[walk.head].tolist()
+        source = x.name if result.name == "query" else other.name
+        products[result.name] = {"left": source, "right": f"W_{result.name}", "bias": bias}
+    query, key, value = results
+    w_query, w_key, w_value = weights
+    return Layout(
+        grid=((None, w_query, None, w_key, w_value), (x, query, other, key, value)),
+        widths=(1.2, 1, 1.2, 1, 1),
+        heights=(1, 1),
+        products=products,
     )
 
 
@@ -210,12 +238,19 @@ def _scaled(walk: Walk, _: bool) -> Layout:
     )
 
 
+def _masked_title(walk: Walk) -> str:
+    """Say what the mask does: hide cells, or, where it holds relative positions too, add to them."""
+    mask = walk.layer.mask
+    adds = mask is not None and mask.dtype.is_floating_point and bool((mask.isfinite() & (mask != 0)).any())
+    return "masked = scaled + M" if adds else "masked = scaled, or −∞"
+
+
 def _masked(walk: Walk, _: bool) -> Layout:
     steps = walk.steps
     limit = _shared(walk)
     return _pair(
         Panel("scaled", "scaled", as_array(steps.scaled), "query", "key", limit),
-        Panel("masked", "masked = scaled, or −∞", as_array(steps.masked), "query", "key", limit, bar=True),
+        Panel("masked", _masked_title(walk), as_array(steps.masked), "query", "key", limit, bar=True),
     )
 
 

@@ -57,7 +57,10 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
         ModelError: no network, no such model, no safetensors, custom code, a damaged file, an unknown architecture.
     """
     name = name.strip()
-    return open_folder(find_folder(name), name)
+    try:
+        return open_folder(find_folder(name), name)
+    except OSError as error:
+        raise ModelError(f"{name} can't be read: {error.strerror or 'the file system says no'}.") from error
 
 
 def find_folder(name: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
+from threading import Lock
 from typing import Any, cast
 
 import torch
@@ -39,6 +40,7 @@ class PretrainedModel:
         self.name = name
         self._model = cast(Any, model.eval())
         self._tokenizer = tokenizer
+        self._tokenizing = Lock()
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
             raise ValueError(f"the tokenizer of {name} has more ids than the model has embeddings")
         self._takes_segments = (
@@ -78,8 +80,9 @@ class PretrainedModel:
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
         text, pair = repair(text), None if pair is None else repair(pair)
-        whole = len(self._tokenizer(text, pair)["input_ids"])
-        cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
+        with self._tokenizing:  # asking for a truncation changes the one tokenizer that all sessions share
+            whole = len(self._tokenizer(text, pair, truncation=False)["input_ids"])
+            cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
         dropped = max(0, whole - len(cut["input_ids"]))
         return from_encoding(
             cut.encodings[0],
@@ -92,6 +95,12 @@ class PretrainedModel:
             byte_level="ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer),
         )
 
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
+        """Return what the model reads of a text, or two: its tokens, and the decoder's where it has an encoder too."""
+        if self.is_encoder_decoder:
+            return self.tokenize(text), self.tokenize(text if pair is None else pair)
+        return self.tokenize(text, pair), None
+
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text and keep every layer's query, key and value.
 
@@ -102,9 +111,7 @@ class PretrainedModel:
         Raises:
             ValueError: a text with no token at all.
         """
-        two_texts = self.is_encoder_decoder
-        tokens = self.tokenize(text, None if two_texts else pair)
-        decoder_tokens = self.tokenize(text if pair is None else pair) if two_texts else None
+        tokens, decoder_tokens = self.read(text, pair)
         if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
             raise ValueError("a text with no token has no attention")
         with torch.inference_mode(), recording() as recorder:

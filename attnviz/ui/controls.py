@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.ui import state
+from attnviz.ui.link import MAX_TEXT
 from attnviz.ui.tokenizers import choose_charset
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def pretrained_controls(model: PretrainedModel) -> None:
     """Lay out the second sentence and the kind of attention of a loaded model."""
     counts = model.layer_counts
     label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
-    state.bound("pair", st.text_input, label)
+    state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
     if len(counts) > 1:
         state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
     elif state.get("kind") not in counts:
@@ -106,14 +107,12 @@ def pretrained_controls(model: PretrainedModel) -> None:
 def _scale() -> None:
     """Ask for the scale; a number written out is a choice of its own, with its own field."""
     named = state.get("scale") in SCALES
-    if "scale_choice" not in st.session_state or not named:
-        st.session_state["scale_choice"] = state.get("scale") if named else "number"
+    st.session_state["scale_choice"] = state.get("scale") if named else "number"
     choice = st.selectbox(
         "Scale", list(SCALES), format_func=SCALES.__getitem__, key="scale_choice", on_change=_take_scale
     )
     if choice == "number":
-        if "scale_number" not in st.session_state:
-            st.session_state["scale_number"] = 0.125 if named else float(state.get("scale"))
+        st.session_state["scale_number"] = float(state.get("scale"))
         st.number_input("× scores", -1000.0, 1000.0, step=0.025, format="%g", key="scale_number", on_change=_take_scale)
 
 

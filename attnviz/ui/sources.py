@@ -65,8 +65,9 @@ def toy_source(tokens: Tokens) -> Source:
 
 
 def pretrained_tokens(model: PretrainedModel) -> Tokens:
-    """Cut the view's text, or pair, into the model's tokens."""
-    return model.tokenize(state.get("text"), state.get("pair").strip() or None)
+    """Cut the view's text, or pair, into the tokens on the rows of the view's kind of attention."""
+    tokens, decoder_tokens = model.read(state.get("text"), state.get("pair").strip() or None)
+    return tokens if decoder_tokens is None or state.get("kind") == "encoder" else decoder_tokens
 
 
 def pretrained_source(model: PretrainedModel) -> Source:

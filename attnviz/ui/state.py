@@ -19,13 +19,14 @@ _VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link
 
 def begin(page: str) -> None:
     """Take the view from the address bar: on the first run, and when the browser went to another link."""
-    if st.session_state.get(_PAGE) != page:
+    turned = st.session_state.get(_PAGE) != page
+    if turned:
         # A widget of the page before leaves its value behind under the same key, and Streamlit would not use it.
         for name in KEYS:
             st.session_state.pop(name, None)
         st.session_state[_PAGE] = page
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    if _VIEW in st.session_state and query in ({}, st.session_state[_LAST_LINK]):
+    if _VIEW in st.session_state and (query == st.session_state[_LAST_LINK] or (turned and not query)):
         # The link is the one that we wrote, or Streamlit emptied it on a change of page.
         if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
             st.session_state[_NOTES] = []  # the user has moved on from the link

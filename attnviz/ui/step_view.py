@@ -28,7 +28,7 @@ def show_step(source: Source, head: int, step: str) -> None:
     """Show one step of one head: picture, notice, arithmetic, code."""
     walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
     pin = _checked_pin(walk)
-    st.latex(explain.formula(step, palette().ink))
+    st.latex(explain.formula(step, walk, palette().ink))
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
         _heads(walk)
@@ -45,7 +45,7 @@ def _picture(walk: Walk, step: str, pin: Pin) -> None:
     show_figure(figure, alt=describe_step(walk, step))
     if step in ("weights", "head_outputs"):
         state.bound("stretch", st.toggle, "Stretch the colours to the largest weight")
-    if walk.layer.without and step in ("qkv", "output"):
+    if walk.layer.without and step in ("embeddings", "qkv", "output"):
         st.caption(walk.layer.without)
 
 

@@ -169,6 +169,27 @@ def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: s
     assert matrix(page, "scaled").shape == (11, 11)
 
 
+def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    page.get_by_role("radio", name="Weights").click()
+    page.wait_for_url(re.compile("step=weights"))
+    settled(page)
+    page.go_back()
+    page.wait_for_url(lambda url: "step" not in url)
+    settled(page)
+    page.wait_for_timeout(500)
+    assert query(page) == {}
+    assert matrix(page, "scores").shape == (11, 11)
+
+
+def test_a_hidden_weight_counts_as_nothing_in_the_sum(page: Page, app_url: str) -> None:
+    go(page, app_url, mask="causal", step="head_outputs")
+    sight = Sight(page)
+    sight.hover("head_outputs", 2, 1)
+    wanted = toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
+    assert sight.result("product") == pytest.approx(float(wanted), rel=1e-4)
+
+
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
     for step in ("tokens", "scores", "weights"):

@@ -88,13 +88,14 @@ def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_pat
 
 @pytest.mark.parametrize("step", COMPUTED)
 def test_one_term_of_the_formula_is_marked(step: str) -> None:
-    assert explain.formula(step).count(r"\boxed") == 1
+    for config in CONFIGS.values():
+        assert explain.formula(step, walk_toy(config)).count(r"\boxed") == 1
 
 
 def test_the_mark_moves_outwards() -> None:
     """Each later step's box holds what the step before computed."""
     order = COMPUTED[2:]
-    sizes = [explain.formula(step).partition(r"\boxed{")[2] for step in order]
+    sizes = [explain.formula(step, walk_toy(ToyConfig(causal=True))).partition(r"\boxed{")[2] for step in order]
     assert len(set(sizes)) == len(order)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from attnviz.figures import Walk, draw_step
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe_step
 from attnviz.figures.style import escape, shorten
+from attnviz.pretrained import load
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.vocabulary import number
+from tests.unit.families import save
 from tests.unit.test_explain import COMPUTED, walk_toy
 
 LABELS = ("the", "cat", "the", "<b>", "a" * 40)
@@ -157,6 +160,16 @@ def test_products_named_for_the_browser_are_true(qkv: str) -> None:
             left, right = array(found[product["left"]]), array(found[product["right"]])
             bias = 0 if product["bias"] is None else np.array(product["bias"])
             np.testing.assert_allclose(array(found[result]), left @ right + bias, rtol=1e-4, atol=1e-5)
+
+
+def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
+    trace = load(str(save("bart", tmp_path))).trace("the cat sat", "on the mat and")
+    walk = Walk(trace.query_tokens("cross").labels, trace.key_tokens("cross").labels, trace.layer(1, "cross"), 2)
+    figure = draw_step(walk, "qkv")
+    found = panels(figure)
+    for result, product in figure.layout.meta["products"].items():
+        left, right = array(found[product["left"]]), array(found[product["right"]])
+        np.testing.assert_allclose(array(found[result]), left @ right + np.array(product["bias"]), rtol=1e-4, atol=1e-5)
 
 
 def test_one_token() -> None:

@@ -88,10 +88,13 @@ export class Attention {
 }
 
 /** Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers. */
+/** A hidden cell is drawn as a gap, NaN, and counts as what it is: nothing. */
+export const known = (x) => (Number.isNaN(x) ? 0 : x);
+
 export function matrixProduct(left, right, bias, i, j) {
   const terms = left[i].length;
   let sum = 0;
-  for (let c = 0; c < terms; c += 1) sum += left[i][c] * right[c][j];
+  for (let c = 0; c < terms; c += 1) sum += known(left[i][c]) * right[c][j];
   const added = bias ? bias[j] : null;
   return { terms, sum, bias: added, value: sum + (added ?? 0) };
 }

@@ -35,6 +35,7 @@ function painted() {
 class Chart {
   constructor(root) {
     this.turn = 0;
+    this.drawing = 0;
     this.graph = element("div", { class: "attnviz-chart", role: "figure" });
     root.append(this.graph);
     this.sizes = new ResizeObserver(perFrame(() => this.resize()));
@@ -51,7 +52,8 @@ class Chart {
   }
 
   async draw({ header: { alt, plotly, config, data, layout }, arrays }) {
-    const turn = this.turn;
+    this.drawing += 1;
+    const drawing = this.drawing;
     this.graph.setAttribute("aria-label", alt);
     try {
       this.plotly = await loadPlotly(plotly);
@@ -60,7 +62,11 @@ class Chart {
       this.graph.textContent = `The picture can't be drawn: plotly.js did not arrive. Reload the page. ${alt}`;
       return;
     }
-    if (turn !== this.turn) return; // a newer figure came while the script was on its way
+    if (drawing !== this.drawing) return; // a newer figure came while the script was on its way
+    if (this.graph.classList.contains("attnviz-chart-failed")) {
+      this.graph.classList.remove("attnviz-chart-failed");
+      this.graph.replaceChildren();
+    }
     const traces = data.map((trace, index) => ({ ...trace, z: rows(arrays[index]) }));
     this.size = this.measure();
     const bare = traces.map(({ texttemplate, ...trace }) => trace);
@@ -69,7 +75,7 @@ class Chart {
     if (!numbered.length) return;
     // The numbers take plotly.js as long as all the rest, so the colours are on the screen before them.
     await painted();
-    if (turn !== this.turn || !this.graph.isConnected) return;
+    if (drawing !== this.drawing || !this.graph.isConnected) return;
     await this.plotly.restyle(this.graph, { texttemplate: numbered.map((i) => traces[i].texttemplate) }, numbered);
   }
 

@@ -1,6 +1,6 @@
 // One cell of a panel: its name and value, and where it is a matrix product, the product written out.
 
-import { matrixProduct } from "./arithmetic.js";
+import { known, matrixProduct } from "./arithmetic.js";
 import { equals, inlineProducts } from "./chain.js";
 import { element, result, span } from "./dom.js";
 import { index, number, operand, quantity } from "./format.js";
@@ -40,7 +40,7 @@ export class Product {
   write({ left, right, bias }, { i, j }, labels) {
     const { terms, sum, bias: added, value } = matrixProduct(left.z, right.z, bias, i, j);
     const colours = [colourOf(left.name), colourOf(right.name)];
-    const at = { a: (c) => left.z[i][c], b: (c) => right.z[c][j] };
+    const at = { a: (c) => known(left.z[i][c]), b: (c) => right.z[c][j] };
     this.computed = value;
     const factors = [
       span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`), " · ",
