@@ -26,12 +26,12 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     """Import torch and load the built-in model in the background, while the browser is still opening the page."""
     answer_at_once()
     sys.setswitchinterval(0.0005)
-    threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
+    for task in (_import_and_load, _compressed_plotly):
+        threading.Thread(target=task, name="warm-up", daemon=True).start()
     yield
 
 
 def _import_and_load() -> None:
-    _compressed_plotly()
     from attnviz.ui import caches
     from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
 
