@@ -223,5 +223,5 @@ def test_a_link_with_nonsense_falls_back_with_a_note(at: AppTest) -> None:
     open_tokens(at, text="to be", tokenizer="morse", block_size="1000", charset="klingon")
     assert at.segmented_control(key="tokenizer").value == "word"
     assert (at.slider(key="block_size").value, at.selectbox(key="charset").value) == (8, "shakespeare")
-    notes = " ".join(warning.value for warning in at.warning)
+    notes = " ".join(warning.value for warning in at.warning).replace("\\", "")  # which keep Markdown out
     assert all(name in notes for name in ("tokenizer=morse", "block_size=1000", "charset=klingon"))
