@@ -157,6 +157,7 @@ def _y_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
     ticks = _ticks(labels.get(panel.rows), size, room, 9)
     return {
         **_axis(panel.rows, ticks, size, palette, show=place.leftmost),
+        "tickfont": {"size": max(8, min(12, int(room / max(1, len(ticks)))))},
         "domain": place.box[2:],
         "anchor": f"x{place.suffix}",
         "range": [size - 0.5, -0.5],  # row 0 on top

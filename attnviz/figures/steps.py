@@ -274,7 +274,7 @@ def _weights(walk: Walk, stretch: bool) -> Layout:
 def _weights_panel(walk: Walk, stretch: bool, *, bar: bool = False) -> Panel:
     weights = walk.steps.weights
     limit = (float(weights.max()) if weights.numel() else 1.0) if stretch else 1.0
-    title = "weights (colours stretched)" if stretch else "weights = softmax of each row"
+    title = "weights (colours stretched)" if stretch else "weights = softmax of each row" if bar else "weights"
     shown = as_array(weights.masked_fill(torch.isneginf(walk.steps.masked), -torch.inf))
     return Panel("weights", title, shown, "query", "key", limit or 1.0, "weights", bar=bar)
 

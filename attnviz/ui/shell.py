@@ -33,7 +33,7 @@ CSS = """
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
   .st-key-stepper { flex-wrap: wrap; }
-  .st-key-stepper > :has(.st-key-step) { order: 2; flex: 1 1 100%; }
+  .st-key-stepper > .st-key-step, .st-key-stepper > :has(.st-key-step) { order: 2; flex: 1 1 100%; }
 }
 </style>
 """
