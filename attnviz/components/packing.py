@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 _ALIGN = 4
-_DTYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "u1": np.dtype("u1")}
+_DTYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "u2": np.dtype("<u2"), "u1": np.dtype("u1")}
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Write a header and named float32 or uint8 arrays as one `bytes` value."""
+    """Write a header and named float32, uint16 or uint8 arrays as one `bytes` value."""
     coded = {name: (_code(name, array), array) for name, array in arrays.items()}
     listed = [{"name": name, "dtype": code, "shape": list(array.shape)} for name, (code, array) in coded.items()]
     # allow_nan=False: JSON.parse in the browser takes neither NaN nor Infinity, so say it here.
@@ -49,5 +49,5 @@ def _code(name: str, array: npt.NDArray[Any]) -> str:
     """Return the layout's name for the array's dtype."""
     code = array.dtype.str.lstrip("<>|=")
     if code not in _DTYPES:
-        raise TypeError(f"array {name!r} is {array.dtype}; the browser reads float32 and uint8")
+        raise TypeError(f"array {name!r} is {array.dtype}; the browser reads float32, uint16 and uint8")
     return code

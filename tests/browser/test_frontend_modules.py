@@ -11,6 +11,7 @@ import torch
 from playwright.sync_api import Page
 
 from attnviz.components.packing import pack
+from attnviz.figures.style import DARK, LIGHT
 from tests.browser.apps.operands import HOSTILE
 from tests.browser.apps.sight import serving
 
@@ -73,3 +74,33 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
         *weights, shift = imported(page, served, "arithmetic.js", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
+
+
+def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
+    body = "return [m.INK, Object.fromEntries(Object.entries(m.SCALES).map(([theme, scales]) => [theme, scales]))]"
+    ink, scales = imported(page, served, "colours.js", body)
+    for theme, palette in (("light", LIGHT), ("dark", DARK)):
+        roles = ("query", "key", "value", "attention")
+        assert {role: ink[theme][role] for role in roles} == {role: getattr(palette.ink, role) for role in roles}
+        assert (ink[theme]["text"], ink[theme]["canvas"]) == (palette.text, palette.canvas)
+        assert scales[theme]["signed"] == [colour for _, colour in palette.signed]
+        assert scales[theme]["weights"] == [colour for _, colour in palette.weights]
+
+
+def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
+    body = """
+      const pixels = new Uint32Array(6);
+      m.colourCells(pixels, [-1, 0, 1, NaN, -9, 9], 6, { low: -1, high: 1, colours: m.SCALES.light.signed });
+      return [...new Uint8Array(pixels.buffer)];
+    """
+    seen = np.array(imported(page, served, "colours.js", body)).reshape(6, 4)
+    brown, purple = [0xB3, 0x58, 0x06, 255], [0x5E, 0x3C, 0x99, 255]
+    assert seen[[0, 4]].tolist() == [brown, brown]
+    assert seen[[2, 5]].tolist() == [purple, purple]
+    assert seen[1, :3].min() >= 254
+    assert seen[3, 3] == 0
+
+
+def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:
+    colours = imported(page, served, "colours.js", "return m.headColours(24, 'light')")
+    assert len(set(colours)) == 24

@@ -15,6 +15,7 @@ def arrays() -> dict[str, np.ndarray]:
     return {
         "weights": rng.integers(0, 256, (2, 3, 5), dtype=np.uint8),  # 30 bytes: what follows is not aligned
         "query": rng.normal(size=(3, 4)).astype(np.float32),
+        "coded": rng.integers(0, 2**16, (3, 1), dtype=np.uint16),
         "mask": np.array([[0, -np.inf], [np.nan, 0.35]], np.float32),
     }
 
@@ -56,7 +57,7 @@ def test_empty_and_scalar_shapes(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.bool_])
 def test_other_dtypes_are_refused_by_name(dtype: type[np.generic]) -> None:
-    with pytest.raises(TypeError, match=r"'x' is .*float32 and uint8"):
+    with pytest.raises(TypeError, match=r"'x' is .*float32, uint16 and uint8"):
         pack({}, {"x": np.zeros(2, dtype)})
 
 

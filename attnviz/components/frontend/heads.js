@@ -1,13 +1,10 @@
 // The head strip: a real button for every head of the layer, with its attention as a small picture.
 
+import { channels, HATCH, SCALES } from "./colours.js";
 import { element, span, theme } from "./dom.js";
 import { unpack } from "./packing.js";
 
 const SIDE = 52; // CSS px
-const PAPER = { light: [255, 255, 255], dark: [32, 32, 43] };
-const INK = { light: [94, 60, 153], dark: [203, 184, 247] };
-const HATCH = { light: [[226, 226, 232], [201, 201, 210]], dark: [[52, 52, 64], [76, 76, 92]] };
-
 class Strip {
   constructor(root) {
     this.turn = 0;
@@ -68,7 +65,8 @@ function paint(canvas, weights, hidden, { height, width, shade }) {
   canvas.height = side;
   const context = canvas.getContext("2d");
   const image = context.createImageData(side, side);
-  const [paper, ink, hatch] = [PAPER[shade], INK[shade], HATCH[shade]];
+  const [paper, ink] = SCALES[shade].weights.map(channels);
+  const hatch = HATCH[shade].map(channels);
   for (let y = 0; y < side; y += 1) {
     const row = Math.floor((y * height) / side) * width;
     for (let x = 0; x < side; x += 1) {

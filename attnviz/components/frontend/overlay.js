@@ -1,12 +1,9 @@
 // The light over the picture: the row, the column and the cell that are meant, in every panel that shares them.
 
+import { INK } from "./colours.js";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const COLOURS = {
-  light: { query: "#0072B2", key: "#D55E00", value: "#009E73", other: "#5E3C99", },
-  dark: { query: "#5FB3E6", key: "#FF9B52", value: "#3CCBA0", other: "#B79CED", },
-};
 // The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
 const OUTLINES = [["halo", "#FFFFFF", 4.5], ["cell", "#1B1B26", 2]];
 const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
@@ -29,7 +26,7 @@ export class Overlay {
       graph.append(this.svg);
     }
     this.used = 0;
-    this.colours = COLOURS[theme];
+    this.colours = INK[theme];
     if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
     if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
     for (const mark of this.marks.slice(this.used)) {
@@ -59,7 +56,7 @@ export class Overlay {
     if (kind === "query" || kind === "key") return this.colours[kind];
     // A feature axis takes the colour of the vectors that it belongs to.
     const owner = ["query", "key", "value"].find((name) => panel.name.includes(name));
-    return owner ? this.colours[owner] : this.colours.other;
+    return owner ? this.colours[owner] : this.colours.attention;
   }
 
   mark(at, panel, shape, state, colour, stroke = 1.75) {

@@ -1,6 +1,6 @@
 // Reads what attnviz/components/packing.py wrote: a u32 header length, a JSON header, then the arrays.
 
-const TYPES = { f4: Float32Array, u1: Uint8Array };
+const TYPES = { f4: Float32Array, u2: Uint16Array, u1: Uint8Array };
 
 /** Returns {header, arrays: {name: {data, shape}}}; arrays are views on the payload where its alignment allows. */
 export function unpack(payload) {
@@ -22,7 +22,7 @@ export function unpack(payload) {
 
 function typed(Type, payload, offset, count) {
   const start = payload.byteOffset + offset;
-  // A Float32Array may only lie at a multiple of 4, and a websocket frame puts the payload anywhere.
+  // A typed array may only lie at a multiple of its element's size, and a websocket frame puts the payload anywhere.
   if (start % Type.BYTES_PER_ELEMENT === 0) return new Type(payload.buffer, start, count);
   return new Type(payload.slice(offset, offset + count * Type.BYTES_PER_ELEMENT).buffer);
 }
