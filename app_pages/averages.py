@@ -19,4 +19,4 @@ with st.spinner("Starting torch …"):
 tokens = toy_tokens(text, MAX_TOKENS)
 shell.token_notes(tokens)
 show_way(way, tokens)
-state.end(("text", "way", "tokenizer", "charset", "positions", "seed"))
+state.end(("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"))

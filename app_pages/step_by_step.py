@@ -2,15 +2,17 @@
 
 import streamlit as st
 
+from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import model_or_built_in
+from attnviz.ui.model_box import choose_model, model_or_built_in
 from attnviz.ui.sources import pretrained_source, pretrained_tokens, toy_source, toy_tokens
 from attnviz.ui.stepper import stepper
 from attnviz.ui.token_step import show_tokens
 
 TOY = ("text", "source", "step", "q", "k", "head", "tokenizer", "charset", "positions", "qkv", "heads", "head_size",
-       "scale", "mask", "projection", "seed", "stretch")  # fmt: skip
-PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step", "q", "k", "stretch")
+       "scale", "mask", "projection", "seed", "stretch", "drawing", "predict")  # fmt: skip
+PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step", "q", "k", "stretch", "drawing",
+              "predict")
 
 
 @st.fragment
@@ -19,15 +21,18 @@ def walk(model_name: str | None) -> None:
     model = model_or_built_in(model_name) if model_name else None
     step = stepper(model.layer_counts[state.get("kind")][0] if model else 0)
     tokens = pretrained_tokens(model) if model else toy_tokens(state.get("text"))
-    if step == "tokens":
-        show_tokens(tokens)
-    else:
-        with st.spinner("Starting torch …"):
-            from attnviz.ui.step_view import show_step
-        source = pretrained_source(model) if model else toy_source(tokens)
-        state.keep_within("head", "Head", range(source.layer.heads))
-        shell.token_notes(tokens)
-        show_step(source, state.get("head"), step)
+    try:
+        if step == "tokens":
+            show_tokens(tokens)
+        else:
+            with st.spinner("Starting torch …"):
+                from attnviz.ui.step_view import show_step
+            source = pretrained_source(model) if model else toy_source(tokens)
+            state.keep_within("head", "Head", range(source.layer.heads))
+            shell.token_notes(tokens)
+            show_step(source, state.get("head"), step)
+    except NoTokensError as nothing:
+        st.info(str(nothing))
     state.end(PRETRAINED if model else TOY)
 
 
@@ -35,9 +40,8 @@ shell.begin("step_by_step")
 chosen = None
 with st.sidebar:
     if controls.choose_source() == "pretrained":
-        chosen = model_or_built_in(controls.choose_model())
-        controls.pretrained_controls(chosen)
+        chosen = choose_model()
     else:
         controls.toy_controls()
 shell.text()
-walk(chosen.name if chosen else None)
+walk(chosen)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 import torch
 from torch import Tensor
 
@@ -18,6 +17,9 @@ from attnviz.figures.style import LIGHT, Palette
 from attnviz.figures.walk import Walk
 from attnviz.vocabulary import number
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 FEW = 8
 """Up to this many tokens two matrices side by side both have room for their numbers."""
 
@@ -26,6 +28,8 @@ NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
     """Draw one step of a walk as a Plotly figure; the options are those of `step_spec`."""
+    import plotly.graph_objects as go  # slow to import, and the app does without it
+
     return go.Figure(step_spec(walk, step, **options))
 
 
@@ -51,14 +55,22 @@ def step_spec(
     Raises:
         KeyError: a step that has no matrices.
     """
-    layout = LAYOUTS[step](walk, stretch)
-    labels = {"query": walk.query_labels, "key": walk.key_labels}
-    return compose(layout, labels, pin=pin, height=height, palette=palette)
+    layout = lay_out(walk, step, stretch=stretch)
+    return compose(layout, walk.labels, pin=pin, height=height, palette=palette)
 
 
-def describe_step(walk: Walk, step: str) -> str:
-    """Say in one sentence what a step's picture shows, for readers who do not see it."""
-    panels = [panel for row in LAYOUTS[step](walk, False).grid for panel in row if panel is not None]
+def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
+    """Return the matrices of one step and their places, whoever draws them.
+
+    Raises:
+        KeyError: a step that has no matrices.
+    """
+    return LAYOUTS[step](walk, stretch)
+
+
+def describe(layout: Layout) -> str:
+    """Say in one sentence what a picture shows, for readers who do not see it."""
+    panels = [panel for row in layout.grid for panel in row if panel is not None]
     parts = []
     for panel in panels:
         rows, cols = panel.values.shape

@@ -25,6 +25,11 @@ class Walk:
     parts: tuple[Tensor, Tensor] | None = None
     """Token and position embeddings, (T, C) each, where they are known apart; they add up to the input"""
 
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The tokens by the kind of axis on which they stand."""
+        return {"query": self.query_labels, "key": self.key_labels}
+
     @cached_property
     def steps(self) -> AttentionSteps:
         """This head's steps."""

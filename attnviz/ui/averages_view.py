@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.explain_averages import WAYS
-from attnviz.figures.averages import way_spec
+from attnviz.figures.averages import lay_out_way
 from attnviz.tokens import Tokens
 from attnviz.toy.averages import attend_to_past, average_past
-from attnviz.ui.figure import palette, show_figure
+from attnviz.ui.picture import choose_picture, show_picture
 from attnviz.ui.sources import toy_source
 
 MAX_TOKENS = 64
@@ -27,8 +27,11 @@ def show_way(way: str, tokens: Tokens) -> None:
     st.latex(words.formula)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
-        figure = way_spec(way, x, averages, attended, tokens.labels, palette=palette())
-        show_figure(figure, alt=f"{words.title}: {words.notice}")
+        layout = lay_out_way(way, x, averages, attended)
+        alt = f"{words.title}: {words.notice}"
+        about = {"alt": alt, "walk": "averages", "order": list(WAYS).index(way), "step": way}
+        show_picture(layout, {"query": tokens.labels, "key": tokens.labels}, about)
+        choose_picture()
     with beside:
         st.html(f'<div class="notice">{words.notice}</div>')
         results = {"matrix": averages.by_matrix, "softmax": averages.by_softmax, "data": attended.head_outputs}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attnviz.vocabulary import STEPS
@@ -105,9 +105,18 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
     "stretch": Key(False, read_switch, write_switch),
+    "drawing": Key("stage", one_of("stage", "chart")),
+    "predict": Key(False, read_switch, write_switch),
     "way": Key("loop", one_of("loop", "matrix", "softmax", "data")),
     "block_size": Key(8, whole(1, 64)),
+    "compare": Key("", one_of("same")),
+    "quantity": Key("weights", one_of("scores", "scaled", "masked", "weights")),
 }
+OF_B = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
+"""What the second pane of Compare may have of its own, its name with b_ before it; else it takes the first's."""
+
+KEYS |= {f"b_{name}": replace(KEYS[name], default="" if name == "text" else None) for name in OF_B}
+TEXTS = ("text", "pair", "b_text")
 
 
 def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
@@ -123,9 +132,9 @@ def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
         try:
             view[name] = key.read(query[name])
         except BadValueError as why:
-            shown = "nothing" if key.default is None else key.write(key.default)
+            shown = "nothing" if key.default in (None, "") else key.write(key.default)
             notes.append(f"The link's {name}={query[name][:40]} {why}, so {shown} is used.")
-        if name in ("text", "pair") and len(query[name]) > MAX_TEXT:
+        if name in TEXTS and len(query[name]) > MAX_TEXT:
             notes.append(f"The link's {name} is longer than {MAX_TEXT:,} characters and was cut there.")
     return view, notes
 

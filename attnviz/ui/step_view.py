@@ -6,6 +6,7 @@ Imported after the controls are on the screen, because it brings torch along.
 from __future__ import annotations
 
 import html
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from attnviz.components.heads import head_strip
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
-from attnviz.figures import Walk, step_spec
+from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
-from attnviz.figures.steps import describe_step
+from attnviz.figures.steps import describe, lay_out
 from attnviz.ui import state
-from attnviz.ui.figure import palette, show_figure
+from attnviz.ui.picture import choose_picture, palette, show_picture
 from attnviz.ui.sources import Source
+from attnviz.vocabulary import STEPS
+
+PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
+"""The steps whose result one can guess, row by row."""
+STRETCH_HELP = "End the colours at the largest weight, not at 1."
+PREDICT_HELP = "Covers one row of the result, the pinned one. Click a cell to reveal it; R reveals the row, A all."
 
 
 def show_step(source: Source, head: int, step: str) -> None:
@@ -41,12 +48,29 @@ def show_step(source: Source, head: int, step: str) -> None:
 
 
 def _picture(walk: Walk, step: str, pin: Pin) -> None:
-    figure = step_spec(walk, step, pin=pin, stretch=state.get("stretch"), palette=palette())
-    show_figure(figure, alt=describe_step(walk, step))
-    if step in ("weights", "head_outputs"):
-        state.bound("stretch", st.toggle, "Stretch the colours to the largest weight")
+    layout = lay_out(walk, step, stretch=state.get("stretch"))
+    about = {
+        "alt": describe(layout), "walk": _name(walk), "order": list(STEPS).index(step), "step": step,
+        "layer": state.get("layer"), "head": walk.head,
+        "predict": state.get("predict"), "result": step, "row": pin.q or 0,
+    }  # fmt: skip
+    show_picture(layout, walk.labels, about, pin=pin)
+    with st.container(horizontal=True, key="picture_tools", vertical_alignment="center"):
+        choose_picture()
+        if state.get("drawing") == "stage" and step in PREDICTED:
+            state.bound("predict", st.toggle, "Predict", help=PREDICT_HELP)
+        if step in ("weights", "head_outputs"):
+            state.bound("stretch", st.toggle, "Stretch colours", help=STRETCH_HELP)
     if walk.layer.without and step in ("embeddings", "qkv", "output"):
         st.caption(walk.layer.without)
+
+
+def _name(walk: Walk) -> str:
+    """Name a walk by its numbers: between two steps of the same walk the picture morphs."""
+    digest = blake2b(digest_size=8)
+    for tensor in (walk.steps.query, walk.steps.key):
+        digest.update(tensor.numpy().tobytes())
+    return f"{digest.hexdigest()} {walk.head}"
 
 
 def _notice(walk: Walk, step: str) -> str:

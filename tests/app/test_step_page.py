@@ -33,15 +33,16 @@ def open_link(**query: str) -> AppTest:
 
 
 def figure(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the page's figure, as it goes to the browser."""
-    (found,) = [(header, arrays) for header, arrays in payloads(at) if "layout" in header]
+    """Read the page's picture, as it goes to the browser."""
+    (found,) = [(header, arrays) for header, arrays in payloads(at) if "layout" in header or "grid" in header]
     return found
 
 
 def panels(at: AppTest) -> dict[str, np.ndarray]:
-    """Read the matrices of the page's figure."""
+    """Read the matrices of the page's picture."""
     header, arrays = figure(at)
-    return {trace["name"]: arrays[str(index)] for index, trace in enumerate(header["data"])}
+    described = header["panels"] if "grid" in header else header["data"]
+    return {panel["name"]: arrays[str(index)] for index, panel in enumerate(described)}
 
 
 def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
@@ -216,7 +217,7 @@ def test_a_sentence_pair_reaches_the_model() -> None:
 
 def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
     """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
-    at = open_link(source="pretrained", step="weights", q="3", k="1")
+    at = open_link(source="pretrained", step="weights", q="3", k="1", drawing="chart")
     shapes = figure(at)[0]["layout"]["shapes"]
     assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
     assert at.query_params["q"] == "3"

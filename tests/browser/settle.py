@@ -16,6 +16,11 @@ WAITING_FOR = """() => {
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;
+    const board = chart.querySelector('.attnviz-board');
+    if (board) {
+      if (!board.dataset.painted || board.attnviz.moment < 1) return 'the board';
+      continue;
+    }
     const plot = chart.querySelector('.js-plotly-plot');
     if (!plot || !plot._fullLayout || !plot.querySelector('.main-svg')) return 'a chart';
     const heatmaps = plot._fullData.filter((trace) => trace.type === 'heatmap' && trace.visible === true);

@@ -18,25 +18,11 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.vocabulary import STEPS
 from tests.browser.apps.sight import Sight
+from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.server import running
 from tests.browser.settle import settled
 
 Contexts = Callable[..., BrowserContext]
-
-NUMBERS = """(panel) => {
-  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
-  const trace = graph._fullData.find(({ name }) => name === panel);
-  const group = graph.querySelector(`.subplot.${trace.xaxis}${trace.yaxis}`);
-  return [...group.querySelectorAll('.heatmap-label text')].map((text) => text.textContent);
-}"""
-"""The numbers that stand in a matrix's cells, row by row."""
-
-Z = """(panel) => {
-  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
-  const { z } = graph._fullData.find(({ name }) => name === panel);
-  return Array.from(z, (row) => Array.from(row));
-}"""
-
 
 def go(page: Page, url: str, **link: str | int) -> Page:
     page.goto(f"{url}/?{urlencode(link)}")
@@ -53,15 +39,6 @@ def type_text(page: Page, text: str) -> None:
 
 def query(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
-def cells(page: Page, panel: str) -> np.ndarray:
-    texts = [text.replace("−", "-") for text in page.evaluate(NUMBERS, panel)]
-    return np.array([float(text) for text in texts])
-
-
-def matrix(page: Page, panel: str) -> np.ndarray:
-    return np.array(page.evaluate(Z, panel), dtype=float)
 
 
 def toy(text: str, **config: Any) -> Any:
@@ -195,9 +172,7 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     for step in ("tokens", "scores", "weights"):
         go(page, app_url, text=hostile, step=step, q=1, k=0)
         assert page.evaluate("() => window.hacked") is None
-    labels = page.evaluate(
-        "() => [...document.querySelectorAll('.st-key-picture .ytick text')].map((text) => text.textContent)"
-    )
+    labels = painted(page, "weights")["all"]
     assert "src=x" in labels
     assert "<b>bold</b>" in labels
     assert page.locator(".st-key-picture img").count() == 0
@@ -222,7 +197,7 @@ def test_emptied_text_gives_a_hint_and_a_new_text_goes_on(page: Page, app_url: s
 
 
 def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
-    go(page, app_url, text="a small picture")
+    go(page, app_url, text="a small picture", drawing="chart")
     page.locator(".js-plotly-plot").hover()
     with page.expect_download() as download:
         page.locator(".modebar-btn[data-title='Download as SVG']").click()
@@ -267,13 +242,14 @@ def test_dark_mode_is_dark(app_url: str, new_context: Contexts) -> None:
     go(page, app_url)
     background = page.locator(".stApp").evaluate("(e) => getComputedStyle(e).backgroundColor")
     assert background == "rgb(20, 20, 27)"
-    ink = page.locator(".st-key-picture .ytick text").first.evaluate("(e) => getComputedStyle(e).fill")
-    red, green, blue = (int(part) for part in re.findall(r"\d+", ink)[:3])
-    assert red + green + blue > 380
+    # The canvas is transparent, what is written on it is light, and so are no cells of a small score.
+    assert page.locator(BOARD).evaluate("(e) => e.attnviz.theme") == "dark"
+    corner = "(e) => [...e.getContext('2d').getImageData(2, 2, 1, 1).data]"
+    assert page.locator(f"{BOARD} > canvas").evaluate(corner) == [0, 0, 0, 0]
 
 
 def test_the_picture_is_described_for_those_who_do_not_see_it(page: Page, app_url: str) -> None:
     go(page, app_url)
     scores = toy("The animal didn't cross the street because it was too tired.").head(0).scores
-    described = page.locator(".attnviz-chart").get_attribute("aria-label")
+    described = page.locator(BOARD).get_attribute("aria-label")
     assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described

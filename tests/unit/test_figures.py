@@ -12,7 +12,7 @@ import torch
 
 from attnviz.figures import Walk, draw_step
 from attnviz.figures.panels import Pin
-from attnviz.figures.steps import describe_step
+from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, shorten
 from attnviz.pretrained import load
 from attnviz.toy.block import ToyConfig, run_block
@@ -180,7 +180,7 @@ def test_one_token() -> None:
 
 def test_description_for_readers_who_do_not_see_it() -> None:
     w = walk()
-    text = describe_step(w, "scores")
+    text = describe(lay_out(w, "scores"))
     low, high = number(float(w.steps.scores.min())), number(float(w.steps.scores.max()))
     assert f"scores, 5 rows by 5 columns, from {low} to {high}" in text
 

@@ -33,6 +33,8 @@ DEFAULTS = {
     "projection": True,
     "seed": 0,
     "stretch": False,
+    "drawing": "stage",
+    "predict": False,
     "way": "loop",
     "block_size": 8,
 }
@@ -65,6 +67,8 @@ GOOD = [
     ("mask", "causal", "causal"),
     ("projection", "0", False),
     ("stretch", "1", True),
+    ("drawing", "chart", "chart"),
+    ("predict", "1", True),
     ("way", "softmax", "softmax"),
     ("seed", "999999", 999_999),
     ("block_size", "64", 64),
@@ -74,6 +78,7 @@ NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
 WHOLE |= {"seed": 1_000_000, "block_size": 65}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
+CHOICES += ["drawing", "predict"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),

@@ -5,11 +5,12 @@ import { perFrame, theme } from "./dom.js";
 import { Overlay } from "./overlay.js";
 import { unpack } from "./packing.js";
 import { cell, findPanel } from "./panels.js";
-import { Picture } from "./picture.js";
+import { moved, Picture } from "./picture.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: the arrow keys of a number field run through many cells, the server needs only the last
 const ANSWER = 3000; // ms after which the server's word on what is pinned counts again
+const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
 const NOTHING = { q: null, k: null };
 const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
@@ -28,6 +29,7 @@ class Inspector {
     this.picture = new Picture({
       onPoint: (at) => this.point(at),
       onClick: (at) => this.click(at),
+      onKey: (event) => this.arrow(event),
       onDrawn: this.draw,
     });
     this.ends = new AbortController();
@@ -79,6 +81,7 @@ class Inspector {
   }
 
   click(at) {
+    if (this.picture.graph?.attnviz?.uncover?.(at)) return; // a guess is revealed, not pinned
     const pin = { ...this.pin };
     for (const [kind, i] of [[at.cols, at.j], [at.rows, at.i]]) {
       if (kind === "query") pin.q = i;
@@ -90,6 +93,14 @@ class Inspector {
     const again = whole ? same(pin, this.pin) : sameCell(at, this.clicked) && same(pin, this.pin);
     this.clicked = at;
     this.setPin(again ? NOTHING : pin, 0);
+  }
+
+  /** Arrow keys on the board move the pin; the server hears of the last of many. */
+  arrow(event) {
+    const to = moved(event, { query: this.pin.q, key: this.pin.k }, this.view.labels);
+    if (!to) return;
+    this.hovered = null;
+    this.setPin({ q: to.query, k: to.key }, SETTLE);
   }
 
   key(event) {
@@ -112,6 +123,7 @@ class Inspector {
       graph,
       panels,
       products,
+      labels: this.view.labels,
       hovered: at && cell(panel, at.i, at.j),
       pinned: pinned && { kinds: { query: pinned.q, key: pinned.k }, operands: {}, at: null },
       theme: this.theme,
@@ -121,6 +133,12 @@ class Inspector {
   showCell({ at, panel, panels, products }) {
     const { view, attention, pin } = this;
     view.setPin(pin);
+    const covered = panels.find((one) => one.covered);
+    const meant = at ?? { i: pin.q, j: pin.k };
+    if (covered?.covered(meant.i, meant.j) && (!at || at.panel === covered.name)) {
+      view.showHint(pin, COVERED);
+      return;
+    }
     if (!at) {
       if (attention.has(pin.q, pin.k)) view.showChain(attention, pin.q, pin.k, "pinned");
       else view.showHint(pin);

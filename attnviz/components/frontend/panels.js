@@ -1,9 +1,11 @@
 // Where the picture's matrices lie: which panel is under a point, and where a row, a column or a cell is drawn.
 //
-// A panel is one Plotly heatmap: its name is the quantity, its meta says what its rows and columns are.
+// A panel is one matrix of a board, or one Plotly heatmap: its name is the quantity, its meta says what its rows and
+// columns are.
 
-/** The panels of a drawn Plotly graph, with what is needed to hit and to outline them. */
+/** The panels of a drawn picture, with what is needed to hit and to outline them. */
 export function readPanels(graph) {
+  if (graph?.attnviz) return graph.attnviz.panels();
   const layout = graph?._fullLayout;
   if (!layout) return [];
   return (graph._fullData ?? [])
@@ -23,6 +25,7 @@ export function readPanels(graph) {
 
 /** The result panel -> operands map of the figure. */
 export function readProducts(graph) {
+  if (graph?.attnviz) return graph.attnviz.products();
   return graph?._fullLayout?.meta?.products ?? {};
 }
 

@@ -1,4 +1,4 @@
-// Follows the Plotly graph beside the component: finds it, finds it again when React replaces it, and reports the
+// Follows the picture, a board or a Plotly graph: finds it, finds it again when React replaces it, and reports the
 // pointer in terms of cells.
 //
 // Plotly's own hover event comes at most every 50 ms and depends on each trace's hoverinfo, so the pointer is read
@@ -7,14 +7,19 @@
 import { perFrame } from "./dom.js";
 import { cellAt, readPanels, readProducts } from "./panels.js";
 
-const GRAPH = ".st-key-picture .js-plotly-plot";
+const GRAPH = ".st-key-picture .attnviz-board, .st-key-picture .js-plotly-plot";
 const STILL = 5; // px: a press that moved further is a zoom or a pan, not a click
 const DRAWN = ["plotly_afterplot", "plotly_relayout", "plotly_relayouting"];
 
 export class Picture {
-  /** `onPoint(cell | null)`, `onClick(cell)`, `onDrawn()` when the picture or its place changed. */
-  constructor({ onPoint, onClick, onDrawn }) {
+  /**
+   * `onPoint(cell | null)`, `onClick(cell)`, `onKey(event)` for keys pressed on a board, `onDrawn()` when the picture or
+   * its place changed. `find()` gives the picture; the page's own one unless said otherwise.
+   */
+  constructor({ find = () => document.querySelector(GRAPH), onPoint, onClick, onKey, onDrawn }) {
+    this.find = find;
     this.onPoint = onPoint;
+    this.onKey = onKey;
     this.onClick = onClick;
     this.graph = null;
     this.emitter = null;
@@ -46,7 +51,7 @@ export class Picture {
 
   /** Listens to the graph that is on the page now. A purged graph keeps its element but gets a new event emitter. */
   follow() {
-    const graph = document.querySelector(GRAPH);
+    const graph = this.find();
     if (graph === this.graph && (graph?._ev ?? null) === this.emitter) return;
     if (graph !== this.graph) {
       this.pointing?.abort();
@@ -74,6 +79,8 @@ export class Picture {
     graph.addEventListener("pointerdown", (event) => this.hold(event), options);
     graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
     graph.addEventListener("pointercancel", () => this.cancel(), options);
+    graph.addEventListener("attnviz-drawn", this.drawn, options);
+    if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey?.(event), options);
     this.sizes.observe(graph);
   }
 
@@ -125,4 +132,22 @@ export class Picture {
     this.drawn.cancel();
     this.unhear();
   }
+}
+
+const ARROWS = { ArrowUp: ["query", -1], ArrowDown: ["query", 1], ArrowLeft: ["key", -1], ArrowRight: ["key", 1] };
+
+/**
+ * The pin {query, key} that a key press moves to, or null where it moves none: arrows move what is pinned, Enter pins
+ * the first cell. What moves is taken from the page's own shortcuts.
+ */
+export function moved(event, pin, labels) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("button")) return null;
+  const free = pin.query === null && pin.key === null;
+  const [kind, by] = ARROWS[event.key] ?? [];
+  if (free ? event.key !== "Enter" : !kind) return null;
+  event.preventDefault();
+  event.stopPropagation();
+  if (free) return { query: 0, key: 0 };
+  const last = (labels[kind]?.length ?? 1) - 1;
+  return { query: pin.query ?? 0, key: pin.key ?? 0, [kind]: Math.min(Math.max((pin[kind] ?? 0) + by, 0), last) };
 }

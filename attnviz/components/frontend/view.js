@@ -44,7 +44,6 @@ export class View {
     if (header.step !== this.step) this.section.style.minHeight = "";
     this.step = header.step;
     this.labels = { query: header.query_labels, key: header.key_labels };
-    this.headSize = header.head_size;
     this.chain.markStep(header.step);
     this.note.textContent = header.note ?? "";
     this.note.hidden = !header.note;
@@ -71,11 +70,11 @@ export class View {
     this.onPin({ q: read(this.fields.q), k: read(this.fields.k) });
   }
 
-  showHint(pin) {
+  showHint(pin, instead) {
     const half = (pin.q === null) !== (pin.k === null);
     const missing = pin.q === null ? "a query row" : "a key column";
     const next = `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
-    this.hint.textContent = half ? next : HINT;
+    this.hint.textContent = instead ?? (half ? next : HINT);
     this.show("hint");
     this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", pin.q ?? pin.k)] : []));
     this.setBadge(half ? "pinned" : null);

@@ -13,12 +13,17 @@ from tests.browser.apps.operands import Operands
 from tests.browser.server import ROOT, running
 from tests.browser.settle import settled
 
-POINT = """([panel, i, j]) => {
-  const graph = document.querySelector('.st-key-picture .js-plotly-plot');
+PICTURE = ".st-key-picture .attnviz-board, .st-key-picture .js-plotly-plot"
+
+POINT = """([picture, name, i, j]) => {
+  const graph = document.querySelector(picture);
   const { left, top } = graph.getBoundingClientRect();
-  const trace = graph._fullData.find(({ name }) => name === panel);
-  const x = graph._fullLayout[trace.xaxis.replace('x', 'xaxis')];
-  const y = graph._fullLayout[trace.yaxis.replace('y', 'yaxis')];
+  const plotly = () => {
+    const trace = graph._fullData.find((one) => one.name === name);
+    const axis = (of) => graph._fullLayout[`${of[0]}axis${of.slice(1)}`];
+    return { x: axis(trace.xaxis), y: axis(trace.yaxis) };
+  };
+  const { x, y } = graph.attnviz ? graph.attnviz.panels().find((one) => one.name === name) : plotly();
   return [left + x._offset + x.l2p(j), top + y._offset + y.l2p(i)];
 }"""
 """Where the middle of a cell is, in the window."""
@@ -46,8 +51,8 @@ class Sight:
         settled(page)
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
-        self.page.locator(".js-plotly-plot").scroll_into_view_if_needed()
-        x, y = self.page.evaluate(POINT, [panel, i, j])
+        self.page.locator(PICTURE).scroll_into_view_if_needed()
+        x, y = self.page.evaluate(POINT, [PICTURE, panel, i, j])
         return x, y
 
     def hover(self, panel: str, i: int, j: int) -> None:

@@ -1,0 +1,323 @@
+// The board: matrices with their labels on one canvas, laid out as they multiply.
+//
+//   const board = new Board(root, { onPoint(at | null), onClick(at), onMove({query, key}) });
+//   board.show(picture)                 picture: {panels, grid, widths, heights, between, products, labels}
+//   board.light({ hovered, pinned })    the lit cell, and {query, key} that are pinned
+//
+// A panel is {name, title, role, data: Float32Array (NaN is hidden), shape: [rows, cols], rows, cols, low, high,
+// scale: "signed" | "weights", numbered, bar, parts, ticks}; rows and cols name the kind of an axis ("query", "key",
+// "dim", ...), and panels that share a kind zoom, scroll and light up together. `labels` are the tokens of a kind.
+// Without callbacks the board only draws: whoever finds it in the page follows the pointer (see picture.js).
+
+import { arrange, place } from "./board_layout.js";
+import { canvasOf, cellPixels } from "./board_image.js";
+import { between, mixed, pairs } from "./board_morph.js";
+import { paintPlace } from "./board_paint.js";
+import { AxisViews } from "./board_view.js";
+import { BoardPointer } from "./board_pointer.js";
+import { INK } from "./colours.js";
+import { element, perFrame } from "./dom.js";
+import { Overlay } from "./overlay.js";
+import { moved, Picture } from "./picture.js";
+
+const MORPH = 260; // ms
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const NOTHING = { query: null, key: null };
+
+export class Board {
+  constructor(root, { onPoint, onClick, onMove, className = "" } = {}) {
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.canvas.style.cssText = "position:absolute;inset:0;width:100%;height:100%";
+    this.element = element("div", { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" }, this.canvas);
+    this.element.style.cssText = "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
+    this.element.attnviz = this;
+    root.append(this.element);
+    this.theme = "light";
+    this.views = new AxisViews();
+    this.images = new WeakMap();
+    this.moment = 1;
+    this.lights = { hovered: null, pinned: NOTHING };
+    this.redraw = perFrame(() => this.drawNow());
+    this.sizes = new ResizeObserver(() => this.resized());
+    this.sizes.observe(this.element);
+    this.pointer = new BoardPointer(this);
+    document.fonts?.ready.then(() => this.redraw());
+    if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });
+  }
+
+  /** Follows the pointer and the keyboard itself, and lights what is meant. */
+  follow({ onPoint, onClick, onMove }) {
+    this.overlay = new Overlay();
+    this.picture = new Picture({
+      find: () => this.element,
+      onPoint: (at) => onPoint?.(at),
+      onClick: (at) => onClick?.(at),
+      onKey: (event) => {
+        const to = onMove && moved(event, this.lights.pinned, this.shown.labels);
+        if (to) onMove(to);
+      },
+      onDrawn: () => this.drawLight(),
+    });
+  }
+
+  show(picture, { morph = false, backwards = false } = {}) {
+    const before = this.places;
+    this.shown = picture;
+    for (const panel of picture.panels) complete(panel);
+    this.element.setAttribute("aria-label", picture.alt ?? picture.panels.map(describe).join("; "));
+    if (!morph || !before || STILL.matches) {
+      this.moment = 1;
+      this.pairs = null;
+    } else {
+      this.layOut();
+      this.pairs = backwards ? pairs(this.places, before) : pairs(before, this.places);
+      this.backwards = backwards;
+      this.began = performance.now();
+      this.moment = 0;
+    }
+    this.placed = null;
+    this.redraw.cancel();
+    this.drawNow();
+  }
+
+  light(lights) {
+    this.lights = { hovered: lights.hovered ?? null, pinned: lights.pinned ?? NOTHING };
+    this.drawLight();
+  }
+
+  setTheme(theme) {
+    if (theme === this.theme) return;
+    this.theme = theme;
+    this.images = new WeakMap();
+    this.redraw();
+  }
+
+  /** Covers cells of a panel: `covers(name)` gives (i, j) -> whether it is covered. Null uncovers all. */
+  cover(covers) {
+    this.covers = covers;
+    this.redraw();
+  }
+
+  destroy() {
+    this.redraw.cancel();
+    this.sizes.disconnect();
+    this.picture?.destroy();
+    this.overlay?.remove();
+    this.pointer.destroy();
+    this.element.remove();
+  }
+
+  // ---- geometry
+
+  resized() {
+    this.placed = null;
+    this.redraw();
+  }
+
+  layOut() {
+    if (this.placed === this.shown) return;
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const context = this.canvas.getContext("2d");
+    this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
+    context.font = `12px ${this.font}`;
+    const widths = new Map();
+    const widthOf = (text) => {
+      if (!widths.has(text)) widths.set(text, context.measureText(text).width);
+      return widths.get(text);
+    };
+    this.places = place(this.shown, { width, height }, { widthOf, span: (kind, count) => this.views.span(kind, count) });
+    this.placed = this.shown;
+  }
+
+  /** The matrices where they are drawn, in the terms of panels.js; the same as of a Plotly graph. */
+  panels() {
+    if (!this.places || this.moment < 1) return [];
+    return this.places.map((at) => {
+      const { panel } = at;
+      const [rows, cols] = panel.shape;
+      return {
+        ...pick(panel, ["name", "rows", "cols", "z"]),
+        height: rows,
+        width: cols,
+        x: axis(at.x, at.width, this.views.of(panel.cols, cols)),
+        y: axis(at.y, at.height, this.views.of(panel.rows, rows)),
+        labelled: { rows: at.rowLabels, columns: at.columnLabels },
+        covered: this.covers?.(panel.name) ?? null,
+      };
+    });
+  }
+
+  products() {
+    return this.shown?.products ?? {};
+  }
+
+  get labels() {
+    return this.shown?.labels ?? {};
+  }
+
+  // ---- drawing
+
+  drawNow() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!this.shown || !width || !height) return;
+    this.layOut();
+    const density = window.devicePixelRatio || 1;
+    const [wide, high] = [Math.round(width * density), Math.round(height * density)];
+    if (this.canvas.width !== wide || this.canvas.height !== high) [this.canvas.width, this.canvas.height] = [wide, high];
+    const context = this.canvas.getContext("2d");
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, width, height);
+    if (this.pairs) this.advance();
+    this.paint(context);
+    this.element.dispatchEvent(new Event("attnviz-drawn"));
+    if (this.pairs) this.redraw();
+  }
+
+  advance() {
+    this.moment = Math.min(1, (performance.now() - this.began) / MORPH);
+    if (this.moment === 1) this.pairs = null;
+  }
+
+  /** Draws the picture as it is at `moment`, on any pen that has a canvas's methods. */
+  paint(context) {
+    const pen = {
+      context,
+      theme: this.theme,
+      font: this.font,
+      labels: this.shown.labels,
+      view: (kind, count) => this.views.of(kind, count),
+    };
+    const t = this.backwards ? 1 - this.moment : this.moment;
+    const places = this.pairs ? this.pairs.map((pair) => between(pair, t)) : this.places;
+    for (const at of places) {
+      if (at.alpha === 0) continue;
+      const covers = this.covers?.(at.panel.name) ?? null;
+      paintPlace(pen, covers ? { ...at, covers } : at, this.imageOf(at));
+    }
+    if (!this.pairs) this.paintOperation(context);
+  }
+
+  /** Writes the operation in the empty corner of a product. */
+  paintOperation(context) {
+    const { between: text, grid } = this.shown;
+    const corner = this.places.find(({ row, column }) => row === 1 && column === 0);
+    if (!text || grid[0]?.[0] !== null || !corner) return;
+    const beside = this.places.find(({ row }) => row === 0);
+    context.font = `15px ${this.font}`;
+    context.fillStyle = INK[this.theme].text;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillText(text, corner.x, beside.y + beside.height / 2);
+  }
+
+  imageOf(at) {
+    if (at.mix) return canvasOf(mixed(at.mix, (end) => this.pixelsOf(end)), (this.mixing ??= new Map()).get(at.panel.name) ?? this.keep(at.panel.name));
+    const kept = this.images.get(at.panel.data);
+    const name = this.imageName(at);
+    if (kept?.name === name && kept.canvas) return kept.canvas;
+    const canvas = canvasOf(this.pixelsOf(at));
+    this.images.get(at.panel.data).canvas = canvas;
+    return canvas;
+  }
+
+  keep(name) {
+    const canvas = document.createElement("canvas");
+    this.mixing.set(name, canvas);
+    return canvas;
+  }
+
+  pixelsOf(at) {
+    const name = this.imageName(at);
+    let kept = this.images.get(at.panel.data);
+    if (kept?.name !== name) {
+      kept = { name, cells: cellPixels(at.panel, this.theme, this.most(at)) };
+      this.images.set(at.panel.data, kept);
+    }
+    return kept.cells;
+  }
+
+  imageName(at) {
+    const { rows, cols } = this.most(at);
+    const { low, high, scale, shape } = at.panel;
+    return [this.theme, scale, low, high, Math.min(rows, shape[0]), Math.min(cols, shape[1])].join();
+  }
+
+  /** How many rows and columns of a matrix the screen can show: all while it is zoomed. */
+  most({ panel, width, height }) {
+    const density = window.devicePixelRatio || 1;
+    if (this.pairs || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) return { rows: Infinity, cols: Infinity };
+    if (this.views.span(panel.cols, panel.shape[1]) < panel.shape[1]) return { rows: Infinity, cols: Infinity };
+    return { rows: Math.max(1, height * density), cols: Math.max(1, width * density) };
+  }
+
+  drawLight() {
+    if (!this.overlay) return;
+    const { hovered, pinned } = this.lights;
+    const any = pinned.query !== null || pinned.key !== null;
+    this.overlay.draw({
+      graph: this.element,
+      panels: this.panels(),
+      products: this.products(),
+      labels: this.labels,
+      hovered,
+      pinned: any ? { kinds: pinned, operands: {}, at: null } : null,
+      theme: this.theme,
+    });
+  }
+
+  /** Zooms all token axes by a factor, around the lit cell or the middle; the buttons and keys use it. */
+  zoomBy(factor) {
+    for (const [kind, count] of this.kinds()) {
+      const [from, to] = this.views.of(kind, count);
+      const at = this.lights.pinned[kind] ?? (from + to) / 2;
+      this.views.zoom(kind, count, at + 0.5, factor);
+    }
+    this.viewChanged();
+  }
+
+  kinds() {
+    const found = new Map();
+    for (const { panel } of arrange(this.shown)) {
+      for (const [kind, count] of [[panel.rows, panel.shape[0]], [panel.cols, panel.shape[1]]]) {
+        if (this.labels[kind]) found.set(kind, count);
+      }
+    }
+    return found;
+  }
+
+  viewChanged() {
+    this.placed = null;
+    this.element.style.touchAction = this.views.zoomed ? "none" : "pan-x pan-y";
+    this.pointer.showReset(this.views.zoomed);
+    this.redraw();
+  }
+}
+
+/** What a panel's drawing needs and can be worked out from its numbers. */
+function complete(panel) {
+  if (panel.z) return;
+  const [rows, cols] = panel.shape;
+  panel.z = Array.from({ length: rows }, (_, i) => panel.data.subarray(i * cols, (i + 1) * cols));
+  let [low, high, gaps] = [Infinity, -Infinity, false];
+  for (const x of panel.data) {
+    if (Number.isNaN(x)) gaps = true;
+    else if (x < low || x > high) [low, high] = [Math.min(low, x), Math.max(high, x)];
+  }
+  panel.gaps = gaps;
+  if (high >= low) [panel.low_seen, panel.high_seen] = [low, high];
+  panel.largest = high >= low ? Math.max(Math.abs(low), Math.abs(high)) : 0;
+}
+
+const describe = ({ title, shape: [rows, cols] }) => `${title}, ${rows} rows by ${cols} columns`;
+
+const pick = (from, names) => Object.fromEntries(names.map((name) => [name, from[name]]));
+
+/** An axis as panels.js and the overlay read it: from cells to pixels and back. */
+function axis(offset, length, [from, to]) {
+  return {
+    _offset: offset,
+    _length: length,
+    p2l: (pixel) => from + (pixel / length) * (to - from) - 0.5,
+    l2p: (cell) => ((cell + 0.5 - from) / (to - from)) * length,
+  };
+}

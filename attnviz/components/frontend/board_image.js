@@ -1,0 +1,55 @@
+// A matrix as a small picture, one pixel a cell; where the screen has fewer pixels than that, the largest of each block.
+
+import { colourCells, SCALES } from "./colours.js";
+
+/**
+ * The matrix's cells as pixels: {pixels: Uint32Array, width, height}. `most` is how many rows and columns the screen can
+ * show: a matrix with more is pooled by largest magnitude, so that a single bright cell stays visible.
+ */
+export function cellPixels(panel, theme, most = { rows: Infinity, cols: Infinity }) {
+  const { data, shape: [height, width] } = pool(panel.data, panel.shape, most);
+  const pixels = new Uint32Array(width * height);
+  colourCells(pixels, data, width * height, { low: panel.low, high: panel.high, colours: SCALES[theme][panel.scale] });
+  return { pixels, width, height };
+}
+
+export function pool(data, [rows, cols], most) {
+  const height = Math.max(1, Math.min(rows, Math.floor(most.rows)));
+  const width = Math.max(1, Math.min(cols, Math.floor(most.cols)));
+  if (height === rows && width === cols) return { data, shape: [rows, cols] };
+  const pooled = new Float32Array(height * width).fill(NaN);
+  for (let i = 0; i < rows; i += 1) {
+    const row = Math.floor((i * height) / rows) * width;
+    for (let j = 0; j < cols; j += 1) {
+      const at = row + Math.floor((j * width) / cols);
+      const x = data[i * cols + j];
+      if (!(Math.abs(x) <= Math.abs(pooled[at]))) pooled[at] = Number.isNaN(x) ? pooled[at] : x;
+    }
+  }
+  return { data: pooled, shape: [height, width] };
+}
+
+/** A canvas with these pixels; `canvas` is used again where it is given. */
+export function canvasOf({ pixels, width, height }, canvas = document.createElement("canvas")) {
+  canvas.width = width;
+  canvas.height = height;
+  const image = new ImageData(new Uint8ClampedArray(pixels.buffer), width, height);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Mixes two pictures of the same shape; `share(i, j)` is how far cell (i, j) has gone from the first to the second. */
+export function mixPixels(from, to, share, out = new Uint32Array(to.pixels.length)) {
+  const [a, b, mixed] = [from.pixels, to.pixels, out].map((pixels) => new Uint8Array(pixels.buffer));
+  for (let i = 0; i < to.height; i += 1) {
+    for (let j = 0; j < to.width; j += 1) {
+      const s = share(i, j);
+      const at = (i * to.width + j) * 4;
+      // A hidden cell has no colour of its own: only its opacity changes.
+      const seen = a[at + 3] && b[at + 3] ? s : b[at + 3] ? 1 : 0;
+      for (let c = 0; c < 3; c += 1) mixed[at + c] = a[at + c] + (b[at + c] - a[at + c]) * seen;
+      mixed[at + 3] = a[at + 3] + (b[at + 3] - a[at + 3]) * s;
+    }
+  }
+  return { pixels: out, width: to.width, height: to.height };
+}

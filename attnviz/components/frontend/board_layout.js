@@ -1,0 +1,130 @@
+// Where the matrices of a picture lie: a grid whose cells are as equal as the room allows, with space for labels.
+
+const TITLE = 38; // px above each matrix: its name, its shape and range
+const AXIS_TITLE = 18;
+const GAP = 18;
+const BAR = 50; // a colour bar with its numbers, right of its matrix
+const BUTTONS = 28; // the zoom buttons, right of all
+const INDEX_GUTTER = 22; // labels that are numbers only
+export const LONGEST = 104; // px: longer row labels are shortened in the middle
+const NUMBERED = 24; // tokens from which on thinned labels carry their number
+const LARGEST_CELL = { width: 60, height: 42 };
+const EVEN = { width: 24, height: 15 }; // from this size on, all matrices get cells of one size
+export const TURN = (55 * Math.PI) / 180;
+
+/** A picture before it has a size: which matrices stand where, and which of them carry labels. */
+export function arrange(picture) {
+  const slots = [];
+  const { grid } = picture;
+  grid.forEach((row, r) =>
+    row.forEach((index, c) => {
+      if (index === null) return;
+      const panel = picture.panels[index];
+      const left = row.slice(0, c).findLast((other) => other !== null);
+      const below = grid.slice(r + 1).map((lower) => lower[c]).find((other) => other !== null && other !== undefined);
+      slots.push({
+        panel,
+        row: r,
+        column: c,
+        // Labels are written once for matrices that share an axis.
+        rowLabels: left === undefined || picture.panels[left].rows !== panel.rows,
+        columnLabels: Boolean(panel.cols || panel.ticks) && (below === undefined || picture.panels[below].cols !== panel.cols),
+      });
+    }),
+  );
+  return slots;
+}
+
+/**
+ * Gives each matrix its box {x, y, width, height} in a picture of `size`.
+ * `widthOf(text)` measures a label; `span(kind, count)` says how many rows or columns of an axis are in view.
+ */
+export function place(picture, size, { widthOf, span }) {
+  const slots = arrange(picture);
+  const columns = picture.grid[0]?.map((_, c) => slots.filter(({ column }) => column === c)) ?? [];
+  const rows = picture.grid.map((_, r) => slots.filter(({ row }) => row === r));
+  const longest = (kind) => longestLabel(picture.labels[kind], widthOf);
+
+  const before = columns.map((own, c) => gutter(own, c, longest, picture.labels));
+  const after = columns.map((own, c) => (own.some(({ panel }) => panel.bar) ? BAR : 0) + (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS));
+  const free = { width: size.width - sum(before) - sum(after) };
+  const counts = {
+    width: columns.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.cols, panel.shape[1])))),
+    height: rows.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.rows, panel.shape[0])))),
+  };
+  const widths = share(free.width, counts.width, picture.widths, "width");
+
+  const below = rows.map((own) => Math.max(0, ...own.map((slot) => footer(slot, widths[slot.column] / counts.width[slot.column], longest, picture.labels))));
+  free.height = size.height - rows.length * TITLE - sum(below) - GAP * 0.5 * (rows.length - 1) - 2;
+  const heights = share(free.height, counts.height, picture.heights, "height");
+
+  const placed = slots.map((slot) => ({
+    ...slot,
+    x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
+    y: TITLE * (slot.row + 1) + sum(heights.slice(0, slot.row)) + sum(below.slice(0, slot.row)) + GAP * 0.5 * slot.row,
+    width: (widths[slot.column] * span(slot.panel.cols, slot.panel.shape[1])) / counts.width[slot.column],
+    height: (heights[slot.row] * span(slot.panel.rows, slot.panel.shape[0])) / counts.height[slot.row],
+  }));
+  for (const at of placed) {
+    const next = placed.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x);
+    at.titleRoom = Math.min(size.width, ...next) - at.x - 4;
+  }
+  return placed;
+}
+
+/** Shares out pixels: cells of one size where that leaves them readable, else as the picture asks. */
+function share(free, counts, wanted, side) {
+  const room = Math.max(free, 10 * counts.length);
+  const even = Math.min(LARGEST_CELL[side], room / sum(counts));
+  if (even >= EVEN[side] || !wanted) return counts.map((count) => count * even);
+  const total = sum(wanted);
+  return counts.map((count, i) => Math.min((room * wanted[i]) / total, count * LARGEST_CELL[side]));
+}
+
+function gutter(slots, column, longest, labels) {
+  const own = slots.filter(({ rowLabels }) => rowLabels).map(({ panel }) => {
+    const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER;
+    return text + AXIS_TITLE;
+  });
+  return Math.max(column === 0 ? 4 : 0, ...own);
+}
+
+function footer({ panel, columnLabels }, cell, longest, labels) {
+  if (!columnLabels) return 0;
+  const turned = labels[panel.cols] && longest(panel.cols) > cell - 4;
+  return (turned ? longest(panel.cols) * Math.sin(TURN) + 12 : 18) + (panel.cols ? AXIS_TITLE : 2);
+}
+
+function longestLabel(labels, widthOf) {
+  if (!labels) return INDEX_GUTTER;
+  return Math.min(LONGEST, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
+}
+
+/** A token as it is written on an axis: where many are left out, its number says which it is. */
+export function labelText(labels, i, every) {
+  return every > 1 && labels.length > NUMBERED ? `${i} ${labels[i]}` : labels[i];
+}
+
+/** Which positions of an axis are labelled: each where a label has `needed` pixels, else every 2nd, 4th, ... */
+export function ticks(from, to, cell, needed) {
+  let every = 1;
+  while (cell * every < needed && every < 4096) every *= 2;
+  const shown = [];
+  for (let i = Math.ceil(Math.max(0, from) / every) * every; i < to; i += every) shown.push(i);
+  return { shown, every };
+}
+
+/** Shortens a text in the middle until it is at most `room` pixels wide: its end often tells more than its middle. */
+export function shorten(text, room, widthOf) {
+  if (widthOf(text) <= room) return text;
+  const letters = Array.from(text.length > 200 ? `${text.slice(0, 100)}${text.slice(-100)}` : text);
+  let keep = letters.length - 1;
+  while (keep > 1) {
+    const shown = `${letters.slice(0, Math.ceil(keep / 2)).join("")}…${letters.slice(letters.length - Math.floor(keep / 2)).join("")}`;
+    if (widthOf(shown) <= room) return shown;
+    keep -= 1;
+  }
+  return "…";
+}
+
+const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);

@@ -1,0 +1,57 @@
+// From one step's picture to the next: a pure function of (the two pictures, t). Going back plays the same way reversed.
+
+import { mixPixels } from "./board_image.js";
+
+/** What a matrix is made from, cell by cell, where its own step is new. */
+const MADE_FROM = { scaled: "scores", masked: "scaled", weights: "masked" };
+
+/** How far cell (i, j) has gone at t, by the matrix that comes into being. */
+const PACES = {
+  // The mask slides over from the right: a column changes when its edge passes.
+  masked: (t, { cols }) => (i, j) => Math.min(1, Math.max(0, t * (cols + 1) - (cols - 1 - j))),
+  // The softmax normalises row by row, from the top.
+  weights: (t, { rows }) => (i) => Math.min(1, Math.max(0, (t - (0.6 * i) / rows) / 0.4)),
+};
+const even = (t) => () => t;
+
+/** Pairs the places of two pictures: {from, to}, either null where a matrix comes or goes. */
+export function pairs(before, after) {
+  const named = new Map(before.map((place) => [place.panel.name, place]));
+  const used = new Set();
+  const found = after.map((to) => {
+    const own = named.get(to.panel.name);
+    const parent = named.get(MADE_FROM[to.panel.name]);
+    const from = own ?? (parent && same(parent.panel.shape, to.panel.shape) ? parent : null);
+    if (from && same(from.panel.shape, to.panel.shape)) {
+      used.add(from);
+      return { from, to };
+    }
+    return { from: null, to };
+  });
+  return [...found, ...before.filter((place) => !used.has(place)).map((from) => ({ from, to: null }))];
+}
+
+/** One pair at t, from 0 to 1: its box, its opacity, and which cells it shows. */
+export function between({ from, to }, t) {
+  if (!from) return { ...to, alpha: Math.max(0, 2 * t - 1), numbers: late(t) };
+  if (!to) return { ...from, alpha: Math.max(0, 1 - 2 * t), numbers: late(1 - t) };
+  const along = t * t * (3 - 2 * t);
+  const box = Object.fromEntries(["x", "y", "width", "height"].map((side) => [side, from[side] + (to[side] - from[side]) * along]));
+  const near = t < 0.5 ? from : to;
+  // A matrix that grows out of another one starts on top of it: its words come later.
+  const words = from.panel.name === to.panel.name ? 1 : Math.max(0, 2 * t - 1);
+  return { ...near, ...box, alpha: 1, words, numbers: t < 0.5 ? late(1 - t) : late(t), mix: { from, to, t } };
+}
+
+const late = (t) => Math.max(0, (t - 0.7) / 0.3);
+
+/** The pixels of a pair that changes its values: `pixelsOf(place)` gives either end's. */
+export function mixed({ from, to, t }, pixelsOf) {
+  const [a, b] = [pixelsOf(from), pixelsOf(to)];
+  if (from.panel.data === to.panel.data || a.width !== b.width || a.height !== b.height) return t < 0.5 ? a : b;
+  const made = from.panel.name !== to.panel.name;
+  const pace = (made && PACES[to.panel.name]) || even;
+  return mixPixels(a, b, pace(t, { rows: b.height, cols: b.width }));
+}
+
+const same = (a, b) => a[0] === b[0] && a[1] === b[1];

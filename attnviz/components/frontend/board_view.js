@@ -1,0 +1,61 @@
+// What part of each axis is in view. Matrices that share an axis are zoomed and scrolled together.
+
+const FEWEST = 4; // cells that the closest zoom still shows
+
+export class AxisViews {
+  constructor() {
+    this.views = new Map();
+  }
+
+  /** [from, to] in cells; an axis without a kind is always whole. */
+  of(kind, count) {
+    const view = kind ? this.views.get(kind) : null;
+    return view && view.count === count ? [view.from, view.to] : [0, count];
+  }
+
+  span(kind, count) {
+    const [from, to] = this.of(kind, count);
+    return to - from;
+  }
+
+  get zoomed() {
+    return this.views.size > 0;
+  }
+
+  reset() {
+    this.views.clear();
+  }
+
+  /** Makes `factor` times as much of an axis fit, holding the cell `at` where it is. */
+  zoom(kind, count, at, factor) {
+    if (!kind || count <= FEWEST) return;
+    const [from, to] = this.of(kind, count);
+    const span = Math.min(count, Math.max(FEWEST, (to - from) * factor));
+    const share = (at - from) / (to - from);
+    this.set(kind, count, at - share * span, span);
+  }
+
+  /** Moves an axis by some cells; says whether it moved. */
+  scroll(kind, count, by) {
+    const [from, to] = this.of(kind, count);
+    if (!kind || to - from >= count) return false;
+    this.set(kind, count, from + by, to - from);
+    return this.of(kind, count)[0] !== from;
+  }
+
+  /** Scrolls an axis so that this cell is in view. */
+  reveal(kind, count, cell) {
+    const [from, to] = this.of(kind, count);
+    if (cell < from) this.scroll(kind, count, cell - from);
+    else if (cell + 1 > to) this.scroll(kind, count, cell + 1 - to);
+  }
+
+  set(kind, count, from, span) {
+    if (span >= count - 1e-9) {
+      this.views.delete(kind);
+      return;
+    }
+    const start = Math.min(Math.max(from, 0), count - span);
+    this.views.set(kind, { count, from: start, to: start + span });
+  }
+}

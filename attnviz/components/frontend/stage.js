@@ -1,0 +1,113 @@
+// The stage: the picture of a step, alive. Going to the next step of the same head morphs; the inspector beside it
+// follows the pointer, lights rows and columns, and says what is pinned.
+
+import { Board } from "./board.js";
+import { theme } from "./dom.js";
+import { unpack } from "./packing.js";
+
+class Stage {
+  constructor(root) {
+    this.turn = 0;
+    this.painted = 0;
+    this.revealed = new Set();
+    this.board = new Board(root, { className: "attnviz-stage" });
+    this.board.uncover = (at) => this.uncover(at);
+    this.board.element.addEventListener("attnviz-drawn", () => this.note());
+    this.ends = new AbortController();
+    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+  }
+
+  update(data) {
+    this.turn += 1;
+    this.board.setTheme(theme(this.board.element));
+    if (data !== this.data) {
+      this.data = data;
+      this.take(unpack(data));
+    }
+    return this.turn;
+  }
+
+  take({ header, arrays }) {
+    const before = this.header;
+    this.header = header;
+    const panels = header.panels.map((panel, i) => ({ ...panel, data: arrays[i].data, shape: arrays[i].shape }));
+    for (const panel of panels) {
+      // The same numbers stay the same array, so a matrix that is only moved is not painted anew.
+      const own = this.panels?.find(({ name, data }) => name === panel.name && equal(data, panel.data));
+      if (own) panel.data = own.data;
+    }
+    this.panels = panels;
+    const along = Boolean(before) && before.walk === header.walk && before.order !== header.order;
+    if (before?.predict !== header.predict || before?.walk !== header.walk || before?.row !== header.row) this.revealed.clear();
+    this.coverUp();
+    this.fresh = true;
+    // Matrices stacked higher than two need a picture that is higher than the window.
+    this.board.element.classList.toggle("attnviz-tall", header.grid.length > 2);
+    this.board.show({ ...header, panels }, { morph: along, backwards: along && header.order < before.order });
+  }
+
+  /** Tells the page, and whoever measures it, that a new picture is complete. */
+  note() {
+    if (!this.fresh || this.board.moment < 1) return;
+    this.fresh = false;
+    this.painted += 1;
+    const { step, layer, head } = this.header;
+    const rows = this.panels.at(-1)?.shape[0] ?? 0;
+    Object.assign(this.board.element.dataset, { painted: this.painted, step, layer, head, rows });
+  }
+
+  // ---- predict, then reveal
+
+  coverUp() {
+    const { predict, result, row } = this.header;
+    if (!predict || this.revealed.has("all")) {
+      this.board.cover(null);
+      return;
+    }
+    const covered = (i, j) => i === (row ?? 0) && !this.revealed.has("row") && !this.revealed.has(j);
+    this.board.cover((name) => (name === result ? covered : null));
+  }
+
+  /** Reveals a covered cell; says whether it was one. */
+  uncover({ panel, i, j }) {
+    if (!this.board.covers?.(panel)?.(i, j)) return false;
+    this.reveal(j);
+    return true;
+  }
+
+  reveal(what) {
+    this.revealed.add(what);
+    this.coverUp();
+  }
+
+  key(event) {
+    const typing = event.composedPath()[0]?.matches?.("input, textarea, [contenteditable]");
+    if (!this.header?.predict || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "r" || event.key === "R") this.reveal("row");
+    if (event.key === "a" || event.key === "A") this.reveal("all");
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.board.destroy();
+  }
+}
+
+function equal(a, b) {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i] && !(Number.isNaN(a[i]) && Number.isNaN(b[i]))) return false;
+  return true;
+}
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement }) {
+  let stage = mounted.get(parentElement);
+  if (!stage) mounted.set(parentElement, (stage = new Stage(parentElement)));
+  const turn = stage.update(data);
+  return () => {
+    if (stage.turn !== turn) return;
+    stage.destroy();
+    mounted.delete(parentElement);
+  };
+}

@@ -1,0 +1,52 @@
+"""How every picture of matrices is put on a page: alive on the stage, or as a Plotly chart to zoom and download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from attnviz.components.chart import chart
+from attnviz.components.stage import stage
+from attnviz.figures.board import board_picture
+from attnviz.figures.compose import compose, number_sizes
+from attnviz.figures.panels import Layout, Pin
+from attnviz.figures.style import DARK, LIGHT, Palette
+from attnviz.ui import state
+
+PICTURES = {"stage": "Stage", "chart": "Chart"}
+
+
+def palette() -> Palette:
+    """Return the colours of the theme that this browser shows."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
+
+
+def show_picture(
+    layout: Layout, labels: Mapping[str, Sequence[str]], about: Mapping[str, Any], *, pin: Pin | None = None
+) -> None:
+    """Show the page's one picture of matrices, as high as the window allows.
+
+    Args:
+        layout: the matrices.
+        labels: the tokens of the axis kinds "query" and "key".
+        about: what the stage is told beside them (see `components.stage.stage`); `alt` is for those who do not see it.
+        pin: the pinned cell, for the chart; on the stage the inspector lights it.
+    """
+    with st.container(key="picture"):
+        if state.get("drawing") == "chart":
+            figure = compose(layout, dict(labels), pin=pin, palette=palette())
+            st.html(f"<style>{number_sizes(figure)}</style>")
+            chart(figure, key="chart", alt=about["alt"])
+        else:
+            header, arrays = board_picture(layout, labels)
+            stage({**header, **about}, arrays, key="stage")
+
+
+def choose_picture() -> None:
+    """Ask how the picture is drawn."""
+    state.choice(
+        "drawing", st.segmented_control, "Drawing", PICTURES, format_func=PICTURES.get, required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip

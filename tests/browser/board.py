@@ -1,0 +1,52 @@
+"""Reading a board: the words and numbers that it paints on its canvas, and the matrices behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Page
+
+BOARD = ".st-key-picture .attnviz-board"
+
+PAINTED = """([css, name]) => {
+  const board = document.querySelector(css).attnviz;
+  const at = board.panels().find((panel) => panel.name === name);
+  const inside = ({ x, y }) =>
+    x > at.x._offset && x < at.x._offset + at.x._length && y > at.y._offset && y < at.y._offset + at.y._length;
+  const real = document.createElement('canvas').getContext('2d');
+  const texts = [];
+  const pen = new Proxy(real, {
+    get(target, property) {
+      const value = target[property];
+      if (property !== 'fillText') return typeof value === 'function' ? value.bind(target) : value;
+      return (text, x, y) => texts.push({ text, place: target.getTransform().transformPoint({ x, y }) });
+    },
+    set: (target, property, value) => { target[property] = value; return true; },
+  });
+  board.paint(pen);
+  return { inside: texts.filter(({ place }) => inside(place)).map(({ text }) => text), all: texts.map(({ text }) => text) };
+}"""
+"""What the board writes when it paints itself: the texts inside one matrix, and all texts."""
+
+VALUES = """([css, name]) => {
+  const panel = document.querySelector(css).attnviz.panels().find((one) => one.name === name);
+  return Array.from(panel.z, (row) => Array.from(row));
+}"""
+
+
+def painted(page: Page, panel: str, css: str = BOARD) -> dict[str, list[str]]:
+    """Return the texts that are painted: "inside" the matrix, and "all" of the picture."""
+    texts: dict[str, list[str]] = page.evaluate(PAINTED, [css, panel])
+    return texts
+
+
+def cells(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
+    """Return the numbers painted in a matrix's cells, row by row."""
+    return np.array([float(text.replace("−", "-")) for text in painted(page, panel, css)["inside"]])
+
+
+def matrix(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
+    """Return the numbers behind a matrix, (rows, cols)."""
+    values: Any = page.evaluate(VALUES, [css, panel])
+    return np.array(values, dtype=float)
