@@ -17,8 +17,8 @@ def stage(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], *, 
     Args:
         header: what `figures.board.board_picture` gives, and beside it `alt` (what it shows, for those who do not see
             it), `walk` (names what stays the same from step to step: only then the picture morphs), `order` (the
-            step's place among the steps), `step`, `layer`, `head`, `predict` (whether row `row` of the panel `result`
-            is covered until somebody guesses).
+            step's place among the steps), `step`, `layer`, `head`, `predict` (whether the pinned row of the
+            panel `result` is covered until somebody guesses).
         arrays: the matrices.
         key: the Streamlit key.
     """

@@ -1,4 +1,4 @@
-"""Plotly figures of the steps of attention: arguments in, a `go.Figure` out. Nothing here displays or computes."""
+"""Pictures of the steps of attention: a walk in, its matrices laid out; or a Plotly figure of them, for notebooks."""
 
 from attnviz.figures.steps import draw_step, step_spec
 from attnviz.figures.walk import Walk

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attnviz.attention import AttentionSteps
 from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.steps import as_array, colour_limit, lay_product
+from attnviz.figures.products import as_array, colour_limit, lay_product
 from attnviz.toy.averages import Averages
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from attnviz.figures.compose import Spec, compose
 from attnviz.figures.panels import Layout, Panel, Pin
+from attnviz.figures.products import as_array, colour_limit, lay_product, share
+from attnviz.figures.projections import lay_out_qkv
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.figures.walk import Walk
 from attnviz.vocabulary import number
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FEW = 8
 """Up to this many tokens two matrices side by side both have room for their numbers."""
-
-NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
@@ -80,40 +78,9 @@ def describe(layout: Layout) -> str:
     return f"Heatmaps, row is query and column is key: {'; '.join(parts)}."
 
 
-def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
-    """Return the numbers as they are; −inf, which no colour has, becomes NaN."""
-    array = tensor.detach().to(torch.float32).numpy()
-    return np.where(np.isneginf(array), np.float32(np.nan), array) if np.isneginf(array).any() else array
-
-
-def _share(operand: int, result: int) -> tuple[float, float]:
-    """Split the room between an operand and a result by their sizes, leaving both readable."""
-    share = operand / max(1, operand + result)
-    share = min(0.42, max(0.24, share))
-    return share, 1 - share
-
-
-def colour_limit(*tensors: Tensor) -> float:
-    """Return the colour domain that several matrices share: their largest finite magnitude."""
-    finite = [t[torch.isfinite(t)] for t in tensors]
-    return max((float(t.abs().max()) for t in finite if t.numel()), default=1.0) or 1.0
-
-
 def _shared(walk: Walk) -> float:
     """Return the one colour domain of scores, scaled and masked."""
     return colour_limit(walk.steps.scores, walk.steps.scaled, walk.steps.masked)
-
-
-def lay_product(left: Panel, right: Panel, result: Panel, text: str, bias: Tensor | None = None) -> Layout:
-    """Lay out left @ right = result: left at the left, right on top, the result where they meet."""
-    product = {"left": left.name, "right": right.name, "bias": None if bias is None else bias.tolist()}
-    return Layout(
-        grid=((None, right), (left, result)),
-        widths=_share(left.values.shape[1], result.values.shape[1]),
-        heights=_share(right.values.shape[0], result.values.shape[0]),
-        products={result.name: product},
-        between=text,
-    )
 
 
 def _embeddings(walk: Walk, _: bool) -> Layout:
@@ -130,83 +97,6 @@ def _embeddings(walk: Walk, _: bool) -> Layout:
         Panel("embeddings", "= X embeddings", as_array(x), "query", "model", limit, bar=True),
     )
     return Layout((panels,), (1, 1, 1), (1,))
-
-
-def _qkv(walk: Walk, _: bool) -> Layout:
-    layer, head = walk.layer, walk.head
-    x = layer.query_input
-    steps = walk.steps
-    results = [
-        Panel(name, NAMES[name], as_array(values), rows, "dim")
-        for name, values, rows in (
-            ("query", steps.query, "query"), ("key", steps.key, "key"), ("value", steps.value, "key"),
-        )
-    ]  # fmt: skip
-    if layer.projections is None or x is None:
-        return Layout((results,), (1, 1, 1), (1,))
-    input_panel = Panel("embeddings", "X embeddings", as_array(x), "query", "model")
-    other = layer.key_input
-    if other is not None and other is not x:
-        return _cross_qkv(
-            walk, input_panel, Panel("embeddings_k", "X encoder's", as_array(other), "key", "model"), results
-        )
-    kind = layer.projections["query"].kind
-    if kind == "identity":
-        return Layout(((input_panel, *results),), (1, 1, 1, 1), (1,))
-    maps = {name: p.weight[head] for name, p in layer.projections.items() if p.weight is not None}
-    if kind == "positions":
-        return _position_mixing(input_panel, maps, results)
-    products: dict[str, dict[str, Any]] = {}
-    weights = []
-    for result in results:
-        bias = layer.projections[result.name].bias
-        weights.append(Panel(f"W_{result.name}", f"W {result.name}", as_array(maps[result.name]), "model", "dim"))
-        products[result.name] = {
-            "left": "embeddings", "right": f"W_{result.name}", "bias": None if bias is None else bias[head].tolist(),
-        }  # fmt: skip
-    return Layout(
-        grid=((None, *weights), (input_panel, *results)),
-        widths=(1.2, 1, 1, 1),
-        heights=_share(x.shape[1], x.shape[0]),
-        products=products,
-        between="X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b",
-    )
-
-
-def _cross_qkv(walk: Walk, x: Panel, other: Panel, results: list[Panel]) -> Layout:
-    """Lay out cross-attention: queries from the decoder's rows, keys and values from the encoder's."""
-    products, weights = {}, []
-    for result in results:
-        projection = (walk.layer.projections or {})[result.name]
-        if projection.weight is None:
-            continue
-        weights.append(
-            Panel(f"W_{result.name}", f"W {result.name}", as_array(projection.weight[walk.head]), "model", "dim")
-        )
-        bias = None if projection.bias is None else projection.bias[walk.head].tolist()
-        source = x.name if result.name == "query" else other.name
-        products[result.name] = {"left": source, "right": f"W_{result.name}", "bias": bias}
-    query, key, value = results
-    w_query, w_key, w_value = weights
-    return Layout(
-        grid=((None, w_query, None, w_key, w_value), (x, query, other, key, value)),
-        widths=(1.2, 1, 1.2, 1, 1),
-        heights=(1, 1),
-        products=products,
-    )
-
-
-def _position_mixing(x: Panel, maps: dict[str, Tensor], results: list[Panel]) -> Layout:
-    """Lay out U @ X: each row of the grid is one mixing matrix, and what it makes of the X above."""
-    products = {r.name: {"left": f"U_{r.name}", "right": "embeddings_k", "bias": None} for r in results}
-    rows = [(Panel(f"U_{r.name}", f"U {r.name}", as_array(maps[r.name]), r.rows, "key"), r) for r in results]
-    return Layout(
-        grid=((None, replace(x, name="embeddings_k", rows="key")), *rows),
-        widths=_share(x.values.shape[0], x.values.shape[1]),
-        heights=(1, 1, 1, 1),
-        products=products,
-        between="U · X",
-    )
 
 
 def _scores(walk: Walk, _: bool) -> Layout:
@@ -321,7 +211,7 @@ def _concat(walk: Walk, _: bool) -> Layout:
                       col_ticks=_head_ticks(walk), parts=_parts(walk), bar=True),
             ),
         ),
-        widths=_share(1, walk.layer.heads),
+        widths=share(1, walk.layer.heads),
         heights=(1,),
     )  # fmt: skip
 
@@ -344,7 +234,7 @@ def _output(walk: Walk, _: bool) -> Layout:
 
 LAYOUTS: dict[str, Callable[[Walk, bool], Layout]] = {
     "embeddings": _embeddings,
-    "qkv": _qkv,
+    "qkv": lay_out_qkv,
     "scores": _scores,
     "scaled": _scaled,
     "masked": _masked,

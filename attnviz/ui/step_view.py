@@ -52,7 +52,7 @@ def _picture(walk: Walk, step: str, pin: Pin) -> None:
     about = {
         "alt": describe(layout), "walk": _name(walk), "order": list(STEPS).index(step), "step": step,
         "layer": state.get("layer"), "head": walk.head,
-        "predict": state.get("predict"), "result": step, "row": pin.q or 0,
+        "predict": state.get("predict"), "result": step,
     }  # fmt: skip
     show_picture(layout, walk.labels, about, pin=pin)
     with st.container(horizontal=True, key="picture_tools", vertical_alignment="center"):

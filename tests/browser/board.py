@@ -25,9 +25,11 @@ PAINTED = """([css, name]) => {
     set: (target, property, value) => { target[property] = value; return true; },
   });
   board.paint(pen);
-  return { inside: texts.filter(({ place }) => inside(place)).map(({ text }) => text), all: texts.map(({ text }) => text) };
+  const order = (a, b) => Math.round(a.place.y - b.place.y) || a.place.x - b.place.x;
+  const words = (some) => some.sort(order).map(({ text }) => text);
+  return { inside: words(texts.filter(({ place }) => inside(place))), all: words(texts) };
 }"""
-"""What the board writes when it paints itself: the texts inside one matrix, and all texts."""
+"""What the board writes when it paints itself: the texts inside one matrix, and all, in reading order."""
 
 VALUES = """([css, name]) => {
   const panel = document.querySelector(css).attnviz.panels().find((one) => one.name === name);

@@ -80,9 +80,23 @@ export class Board {
     this.drawNow();
   }
 
-  light(lights) {
-    this.lights = { hovered: lights.hovered ?? null, pinned: lights.pinned ?? NOTHING };
+  light({ hovered, pinned }) {
+    this.lights.hovered = hovered ?? null;
+    this.hold(pinned ?? NOTHING);
     this.drawLight();
+  }
+
+  /** Takes note of what is pinned: zooming keeps it in view, and a pin that moves takes the view along. */
+  hold(pinned) {
+    const before = this.lights.pinned;
+    if (before.query === pinned.query && before.key === pinned.key) return;
+    this.lights.pinned = pinned;
+    this.onHold?.();
+    if (!this.views.zoomed) return;
+    for (const [kind, count] of this.kinds()) {
+      if (pinned[kind] !== null) this.views.reveal(kind, count, pinned[kind]);
+    }
+    this.viewChanged();
   }
 
   setTheme(theme) {

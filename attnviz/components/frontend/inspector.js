@@ -112,6 +112,7 @@ class Inspector {
   drawNow() {
     if (!this.attention) return;
     const { graph } = this.picture;
+    graph?.attnviz?.hold({ query: this.pin.q, key: this.pin.k });
     const panels = this.picture.panels();
     const products = this.picture.products();
     let at = this.hovered;

@@ -9,8 +9,10 @@ class Stage {
   constructor(root) {
     this.turn = 0;
     this.painted = 0;
+    this.row = 0;
     this.revealed = new Set();
     this.board = new Board(root, { className: "attnviz-stage" });
+    this.board.onHold = () => this.turnTo(this.board.lights.pinned.query ?? 0);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.ends = new AbortController();
@@ -38,7 +40,7 @@ class Stage {
     }
     this.panels = panels;
     const along = Boolean(before) && before.walk === header.walk && before.order !== header.order;
-    if (before?.predict !== header.predict || before?.walk !== header.walk || before?.row !== header.row) this.revealed.clear();
+    if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
     this.coverUp();
     this.fresh = true;
     // Matrices stacked higher than two need a picture that is higher than the window.
@@ -58,13 +60,21 @@ class Stage {
 
   // ---- predict, then reveal
 
+  /** The row to guess is the pinned one; another row is covered anew. */
+  turnTo(row) {
+    if (row === this.row) return;
+    this.row = row;
+    this.revealed.clear();
+    if (this.header) this.coverUp();
+  }
+
   coverUp() {
-    const { predict, result, row } = this.header;
+    const { predict, result } = this.header;
     if (!predict || this.revealed.has("all")) {
       this.board.cover(null);
       return;
     }
-    const covered = (i, j) => i === (row ?? 0) && !this.revealed.has("row") && !this.revealed.has(j);
+    const covered = (i, j) => i === this.row && !this.revealed.has("row") && !this.revealed.has(j);
     this.board.cover((name) => (name === result ? covered : null));
   }
 

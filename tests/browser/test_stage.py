@@ -1,0 +1,231 @@
+"""The stage as its users meet it: point, pin, move the pin, zoom, step, guess and reveal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import BrowserContext, Page, expect
+
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from tests.browser.apps.sight import Sight
+from tests.browser.board import BOARD, cells, matrix, painted
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+TEXT = "The animal didn't cross the street because it was too tired."
+LONG = " ".join(f"word{i}" for i in range(64))
+
+
+def toy_head(text: str = TEXT, **config: bool) -> torch.Tensor:
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer.head(0)
+
+
+def link_key(page: Page, name: str) -> str | None:
+    value: str | None = page.evaluate("(name) => new URL(location).searchParams.get(name)", name)
+    return value
+
+
+def test_pointing_at_a_score_lights_its_row_and_column_in_the_operands(page: Page, app_url: str) -> None:
+    sight = Sight.open(page, app_url, step="scores")
+    sight.hover("scores", 3, 5)
+    expect(sight.line("scores")).to_be_visible()
+    lit = {("scores", "row"), ("scores", "column"), ("scores", "cell"), ("query", "row"), ("key_t", "column")}
+    assert lit <= sight.marks()
+    names = page.locator("[data-attnviz-overlay] text[data-state=hovered]")
+    assert set(names.all_text_contents()) == {"3 cross", "5 street"}
+    assert sight.result("scores") == pytest.approx(float(toy_head().scores[3, 5]), rel=1e-5)
+
+
+def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: Page, app_url: str) -> None:
+    sight = Sight.open(page, app_url, step="weights")
+    sight.click("weights", 2, 2)
+    page.wait_for_url(re.compile("q=2&k=2"))
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_url(re.compile("q=4&k=1"))
+    settled(page)
+    sight.leave()
+    assert sight.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "q=" not in url)
+    settled(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("step=head_outputs"))
+
+
+def test_enter_pins_and_the_arrows_stop_at_the_edge(page: Page, app_url: str) -> None:
+    sight = Sight.open(page, app_url, step="weights")
+    sight.leave()
+    page.locator(BOARD).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowUp")
+    page.wait_for_url(re.compile("q=0&k=0"))
+
+
+def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> None:
+    Sight.open(page, app_url, source="pretrained", layer=3, head=5, step="weights", text=LONG, q=30, k=20)
+    assert painted(page, "weights")["inside"] == []
+    page.locator(BOARD).focus()
+    for _ in range(5):
+        page.keyboard.press("+")
+    page.wait_for_timeout(200)
+    shown = cells(page, "weights")
+    assert shown.size >= 16
+    weights = load("minilm").trace(LONG).attentions(3)[5].numpy()
+    np.testing.assert_allclose(matrix(page, "weights"), weights, atol=0)
+    view = page.locator(BOARD).evaluate("(e) => ['query', 'key'].map((kind) => e.attnviz.views.views.get(kind))")
+    rows, cols = (range(int(np.floor(v["from"])), int(np.ceil(v["to"]))) for v in view)
+    assert 30 in rows
+    assert 20 in cols
+    known = np.round(weights[np.ix_(rows, cols)].astype(float), 2)
+    assert set(np.round(shown, 2)) <= set(np.round(known.ravel(), 2))
+    page.keyboard.press("0")
+    page.wait_for_timeout(100)
+    assert painted(page, "weights")["inside"] == []
+
+
+def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page, app_url: str) -> None:
+    sight = Sight.open(page, app_url, source="pretrained", step="weights", text=LONG)
+    where = "(e) => { const v = e.attnviz.views.views.get('key'); return v ? v.from : null }"
+    sight.hover("weights", 40, 40)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(150)
+    before = page.locator(BOARD).evaluate(where)
+    assert before is not None
+    x, y = sight.at("weights", 40, 40)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 40, steps=6)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    assert page.locator(BOARD).evaluate(where) < before
+    assert link_key(page, "q") is None
+
+
+def test_a_guess_is_covered_and_revealed_cell_by_cell_row_and_all(page: Page, app_url: str) -> None:
+    sight = Sight.open(page, app_url, step="weights", predict=1, q=2)
+    texts = painted(page, "weights")["inside"]
+    assert texts.count("?") == 11
+    assert len(texts) == 121
+    sight.hover("weights", 2, 4)
+    expect(sight.panel).to_contain_text("Covered")
+    expect(sight.line("weights")).to_have_count(0)
+    sight.click("weights", 2, 4)
+    page.wait_for_timeout(300)
+    assert painted(page, "weights")["inside"].count("?") == 10
+    assert link_key(page, "k") is None, "revealing is not pinning"
+    assert cells_of_row(page, 2)[4] == f"{float(toy_head().weights[2, 4]):.2f}"
+    page.keyboard.press("r")
+    page.wait_for_timeout(100)
+    assert "?" not in painted(page, "weights")["inside"]
+
+
+def cells_of_row(page: Page, row: int) -> list[str]:
+    return painted(page, "weights")["inside"][row * 11 : row * 11 + 11]
+
+
+def test_the_next_row_is_covered_anew(page: Page, app_url: str) -> None:
+    Sight.open(page, app_url, step="weights", predict=1)
+    assert cells_of_row(page, 0).count("?") == 11
+    page.keyboard.press("a")
+    page.wait_for_timeout(100)
+    assert "?" not in painted(page, "weights")["inside"]
+    page.get_by_role("spinbutton", name="query row").fill("5")
+    page.wait_for_url(re.compile("q=5"))
+    settled(page)
+    assert cells_of_row(page, 5).count("?") == 11
+    assert cells_of_row(page, 0).count("?") == 0
+
+
+def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> None:
+    Sight.open(page, app_url, step="masked", mask="causal")
+    page.evaluate(
+        """(css) => {
+      const board = document.querySelector(css).attnviz;
+      const advance = board.advance;
+      window.seen = [];
+      board.advance = function () {
+        advance.call(this);
+        if (this.pairs) window.seen.push([this.backwards, this.moment, this.pairs.map(({ from, to }) =>
+          [from?.panel.name ?? null, to?.panel.name ?? null].join(' > '))]);
+      };
+    }""",
+        BOARD,
+    )
+    page.get_by_role("radio", name="Weights").click()
+    page.wait_for_url(re.compile("step=weights"))
+    settled(page)
+    forth = page.evaluate("() => window.seen.splice(0)")
+    page.get_by_role("radio", name="Masked").click()
+    page.wait_for_url(re.compile("step=masked"))
+    settled(page)
+    back = page.evaluate("() => window.seen.splice(0)")
+    assert forth
+    assert back
+    assert not forth[0][0]
+    assert back[0][0]
+    assert forth[0][2] == back[0][2], "the same pairs, played the other way"
+    moments = [moment for _, moment, _ in forth]
+    assert moments == sorted(moments)
+
+
+def test_who_asks_for_less_motion_gets_none(app_url: str, new_context: Contexts) -> None:
+    page = new_context(reduced_motion="reduce").new_page()
+    Sight.open(page, app_url, step="scores")
+    page.evaluate("(css) => { document.querySelector(css).attnviz.advance = () => { window.moved = true } }", BOARD)
+    page.get_by_role("radio", name="Scaled").click()
+    page.wait_for_url(re.compile("step=scaled"))
+    settled(page)
+    assert page.evaluate("() => window.moved") is None
+    assert matrix(page, "scaled").shape == (11, 11)
+
+
+def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(page: Page, app_url: str) -> None:
+    word = "pneumono" * 25
+    sight = Sight.open(page, app_url, step="weights", text=f"a {word} b")
+    texts = painted(page, "weights")["all"]
+    assert word not in texts
+    assert any("…" in text and text.startswith("pneu") for text in texts)
+    sight.hover("weights", 1, 0)
+    assert word in (sight.panel.get_by_role("heading").text_content() or "")
+
+
+def test_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
+    Sight.open(page, app_url, step="weights")
+    pixel = """(css) => {
+      const board = document.querySelector(css).attnviz;
+      const { x, y } = board.panels()[1];
+      const [left, top] = [x._offset + x.l2p(0), y._offset + y.l2p(-0.4)].map((at) => at * devicePixelRatio);
+      return [...board.canvas.getContext('2d').getImageData(left, top, 1, 1).data];
+    }"""
+    light = page.evaluate(pixel, BOARD)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("(css) => document.querySelector(css).attnviz.theme === 'dark'", arg=BOARD)
+    page.wait_for_timeout(300)
+    assert page.evaluate(pixel, BOARD) != light
+
+
+def test_a_tap_pins_on_a_phone(app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+    sight = Sight.open(page, app_url, step="weights")
+    page.touchscreen.tap(*sight.at("weights", 6, 3))
+    page.wait_for_url(re.compile("q=6&k=3"))
+    assert sight.result("weights") == pytest.approx(float(toy_head().weights[6, 3]), rel=1e-5)
+
+
+def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
+    text = " ".join(f"w{i}" for i in range(512))
+    sight = Sight.open(page, app_url, step="weights", text=text, mask="causal", q=500, k=9)
+    head = toy_head(text, causal=True)
+    np.testing.assert_allclose(
+        np.nan_to_num(matrix(page, "weights"), nan=0.0), head.weights.numpy(), rtol=1e-6, atol=1e-9
+    )
+    assert sight.result("weights") == pytest.approx(float(head.weights[500, 9]), rel=1e-4)
