@@ -4,15 +4,28 @@ import streamlit as st
 
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import choose_model, model_or_built_in
+from attnviz.ui.model_box import ask_for_model, model_or_built_in
 from attnviz.ui.sources import pretrained_source, pretrained_tokens, toy_source, toy_tokens
 from attnviz.ui.stepper import stepper
 from attnviz.ui.token_step import show_tokens
 
 TOY = ("text", "source", "step", "q", "k", "head", "tokenizer", "charset", "positions", "qkv", "heads", "head_size",
        "scale", "mask", "projection", "seed", "stretch", "drawing", "predict")  # fmt: skip
-PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step", "q", "k", "stretch", "drawing",
-              "predict")
+PRETRAINED = (
+    "text",
+    "pair",
+    "source",
+    "model",
+    "kind",
+    "layer",
+    "head",
+    "step",
+    "q",
+    "k",
+    "stretch",
+    "drawing",
+    "predict",
+)
 
 
 @st.fragment
@@ -40,7 +53,7 @@ shell.begin("step_by_step")
 chosen = None
 with st.sidebar:
     if controls.choose_source() == "pretrained":
-        chosen = choose_model()
+        chosen = ask_for_model()
     else:
         controls.toy_controls()
 shell.text()

@@ -27,6 +27,7 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
+        attnviz.tokens.NoTokensError: the model's tokenizer makes no token of the text.
     """
     from attnviz.pretrained import load  # torch and transformers take seconds to import
 

@@ -115,7 +115,8 @@ def fact(step: str, walk: Walk) -> str:
 def _strongest(walk: Walk) -> str:
     """Name the largest weight between two different tokens; what a token keeps for itself says little."""
     weights = walk.steps.weights
-    others = weights.clone().fill_diagonal_(-1) if walk.query_labels == walk.key_labels else weights
+    to_itself = walk.layer.query_input is walk.layer.key_input and walk.query_labels == walk.key_labels
+    others = weights.clone().fill_diagonal_(-1) if to_itself else weights
     q, k = divmod(int(others.argmax()), weights.shape[1])
     if others[q, k] <= 0:
         return ""

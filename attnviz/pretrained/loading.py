@@ -7,7 +7,9 @@ import os
 import re
 import socket
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,11 +18,13 @@ os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
 
 import huggingface_hub
 import torch
+from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from attnviz.pretrained.model import PretrainedModel
 from attnviz.pretrained.recording import IMPLEMENTATION
+from attnviz.tokens import repair
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -30,11 +34,14 @@ BUILT_IN_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 """The digest that the publisher of all-MiniLM-L6-v2 lists for model.safetensors."""
 
 MAX_DOWNLOAD = 4 * 2**30
-"""Bytes of weights that are fetched from the hub at most: a slip of the keyboard should not fill a disk."""
+"""Bytes that are fetched from the hub at most: a slip of the keyboard should not fill a disk."""
 
 NO_SAFETENSORS = "{name} has no safetensors weights; other formats can run code when opened, so they are refused."
 
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+MAX_SHOWN = 80
+"""Characters of a name that a message repeats: the last ones, which in a path say the most."""
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
@@ -42,6 +49,10 @@ TOKENIZER_FILES = (
 T = TypeVar("T")
 
 _FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
+
+_transformers = Lock()
+"""While transformers loads a model it replaces functions of torch and of its own, and puts them back at the end. Two
+loads at once would put back each other's replacements, for good."""
 
 
 class ModelError(ValueError):
@@ -60,7 +71,13 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
     try:
         return open_folder(find_folder(name), name)
     except OSError as error:
-        raise ModelError(f"{name} can't be read: {error.strerror or 'the file system says no'}.") from error
+        raise ModelError(f"{shown(name)} can't be read: {error.strerror or 'the file system says no'}.") from error
+
+
+def shown(name: str) -> str:
+    """Return a model's name as a sentence may hold it: not endless, and without lone surrogates."""
+    name = repair(name)
+    return name if len(name) <= MAX_SHOWN else f"…{name[1 - MAX_SHOWN :]}"
 
 
 def find_folder(name: str) -> Path:
@@ -76,7 +93,7 @@ def find_folder(name: str) -> Path:
     if os.sep in name.rstrip("/") and os.path.isdir(os.path.expanduser(name)):  # noqa: PTH112, PTH111 — never raises
         return Path(name).expanduser()
     if not _HUB_NAME.fullmatch(name) or ".." in name:
-        raise ModelError(f"“{name[:80]}” is neither a folder here nor a name on the Hugging Face hub, such as gpt2.")
+        raise ModelError(f"“{shown(name)}” is neither a folder here nor a name on the Hugging Face hub, such as gpt2.")
     return _from_cache(name) or _from_hub(name)
 
 
@@ -86,14 +103,30 @@ def open_folder(folder: Path, name: str) -> PretrainedModel:
     Raises:
         ModelError: see `load`.
     """
+    called = shown(name)
     if not any(folder.glob("*.safetensors")):
-        raise ModelError(NO_SAFETENSORS.format(name=name))
+        raise ModelError(NO_SAFETENSORS.format(name=called))
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would make up an empty one
-        raise ModelError(f"{name} has no tokenizer among its files; choose another model.")
-    config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), name, "configuration")
-    tokenizer: Any = _read(lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), name, "tokenizer")
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"{name} has no tokenizer that says where in the text a token stands; choose another model.")
+        raise ModelError(f"{called} has no tokenizer among its files; choose another model.")
+    with _transformers:
+        config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), called, "configuration")
+        tokenizer: Any = _read(
+            lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), called, "tokenizer"
+        )
+        if not getattr(tokenizer, "is_fast", False):
+            raise ModelError(
+                f"{called} has no tokenizer that says where in the text a token stands; choose another model."
+            )
+        model = _read_weights(folder, config, called)
+    return _read(lambda: PretrainedModel(model, tokenizer, name), called, "attention")
+
+
+def _read_weights(folder: Path, config: Any, called: str) -> nn.Module:
+    """Read a model's weights, all of them, into memory of our own.
+
+    Raises:
+        ModelError: weights that are damaged, missing, of other shapes than the configuration says, or not finite.
+    """
     model, info = _read(
         lambda: AutoModel.from_pretrained(
             folder,
@@ -104,14 +137,22 @@ def open_folder(folder: Path, name: str) -> PretrainedModel:
             trust_remote_code=False,
             output_loading_info=True,
         ),
-        name,
+        called,
         "weights",
     )
     # A weight that the file does not hold would be drawn at random. Only the pooler may: attention does not use it.
     missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
     if missing:
-        raise ModelError(f"{name}'s file lacks {len(missing)} of the model's weights ({missing[0]}), so it is refused.")
-    return _read(lambda: PretrainedModel(model, tokenizer, name), name, "attention")
+        raise ModelError(f"{called}'s file lacks {len(missing)} of the model's weights ({missing[0]}): it is refused.")
+    for tensor in (*model.parameters(), *model.buffers()):
+        # What was read is a view of the file. Were the file written anew while the app runs, the numbers on the screen
+        # would change; were it cut short, the whole server would die of a bus error.
+        tensor.data = tensor.data.clone()
+    for key, weight in model.named_parameters():
+        if weight.numel() and not all(bool(end.isfinite()) for end in weight.aminmax()):
+            raise ModelError(f"{called}'s weights hold numbers that are not finite ({key}), so it is refused.")
+    loaded: nn.Module = model
+    return loaded
 
 
 def _read(action: Callable[[], T], name: str, what: str) -> T:
@@ -121,9 +162,13 @@ def _read(action: Callable[[], T], name: str, what: str) -> T:
     except Exception as error:  # the libraries raise nearly every type there is
         reason = " ".join(str(error).split())
         if "trust_remote_code" in reason or "custom code" in reason:
-            raise ModelError(f"{name} needs its own code to run, which is never done here; choose another.") from error
-        first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
-        raise ModelError(f"The {what} of {name} can't be used ({first}); choose another model.") from error
+            why = f"{name} needs its own code to run, which is never done here"
+        elif "ignore_mismatched_sizes" in reason:
+            why = f"The weights of {name} have other shapes than its configuration says"
+        else:
+            first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
+            why = f"The {what} of {name} can't be used ({first})"
+        raise ModelError(f"{why}; choose another model.") from error
 
 
 def _built_in_folder() -> Path:
@@ -149,19 +194,20 @@ def _from_cache(name: str) -> Path | None:
 
 def _from_hub(name: str) -> Path:
     if not _hub_answers():
-        raise ModelError(f"{name} is not on this machine and the hub can't be reached; connect, or use minilm.")
+        raise ModelError(f"{shown(name)} is not on this machine and the hub can't be reached; connect, or use minilm.")
     try:
-        weights = huggingface_hub.model_info(name, files_metadata=True).siblings or []
-        size = sum(file.size or 0 for file in weights if file.rfilename.endswith(".safetensors"))
-        if size == 0:
-            raise ModelError(NO_SAFETENSORS.format(name=name))
-        if size > MAX_DOWNLOAD:
-            raise ModelError(f"{name} is {size / 2**30:.0f} GB; attnviz fetches at most {MAX_DOWNLOAD / 2**30:.0f} GB.")
+        files = huggingface_hub.model_info(name, files_metadata=True).siblings or []
+        wanted = [file for file in files if any(fnmatch(file.rfilename, kind) for kind in _FILES)]
+        if not any(file.rfilename.endswith(".safetensors") for file in wanted):
+            raise ModelError(NO_SAFETENSORS.format(name=shown(name)))
+        size, most = (count / 2**30 for count in (sum(file.size or 0 for file in wanted), MAX_DOWNLOAD))
+        if size > most:
+            raise ModelError(f"{shown(name)} has {size:.0f} GB; attnviz fetches at most {most:.0f} GB.")
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=_FILES))
     except ModelError:
         raise
     except Exception as error:  # no such model, no access, a broken connection, a full disk
-        raise ModelError(f"{name} can't be fetched from the hub; check the name and the connection.") from error
+        raise ModelError(f"{shown(name)} can't be fetched from the hub; check the name and the connection.") from error
 
 
 def _hub_answers() -> bool:

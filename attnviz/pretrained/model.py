@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnviz.layer_trace import LayerTrace, OutputProjection, Projection
 from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
 from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Recorder, Trace, recording, true_mask, watch_inputs
-from attnviz.tokens import Tokens, from_encoding, repair
+from attnviz.tokens import NoTokensError, Tokens, from_encoding, repair
 
 MAX_TOKENS = 1024
 """Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""
@@ -42,13 +42,13 @@ class PretrainedModel:
         self._tokenizer = tokenizer
         self._tokenizing = Lock()
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
-            raise ValueError(f"the tokenizer of {name} has more ids than the model has embeddings")
+            raise ValueError("its tokenizer has more ids than the model has embeddings")
         self._takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
         calls = self._probe()
         if not calls:
-            raise ValueError(f"{name} does not run its attention through transformers' AttentionInterface")
+            raise ValueError("it does not run through transformers' AttentionInterface")
         for module in dict.fromkeys(call.module for call in calls):
             watch_inputs(module)
         parents = {child: parent for parent in model.modules() for child in parent.children()}
@@ -109,11 +109,11 @@ class PretrainedModel:
             pair: a second sentence; in an encoder-decoder model, what the decoder reads (the text itself if None).
 
         Raises:
-            ValueError: a text with no token at all.
+            NoTokensError: a text, or a text for the decoder, of which the tokenizer makes no token.
         """
         tokens, decoder_tokens = self.read(text, pair)
         if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
-            raise ValueError("a text with no token has no attention")
+            raise NoTokensError
         with torch.inference_mode(), recording() as recorder:
             hidden = self._forward(tokens, decoder_tokens)
             layers = self._layers(recorder)
@@ -134,7 +134,8 @@ class PretrainedModel:
         """Run a few words through the model and return the calls of our attention function.
 
         Raises:
-            ValueError: transformers' own eager attention gives another result on the same words.
+            ValueError: transformers' own eager attention gives another result on the same words, or one that is not
+                finite.
         """
         tokens = self.tokenize("one two three")
         decoder_tokens = tokens if self.is_encoder_decoder else None
@@ -143,8 +144,10 @@ class PretrainedModel:
             self._model.set_attn_implementation("eager")
             theirs = self._forward(tokens, decoder_tokens)
             self._model.set_attn_implementation(IMPLEMENTATION)
+        if not bool(theirs.isfinite().all()):
+            raise ValueError("its numbers are not finite, even for three plain words")
         if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4):
-            raise ValueError(f"{self.name}'s attention does more than softmax(QKᵀ · scale + mask) V")
+            raise ValueError("it does more than softmax(QKᵀ · scale + mask) V")
         return recorder.calls
 
     def _layers(self, recorder: Recorder) -> dict[Kind, tuple[LayerTrace, ...]]:

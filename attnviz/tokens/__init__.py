@@ -6,14 +6,15 @@ Errors, all of them ValueErrors with a sentence fit for the screen:
 
     ValueError
     ├── UnknownCharacterError   `CharVocab.encode` met a character that has no id
-    └── BadUploadError          an uploaded vocabulary file was refused
+    ├── BadUploadError          an uploaded vocabulary file was refused
+    └── NoTokensError           a model's tokenizer makes no token of a text
 """
 
 from attnviz.tokens.blocks import context_pairs
 from attnviz.tokens.chars import MAX_UPLOAD, BadUploadError, CharVocab, UnknownCharacterError, read_upload
 from attnviz.tokens.labels import code_point, printable
 from attnviz.tokens.round_trip import RoundTrip, round_trip
-from attnviz.tokens.value import NO_ID, Tokens, from_encoding, repair
+from attnviz.tokens.value import NO_ID, NoTokensError, Tokens, from_encoding, repair
 from attnviz.tokens.wordpiece import MAX_POSITIONS, WordPiece
 from attnviz.tokens.words import BUCKETS, WordTokenizer
 
@@ -24,6 +25,7 @@ __all__ = [
     "NO_ID",
     "BadUploadError",
     "CharVocab",
+    "NoTokensError",
     "RoundTrip",
     "Tokens",
     "UnknownCharacterError",

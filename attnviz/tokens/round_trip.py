@@ -85,7 +85,7 @@ def _why_wordpiece(tokenizer: WordPiece, tokens: Tokens, segment: int, original:
         yield "White space only parts words: what comes back is single spaces."
     rows = zip(tokens.ids, tokens.special, tokens.segments, tokens.unknown, strict=True)
     if any(tokenizer.is_special(id_) and not (added or lost) for id_, added, of, lost in rows if of == segment):
-        yield "A typed [CLS], [SEP], [PAD] or [MASK] is BERT's own token, which decoding leaves out."
+        yield "A typed [CLS], [SEP], [PAD], [MASK] or [UNK] is BERT's own token, which decoding leaves out."
     if _moves_spaces(tokenizer, tokens, segment):
         yield "Spaces next to punctuation are put back by rule, not as they were typed."
 

@@ -13,6 +13,13 @@ NO_ID = -1
 """The id of a character that a vocabulary does not hold. No row of an embedding has it: look at `unknown` first."""
 
 
+class NoTokensError(ValueError):
+    """A text of which a tokenizer makes no token at all, so there is nothing to attend to."""
+
+    def __init__(self) -> None:
+        super().__init__("The tokenizer drops every character of this text, so there is no token. Type another text.")
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """The tokens of one text, or of a pair. All tuples have one entry a token.
@@ -96,6 +103,13 @@ def from_encoding(
     pieces, ids, offsets, special = (
         encoding.tokens, encoding.ids, encoding.offsets, encoding.special_tokens_mask,
     )  # fmt: skip
+
+    def unknown(index: int) -> bool:
+        """Say whether the unknown token stands for something else; one that was typed or added is what it is."""
+        start, end = offsets[index]
+        whole = pair if segments[index] == 1 and pair is not None else text
+        return ids[index] == unk_id and not special[index] and whole[start:end] != pieces[index]
+
     return Tokens(
         text=text,
         pair=pair,
@@ -104,7 +118,7 @@ def from_encoding(
         offsets=tuple((0, 0) if special[index] else offsets[index] for index in kept),
         segments=tuple(segments[index] for index in kept),
         special=tuple(bool(special[index]) for index in kept),
-        unknown=tuple(unk_id is not None and ids[index] == unk_id for index in kept),
+        unknown=tuple(unknown(index) for index in kept),
         dropped=dropped,
         vocab_size=vocab_size,
         tokenizer=tokenizer,

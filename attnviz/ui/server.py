@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -64,10 +64,23 @@ def answer_at_once() -> None:
     Where there is no /proc, the app runs without this.
     """
     folder = Path("/proc/self/fd")
-    for descriptor in list(folder.iterdir()) if folder.is_dir() else ():
-        try:
-            with socket.socket(fileno=os.dup(int(descriptor.name))) as listening:
-                if listening.family in (socket.AF_INET, socket.AF_INET6) and listening.type == socket.SOCK_STREAM:
-                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError:
-            continue  # not a socket
+    for entry in list(folder.iterdir()) if folder.is_dir() else ():
+        listening = _socket_of(int(entry.name))
+        if listening is None:
+            continue
+        with listening, suppress(OSError):
+            if listening.family in (socket.AF_INET, socket.AF_INET6) and listening.type == socket.SOCK_STREAM:
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _socket_of(descriptor: int) -> socket.socket | None:
+    """Return a socket of our own for what a descriptor stands for, or None where that is no socket."""
+    try:
+        ours = os.dup(descriptor)
+    except OSError:
+        return None  # closed since it was listed
+    try:
+        return socket.socket(fileno=ours)
+    except OSError:
+        os.close(ours)
+        return None

@@ -62,7 +62,12 @@ def notes() -> list[str]:
 
 
 def note(sentence: str) -> None:
-    """Show a sentence about the link, now and in the runs that follow."""
+    """Show a sentence about the link, now and in the runs that follow.
+
+    Only while a link is being read: who goes to another model or text by hand has asked for nothing that isn't there.
+    """
+    if st.session_state[_NOTED_VIEW] is not None:
+        return
     st.session_state[_NOTES].append(sentence)
     st.warning(plain(sentence), icon="🔗")
 

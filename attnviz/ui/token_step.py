@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from attnviz.tokens import Tokens
+from attnviz.tokens import NO_ID, NoTokensError, Tokens
 from attnviz.ui.shell import token_notes
 from attnviz.ui.token_view import token_strip
 
@@ -16,12 +16,18 @@ NOTICE = (
 CODE = {
     "word": "hashes = [blake2b(word.encode(), digest_size=8).digest() for word in text.split()]\n"
     "ids = [int.from_bytes(digest) % 20_000 for digest in hashes]",
-    "char": "ids = [vocabulary.index(character) for character in text]",
+    "char": "ids = [vocabulary.find(character) for character in text]  # -1 where it is not in the vocabulary",
 }
 
 
 def show_tokens(tokens: Tokens) -> None:
-    """Show the tokens as a strip of pieces over their ids, and as a table."""
+    """Show the tokens as a strip of pieces over their ids, and as a table.
+
+    Raises:
+        NoTokensError: there is none to show.
+    """
+    if not len(tokens):
+        raise NoTokensError
     st.latex(r"\text{text} \;\rightarrow\; \boxed{\text{tokens}} \;\rightarrow\; X")
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
@@ -31,18 +37,25 @@ def show_tokens(tokens: Tokens) -> None:
         st.html(f'<div class="notice">{NOTICE}</div>')
         st.caption(f"{len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}.")
         token_notes(tokens)
+        if NO_ID in tokens.ids:
+            st.caption("A character that is not in the vocabulary has no id; all of them share one embedding.")
         with st.expander("The same in Python"):
             st.code(CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"), language="python")
 
 
 def token_table(tokens: Tokens) -> pd.DataFrame:
-    """Return one row a token: position, piece, id, and the characters of the text that it stands for."""
+    """Return one row a token: position, piece, id (NA where it has none), and the characters that it stands for."""
     return pd.DataFrame(
         {
             "position": range(len(tokens)),
             "token": tokens.labels,
-            "id": tokens.ids,
+            "id": pd.array([None if id_ == NO_ID else id_ for id_ in tokens.ids], dtype="Int64"),
             "stands for": [repr(tokens.source(i)) if not tokens.special[i] else "added" for i in range(len(tokens))],
-            "characters": [f"{start} to {end}" if end > start else "–" for start, end in tokens.offsets],
+            "characters": [_place(start, end) for start, end in tokens.offsets],
         }
     )
+
+
+def _place(start: int, end: int) -> str:
+    """Say which characters [start, end) are, counted from 0, the last included, as the chips' titles do."""
+    return "–" if end <= start else str(start) if end - start == 1 else f"{start} to {end - 1}"

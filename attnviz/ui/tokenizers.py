@@ -11,7 +11,9 @@ TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
 """The values of the link's `tokenizer`, as they are called on the screen."""
 
 _CHARSETS = {"shakespeare": "Shakespeare's 65", "text": "the text's own", "file": "from a file"}
-_FILE, _UPLOADED = "charset_file", "charset_uploaded"
+_FILE = "charset_file"
+_UPLOADED = "charset_uploaded"
+"""The vocabulary of the file that came, or the sentence that says why it was refused."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -46,7 +48,7 @@ def choose_charset() -> None:
         st.caption(f"In use: the {len(uploaded):,} different characters of your file.")
     else:
         if uploaded is not None:
-            st.error(str(uploaded))
+            st.error(uploaded)
         st.caption("Until a file is taken, Shakespeare's 65 characters are used.")
 
 
@@ -60,4 +62,4 @@ def _take_upload() -> None:
         # One byte more than the limit is enough to refuse a file that is too large.
         st.session_state[_UPLOADED] = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
     except BadUploadError as why:
-        st.session_state[_UPLOADED] = why
+        st.session_state[_UPLOADED] = str(why)

@@ -225,3 +225,9 @@ def test_a_link_with_nonsense_falls_back_with_a_note(at: AppTest) -> None:
     assert (at.slider(key="block_size").value, at.selectbox(key="charset").value) == (8, "shakespeare")
     notes = " ".join(warning.value for warning in at.warning).replace("\\", "")  # which keep Markdown out
     assert all(name in notes for name in ("tokenizer=morse", "block_size=1000", "charset=klingon"))
+
+
+def test_a_session_keeps_why_a_file_was_refused_not_the_exception(at: AppTest) -> None:
+    """An exception would keep the frames that it went through, and the file with them."""
+    upload(open_tokens(at, charset="file"), b"\0" * 100)
+    assert isinstance(at.session_state["charset_uploaded"], str)

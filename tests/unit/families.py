@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,14 +62,25 @@ FAMILIES = {
 """The families: BERT, RoBERTa, DistilBERT and GPT-2 must show every step; the others show what they can."""
 
 
-def save(name: str, folder: Path) -> Path:
+def save(name: str, folder: Path, seed: int = 0) -> Path:
     """Save a random model of a family with a tokenizer, as a folder that `load` takes."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model = FAMILIES[name].make()
     for parameter in model.parameters():  # biases start at 0 and would hide a mistake
         torch.nn.init.normal_(parameter, std=0.2)
     model.save_pretrained(folder)
     (byte_level() if name == "gpt2" else tf.AutoTokenizer.from_pretrained(MODEL_DIR)).save_pretrained(folder)
+    return folder
+
+
+def drop_special_tokens(folder: Path) -> Path:
+    """Let a saved tokenizer add no [CLS] and no [SEP]: of a text that its normaliser removes, nothing is left."""
+    changes = {
+        "tokenizer.json": {"post_processor": None},
+        "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"},  # BertTokenizer would put it back
+    }
+    for name, change in changes.items():
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | change))
     return folder
 
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import huggingface_hub
 import pytest
 import torch
+import transformers as tf
+from safetensors.torch import load_file, save_file
 
 from attnviz.pretrained import ModelError, load, loading
 from tests.unit.families import save
+
+QUERY = "encoder.layer.0.attention.self.query.weight"
 
 
 @pytest.fixture
@@ -39,10 +51,36 @@ def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     "name",
-    ["", "  ", "a b", "../../etc/passwd", "x/../y", "a/b/c", "<script>", "-rf", "a\0b", "名前", "x" * 300 + "/!"],
+    [
+        "",
+        "  ",
+        "a b",
+        "../../etc/passwd",
+        "x/../y",
+        "a/b/c",
+        "<script>",
+        "-rf",
+        "a\0b",
+        "名前",
+        "café/x",
+        "x" * 300,
+        "x" * 300 + "/!",
+        "a/" + "b" * 97,
+        "/tmp/" + "x/" * 3000,
+        "file:///etc/passwd",
+        "https://x.org/y",
+        "~",
+        "/",
+        "..",
+        "\ud800",
+        "\ud800/x",
+    ],
+    ids=lambda name: ascii(name[:20]),
 )
 def test_names_that_are_no_names(name: str) -> None:
-    assert "name" in sentence(name)
+    said = sentence(name)
+    assert "name" in said
+    said.encode()  # as the browser gets it
 
 
 def test_pickled_weights_are_refused(folder: Path) -> None:
@@ -69,6 +107,144 @@ def test_weights_that_do_not_fill_the_model_are_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
     assert "lacks" in sentence(folder)
+
+
+def reshape(weights: dict[str, torch.Tensor]) -> None:
+    weights[QUERY] = torch.zeros(7, 5)
+
+
+def fill(number: float) -> Callable[[dict[str, torch.Tensor]], None]:
+    """Return a change that puts one number into one weight."""
+
+    def change(weights: dict[str, torch.Tensor]) -> None:
+        weights[QUERY][0, 0] = number
+
+    return change
+
+
+def swell(weights: dict[str, torch.Tensor]) -> None:
+    weights[QUERY].fill_(3e38)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (reshape, "have other shapes than its configuration says"),
+        (fill(float("nan")), "not finite"),
+        (fill(float("-inf")), "not finite"),
+        (swell, "not finite, even for three plain words"),
+    ],
+    ids=["shape", "NaN", "infinite", "overflow"],
+)
+def test_weights_that_make_no_sense_are_refused(
+    folder: Path, change: Callable[[dict[str, torch.Tensor]], None], said: str
+) -> None:
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert said in sentence(folder)
+
+
+@pytest.mark.parametrize("size", [0, 4, 2000, -100], ids=["empty", "header cut", "data cut", "end cut"])
+def test_a_file_that_ends_early_is_refused(folder: Path, size: int) -> None:
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[:size])
+    assert "weights" in sentence(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000, '{"model_type": [1]}', "\ud800", "\0"], ids=ascii)
+def test_a_configuration_that_is_none_is_refused(folder: Path, text: str) -> None:
+    (folder / "config.json").write_bytes(text.encode(errors="surrogatepass"))
+    assert "configuration" in sentence(folder)
+
+
+def test_shards_outside_the_folder_are_not_read(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
+    (folder / "decoy.safetensors").write_bytes(b"")
+    index = {"metadata": {}, "weight_map": {QUERY: "../outside.bin"}}
+    torch.save({QUERY: torch.zeros(1)}, tmp_path / "outside.bin")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert "weights" in sentence(folder)
+
+
+@pytest.mark.parametrize("model_type", ["home_made", "bert"])
+def test_a_folders_code_never_runs(folder: Path, tmp_path: Path, model_type: str) -> None:
+    """Not even where transformers knows the architecture and the folder asks to be preferred."""
+    ran = tmp_path / "ran"
+    (folder / "code.py").write_text(f"open({str(ran)!r}, 'w')")
+    own = {"AutoConfig": "code.Config", "AutoModel": "code.Model", "AutoTokenizer": ["code.T", "code.T"]}
+    for file in ("config.json", "tokenizer_config.json"):
+        settings = json.loads((folder / file).read_text())
+        settings |= {"auto_map": own}
+        if file == "config.json":
+            settings |= {"model_type": model_type}
+        (folder / file).write_text(json.dumps(settings))
+    if model_type == "bert":
+        assert load(str(folder)).layer_counts == {"encoder": (2, 4)}
+    else:
+        sentence(folder)
+    assert not ran.exists()
+
+
+def test_a_file_that_changes_under_a_loaded_model_changes_nothing(folder: Path) -> None:
+    """Weights that stay views of their file make a write to it a change of numbers, and a cut the end of the server."""
+    child = f"""
+import torch
+from attnviz.pretrained import load
+model = load({str(folder)!r})
+open({str(folder / "model.safetensors")!r}, "wb").close()
+print(float(model.trace("hello").last_hidden_state.abs().sum()))
+"""
+    wanted = float(load(str(folder)).trace("hello").last_hidden_state.abs().sum())
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading replaces functions of transformers and puts them back: two loads at once would lose the originals."""
+    other = save("gpt2", tmp_path / "other")
+    inside, most = 0, 0
+    whole = tf.AutoModel.from_pretrained
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.2)
+        try:
+            return whole(*args, **kwargs)
+        finally:
+            inside -= 1
+
+    monkeypatch.setattr(loading, "AutoModel", SimpleNamespace(from_pretrained=watched))
+    original = tf.PreTrainedModel.tie_weights
+    with ThreadPoolExecutor(2) as threads:
+        models = list(threads.map(load, (str(folder), str(other))))
+    assert [list(model.layer_counts) for model in models] == [["encoder"], ["decoder"]]
+    assert most == 1
+    assert tf.PreTrainedModel.tie_weights is original
+
+
+def hub_file(name: str, size: int | None) -> SimpleNamespace:
+    return SimpleNamespace(rfilename=name, size=size)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([hub_file("model.safetensors", 5 * 2**30)], "has 5 GB; attnviz fetches at most 4 GB"),
+        ([hub_file("model.safetensors", 9), hub_file("data/huge.json", 8 * 2**30)], "has 8 GB"),
+        ([hub_file("pytorch_model.bin", 9), hub_file("config.json", 9)], "no safetensors"),
+        ([], "no safetensors"),
+    ],
+    ids=["weights", "other files", "pickle only", "nothing"],
+)
+def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
+    files: list[SimpleNamespace], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_hub_answers", lambda: True)
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
+    assert said in sentence("some-owner/some-model")
 
 
 def test_an_unknown_architecture_is_refused(folder: Path) -> None:

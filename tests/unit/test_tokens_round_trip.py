@@ -15,7 +15,7 @@ ACCENTS = "It takes the accents and other marks off the letters."
 FORM = "It writes some characters in another form that Unicode holds for the same."
 CONTROLS = "It removes control characters, other invisible ones, and �."
 SPACES = "White space only parts words: what comes back is single spaces."
-TYPED = "A typed [CLS], [SEP], [PAD] or [MASK] is BERT's own token, which decoding leaves out."
+TYPED = "A typed [CLS], [SEP], [PAD], [MASK] or [UNK] is BERT's own token, which decoding leaves out."
 RULE = "Spaces next to punctuation are put back by rule, not as they were typed."
 
 
@@ -51,6 +51,7 @@ def test_the_first_difference(original: str, decoded: str, position: int | None)
         ("a ,b", "a, b", (RULE,)),
         ("日本", "日 本", (RULE,)),
         ("a [SEP] b", "a b", (TYPED,)),
+        ("a [UNK] b", "a b", (TYPED,)),
         ("a 🙂", "a", ("1 token became [UNK], and [UNK] has no spelling to bring back.",)),
     ],
     ids=ascii,

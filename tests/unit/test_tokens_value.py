@@ -154,6 +154,18 @@ def test_segments_follow_the_sentences_even_where_type_ids_do_not(second_type: i
     assert (tokens.dropped, tokens.vocab_size, tokens.tokenizer) == (7, 5, "own")
 
 
+def test_the_unknown_token_itself_is_known() -> None:
+    """GPT-2's and OPT's unknown token is also the one that begins or ends a text: added or typed, nothing is lost."""
+    tokenizer = word_level(1)
+    tokenizer.add_special_tokens(["?"])
+    tokenizer.post_processor = processors.TemplateProcessing(single="? $A", special_tokens=[("?", 0)])
+    encoding = tokenizer.encode("z a ? z")
+    tokens = from_encoding(encoding, text="z a ? z", pair=None, vocab_size=5, tokenizer="own", unk_id=0)
+    assert tokens.pieces == ("?", "?", "a", "?", "?")
+    assert tokens.special == (True, False, False, False, False)
+    assert tokens.unknown == (False, True, False, False, True)
+
+
 def test_padding_is_left_out() -> None:
     tokenizer = word_level(1)
     tokenizer.enable_padding(pad_id=0, pad_token="?", length=8)

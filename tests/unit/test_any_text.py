@@ -1,0 +1,101 @@
+"""Any text, in any model and any tokenizer, walks from its tokens through every step without an exception."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attnviz import explain
+from attnviz.figures import Walk, step_spec
+from attnviz.layer_trace import LayerTrace
+from attnviz.pretrained import PretrainedModel, load
+from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
+from attnviz.toy.block import MAX_TOKENS, ToyConfig, run_block
+from attnviz.vocabulary import STEPS
+from tests.unit.families import FAMILIES, save
+
+COMPUTED = [step for step in STEPS if step != "tokens"]
+ODD = [
+    "", " ", "\0", "\ud800", "a\udfffb", "\u200b", "\u202eabc", "مرحبا بالعالم", "👩‍👩‍👧‍👦👍🏽🇩🇪",
+    "e\u0301\u0301\u0301", "[SEP]", "[CLS] [SEP] [PAD] [MASK] [UNK]", "<|endoftext|>", "</s><s><pad>",
+    "<script>alert(1)</script>", "w" * 200, "日本語", "\r\n\t\x0b\x1c\x85\u2028", "$x$ **b** :smile:", "\U0010ffff",
+]  # fmt: skip
+TEXTS = st.one_of(st.sampled_from(ODD), st.text(st.characters(exclude_categories=()), max_size=40))
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@cache
+def model_of(family: str) -> PretrainedModel:
+    with TemporaryDirectory() as folder:
+        return load(str(save(family, Path(folder))))
+
+
+def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
+    """Go through every step as the page does, and check that the numbers are attention's."""
+    walk = Walk(query.labels, key.labels, layer, layer.heads - 1)
+    assert walk.steps.weights.shape == (len(query), len(key))
+    rows = walk.steps.weights.sum(-1)
+    torch.testing.assert_close(rows, torch.ones(len(query)))
+    assert all(query.labels)
+    assert all(key.labels)
+    for label in (*query.labels, *key.labels):
+        label.encode()
+    for step in COMPUTED:
+        assert step_spec(walk, step)["data"]
+        for say in (explain.notice, explain.formula, explain.code, explain.fact):
+            say(step, walk).encode()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@FEW
+@given(text=TEXTS, pair=st.none() | TEXTS)
+def test_in_every_family(family: str, text: str, pair: str | None) -> None:
+    model = model_of(family)
+    tokens, decoder_tokens = model.read(text, pair)
+    if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
+        with pytest.raises(NoTokensError):
+            model.trace(text, pair)
+        return
+    trace = model.trace(text, pair)
+    assert trace.tokens == tokens
+    for kind in trace.kinds:
+        walk_through(trace.query_tokens(kind), trace.key_tokens(kind), trace.layer(0, kind))
+
+
+@pytest.mark.parametrize("qkv", ["linear", "identity", "positions"])
+@pytest.mark.parametrize("tokenizer", ["char", "own", "word", "bert"])
+@FEW
+@given(text=TEXTS)
+def test_in_the_toy(tokenizer: str, qkv: str, text: str) -> None:
+    make = {
+        "char": CharVocab.shakespeare, "own": lambda: CharVocab.from_text(text), "word": WordTokenizer,
+        "bert": _wordpiece,
+    }[tokenizer]  # fmt: skip
+    tokens = make().tokenize(text, max_tokens=MAX_TOKENS)
+    if len(tokens):
+        walk_through(tokens, tokens, run_block(tokens.ids, ToyConfig(qkv=qkv, causal=True)).layer)
+    else:
+        assert tokenizer == "word" or not text
+        assert not text.strip()
+
+
+@cache
+def _wordpiece() -> WordPiece:
+    return WordPiece()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_five_thousand_words_are_cut_to_what_the_model_takes(family: str) -> None:
+    model = model_of(family)
+    trace = model.trace("word " * 5000, "and " * 5000)
+    kind = trace.kinds[-1]
+    cut = trace.query_tokens(kind)
+    assert len(cut) == model.max_tokens
+    assert cut.dropped > 0
+    assert len(trace.key_tokens(kind)) == trace.attentions(0, kind).shape[2] <= model.max_tokens
