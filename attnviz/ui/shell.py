@@ -18,6 +18,7 @@ CSS = """
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
+.stLatex .katex-display { overflow: visible !important; }
 .stLatex { overflow-x: auto; overflow-y: hidden; }
 .st-key-stepper { flex-wrap: nowrap; }
 .st-key-stepper > * { min-width: 0; }
