@@ -18,8 +18,8 @@ CSS = """
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
-.stLatex .katex-display { overflow: visible !important; }
-.stLatex { overflow-x: auto; overflow-y: hidden; }
+.stMarkdown .katex-display { overflow: visible !important; }
+.stMarkdown:has(.katex-display) { overflow-x: auto; overflow-y: hidden; }
 .st-key-stepper { flex-wrap: nowrap; }
 .st-key-stepper > * { min-width: 0; }
 .st-key-stepper > :has(.st-key-step) { flex: 0 1 auto; overflow: hidden; }
