@@ -19,7 +19,7 @@ CSS = """
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stMarkdown .katex-display { overflow: visible !important; }
-.stMarkdown:has(.katex-display) { overflow-x: auto; overflow-y: hidden; }
+.stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }
 .st-key-stepper { flex-wrap: nowrap; }
 .st-key-stepper > * { min-width: 0; }
 .st-key-stepper > :has(.st-key-step) { flex: 0 1 auto; overflow: hidden; }

@@ -9,7 +9,7 @@ const INDEX_GUTTER = 22; // labels that are numbers only
 export const LONGEST = 104; // px: longer row labels are shortened in the middle
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
-const EVEN = { width: 24, height: 15 }; // from this size on, all matrices get cells of one size
+const EVEN = { width: 20, height: 13 }; // from this size on, all matrices get cells of one size
 export const TURN = (55 * Math.PI) / 180;
 
 /** A picture before it has a size: which matrices stand where, and which of them carry labels. */
