@@ -39,14 +39,8 @@ def choose_source() -> str:
 
 def toy_controls() -> None:
     """Lay out the toy's settings. None of them changes the weights of another."""
-    _token_controls()
-    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get)
-    linear = state.get("qkv") == "linear"
-    left, right = st.columns(2)
-    with left:
-        state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
-    with right:
-        state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
+    token_controls()
+    block_controls()
     left, right = st.columns(2)
     with left:
         _scale()
@@ -54,18 +48,30 @@ def toy_controls() -> None:
         state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        _seed()
+        seed()
     with right:
         state.bound("projection", st.toggle, "W_O", help="The output projection that mixes the heads.")
 
 
 def averages_controls() -> None:
     """Lay out what the averages depend on: the tokens and their embeddings."""
-    _token_controls()
-    _seed()
+    token_controls()
+    seed()
 
 
-def _token_controls() -> None:
+def block_controls() -> None:
+    """Lay out what the toy's queries, keys and values are made of."""
+    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get)
+    linear = state.get("qkv") == "linear"
+    left, right = st.columns(2)
+    with left:
+        state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
+    with right:
+        state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
+
+
+def token_controls() -> None:
+    """Lay out how the toy cuts a text and tells places apart."""
     left, right = st.columns(2)
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens", TOKENIZERS, format_func=TOKENIZERS.get)
@@ -75,7 +81,8 @@ def _token_controls() -> None:
         choose_charset()
 
 
-def _seed() -> None:
+def seed() -> None:
+    """Ask for the number that all of the toy's weights are drawn from."""
     state.bound("seed", st.number_input, "Seed", 0, 999_999, help="All weights are drawn from this number.")
 
 
@@ -90,8 +97,8 @@ def choose_model() -> str:
     return name or "minilm"
 
 
-def pretrained_controls(model: PretrainedModel) -> None:
-    """Lay out the second sentence and the kind of attention of a loaded model."""
+def pretrained_controls(model: PretrainedModel, where: str) -> None:
+    """Lay out the second sentence and the kind of attention of a loaded model; `where` layer and head are chosen."""
     counts = model.layer_counts
     label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
     state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
@@ -101,7 +108,7 @@ def pretrained_controls(model: PretrainedModel) -> None:
         if not state.is_default("kind"):
             state.note(f"This model has no {state.get('kind')} attention.")
         state.put("kind", next(iter(counts)))
-    st.caption("Choose layer and head above the picture. They are counted from 0, here and in links.")
+    st.caption(f"Choose layer and head {where}. They are counted from 0, here and in links.")
 
 
 def _scale() -> None:

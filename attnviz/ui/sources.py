@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import caches, state
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 TOY_TOKENS = 512
 """The toy's limit, the same as BERT's."""
 
+Get = Callable[[str], Any]
+"""How a setting is read: from the view, or from one pane of a page that shows two."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -30,9 +34,9 @@ class Source:
     parts: tuple[Tensor, Tensor] | None = None
 
 
-def toy_tokens(text: str, limit: int = TOY_TOKENS) -> Tokens:
+def toy_tokens(text: str, limit: int = TOY_TOKENS, get: Get = state.get) -> Tokens:
     """Cut a text into at most `limit` of the toy's tokens with the view's tokenizer."""
-    name = state.get("tokenizer")
+    name = get("tokenizer")
     if name == "bert":
         return wordpiece().tokenize(text, max_tokens=limit)
     if name == "word":
@@ -40,38 +44,38 @@ def toy_tokens(text: str, limit: int = TOY_TOKENS) -> Tokens:
     return char_vocab(text).tokenize(text, max_tokens=limit)
 
 
-def toy_config() -> ToyConfig:
+def toy_config(get: Get = state.get) -> ToyConfig:
     """Read the block's settings from the view."""
     from attnviz.toy.block import ToyConfig
 
     return ToyConfig(
-        heads=state.get("heads"),
-        head_size=state.get("head_size"),
-        qkv=state.get("qkv"),
-        positions=state.get("positions"),
-        scale=state.get("scale"),
-        causal=state.get("mask") == "causal",
-        projection=state.get("projection"),
-        seed=state.get("seed"),
+        heads=get("heads"),
+        head_size=get("head_size"),
+        qkv=get("qkv"),
+        positions=get("positions"),
+        scale=get("scale"),
+        causal=get("mask") == "causal",
+        projection=get("projection"),
+        seed=get("seed"),
     )
 
 
-def toy_source(tokens: Tokens) -> Source:
+def toy_source(tokens: Tokens, get: Get = state.get) -> Source:
     """Run the toy block on tokens."""
-    trace = caches.toy_trace(tokens.ids, toy_config())
+    trace = caches.toy_trace(tokens.ids, toy_config(get))
     positions = trace.position_embeddings
     parts = None if positions is None else (trace.token_embeddings, positions)
     return Source(tokens, tokens, trace.layer, parts)
 
 
-def pretrained_tokens(model: PretrainedModel) -> Tokens:
+def pretrained_tokens(model: PretrainedModel, get: Get = state.get) -> Tokens:
     """Cut the view's text, or pair, into the tokens on the rows of the view's kind of attention."""
-    tokens, decoder_tokens = model.read(state.get("text"), state.get("pair").strip() or None)
-    return tokens if decoder_tokens is None or state.get("kind") == "encoder" else decoder_tokens
+    tokens, decoder_tokens = model.read(get("text"), get("pair").strip() or None)
+    return tokens if decoder_tokens is None or get("kind") == "encoder" else decoder_tokens
 
 
-def pretrained_source(model: PretrainedModel) -> Source:
+def pretrained_source(model: PretrainedModel, get: Get = state.get) -> Source:
     """Trace the view's text through a model, and pick the view's kind and layer, or the nearest that is there."""
-    trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)
-    kind = state.get("kind")
-    return Source(trace.query_tokens(kind), trace.key_tokens(kind), trace.layer(state.get("layer"), kind))
+    trace = caches.trace(model, get("text"), get("pair").strip() or None)
+    kind = get("kind")
+    return Source(trace.query_tokens(kind), trace.key_tokens(kind), trace.layer(get("layer"), kind))

@@ -133,16 +133,17 @@ function paintCovers({ context, theme, font }, { panel, x, y, covers }, { from, 
 }
 
 /**
- * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and for
- * weights, which are at most 1, without the zero before the point where that leaves room for the second decimal.
+ * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and where all
+ * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal.
  */
 export function numbering(panel, cell) {
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
   const type = (letters) => Math.min(14, cell.height * 0.72, (cell.width * 0.92) / (letters * 0.53));
+  const small = panel.scale === "weights" || panel.largest < 0.995;
   const ways = [
     { decimals: 2, bare: false, type: panel.largest < 9.995 ? type(digits + 2.5) : 0, least: SMALLEST + 1 },
-    { decimals: 2, bare: true, type: panel.scale === "weights" ? type(2.6) : 0, least: SMALLEST },
-    { decimals: 1, bare: false, type: panel.scale === "weights" ? 0 : type(digits + 1.5), least: SMALLEST },
+    { decimals: 2, bare: true, type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0, least: SMALLEST },
+    { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: SMALLEST },
   ];
   return ways.find((way) => way.type >= way.least) ?? null;
 }
@@ -164,7 +165,7 @@ function paintNumbers(pen, place, { from, to, cell }) {
       if (Number.isNaN(value) || place.covers?.(i, j)) continue;
       context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
       const text = plainNumber(value, shown.decimals);
-      context.fillText(shown.bare ? text.replace(/^0/, "") : text, x + (j + 0.5 - from.column) * cell.width, y + (i + 0.5 - from.row) * cell.height + 0.5);
+      context.fillText(shown.bare ? text.replace(/^(−?)0/, "$1") : text, x + (j + 0.5 - from.column) * cell.width, y + (i + 0.5 - from.row) * cell.height + 0.5);
     }
   }
   context.globalAlpha = place.alpha ?? 1;

@@ -1,0 +1,203 @@
+// Compare: A, B and A − B on one board, and a line that says the numbers of the cell that is meant.
+
+import { Board } from "./board.js";
+import { parts, rowParts } from "./compare_line.js";
+import { element, span, theme } from "./dom.js";
+import { unpack } from "./packing.js";
+
+const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
+const ANSWER = 3000; // ms after which the server's word on what is pinned counts again
+const NARROW = 640; // px: from here on the matrices stand side by side
+const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
+const EACH = 330; // px: the height of one of several stacked matrices
+const ROWS = "divergence"; // the one column that has a number for each row
+const HINT = "Point at a cell to read both numbers and their difference; click pins it.";
+const NOTHING = { query: null, key: null };
+const same = (a, b) => a.query === b.query && a.key === b.key;
+
+class Compare {
+  constructor(root) {
+    this.turn = 0;
+    this.painted = 0;
+    this.pin = NOTHING;
+    this.hovered = null;
+    this.sent = null;
+    this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
+    this.frame = element("div", { class: "frame" });
+    this.line = element("p", { class: "line" });
+    this.heard = element("p", { class: "only-heard", role: "status" });
+    this.section.append(this.frame, this.line, this.heard);
+    root.append(this.section);
+    this.board = new Board(this.frame, {
+      onPoint: (at) => this.point(at),
+      onClick: (at) => this.click(at),
+      onMove: (to) => this.setPin(to, SETTLE),
+    });
+    this.board.element.addEventListener("attnviz-drawn", () => this.note());
+    this.ends = new AbortController();
+    this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    this.sizes = new ResizeObserver(() => this.arrange());
+    this.sizes.observe(this.section);
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    if (data !== this.data) {
+      this.data = data;
+      this.take(unpack(data));
+    }
+    this.shade = theme(this.section);
+    this.section.dataset.theme = this.shade;
+    this.board.setTheme(this.shade);
+    this.draw();
+    return this.turn;
+  }
+
+  take({ header, arrays }) {
+    this.takePin({ query: header.q ?? null, key: header.k ?? null });
+    if (header.trace === this.header?.trace) return; // only the pin is another
+    this.header = header;
+    this.matrices = Object.fromEntries(
+      Object.entries(arrays).map(([name, { data }]) => [name, decode(data, header.ranges[name])]),
+    );
+    this.panels = header.panels.map((panel) => ({
+      ...panel,
+      data: this.matrices[panel.name],
+      shape: arrays[panel.name].shape,
+      rows: "query",
+      cols: panel.name === ROWS ? "" : "key",
+      numbered: true,
+    }));
+    this.hovered = null;
+    this.way = null;
+    this.fresh = true;
+    this.arrange();
+  }
+
+  /** Puts the matrices side by side where there is room, else one below the other. */
+  arrange() {
+    if (!this.panels) return;
+    const width = this.section.clientWidth;
+    const stacked = width > 0 && width < NARROW;
+    const plain = width < WIDE && this.panels[1].scale === "weights" && this.panels[1].high === 1;
+    const way = `${stacked} ${plain}`;
+    if (way === this.way) return;
+    this.way = way;
+    this.frame.style.height = stacked ? `${EACH * 3}px` : "";
+    const grid = stacked ? [[0], [1], [2]] : [this.panels.map((_, i) => i)];
+    // A and B share their colours, so one bar serves both where they stand side by side.
+    const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];
+    for (const panel of this.panels) panel.bar = bars.includes(panel.name);
+    const { labels, alt } = this.header;
+    const widths = grid[0].map((index) => (this.panels[index].name === ROWS ? 0.12 : 1));
+    this.board.show({ panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} });
+  }
+
+  /** Tells the page, and whoever measures it, that a new picture is complete. */
+  note() {
+    if (!this.fresh || this.board.moment < 1) return;
+    this.fresh = false;
+    this.painted += 1;
+    this.section.dataset.painted = this.painted;
+    this.section.dataset.quantity = this.header.quantity;
+  }
+
+  // ---- what is meant
+
+  /** The server's pin counts, unless it still speaks of a time before our own last one. */
+  takePin(pin) {
+    const answered = !this.sent || same(this.sent.pin, pin);
+    if (!answered && performance.now() - this.sent.at < ANSWER) return;
+    this.sent = null;
+    this.pin = pin;
+  }
+
+  setPin(pin, wait) {
+    if (same(pin, this.pin)) return;
+    this.pin = pin;
+    this.sent = { pin, at: performance.now() };
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      this.sent = { pin, at: performance.now() };
+      this.setTriggerValue("pin", { q: pin.query, k: pin.key });
+    }, wait);
+    this.draw();
+    this.heard.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
+  }
+
+  point(at) {
+    if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
+    this.hovered = at;
+    this.draw();
+  }
+
+  click({ panel, i, j }) {
+    const at = { query: i, key: panel === ROWS ? this.mostChanged(i) : j };
+    this.setPin(same(at, this.pin) ? NOTHING : at, 0);
+  }
+
+  /** The column where a row differs most. */
+  mostChanged(i) {
+    const count = this.header.labels.key.length;
+    const sizes = Array.from(this.matrices.difference.subarray(i * count, (i + 1) * count), (x) => Math.abs(x) || 0);
+    return sizes.indexOf(Math.max(...sizes));
+  }
+
+  key(event) {
+    if (event.key === "Escape" && this.pinned()) this.setPin(NOTHING, 0);
+    else if (event.key.startsWith("Arrow") && this.pinned()) this.hovered = null; // the keys lead, not a resting pointer
+  }
+
+  pinned() {
+    return this.pin.query !== null && this.pin.key !== null;
+  }
+
+  draw() {
+    if (!this.header) return;
+    this.board.light({ hovered: this.hovered, pinned: this.pin });
+    const at = this.hovered ?? (this.pinned() ? { i: this.pin.query, j: this.pin.key } : null);
+    this.write(at);
+  }
+
+  write(at) {
+    const { header, matrices, line } = this;
+    if (!at || at.i >= header.labels.query.length || at.j >= header.labels.key.length) {
+      line.replaceChildren(span("quiet", HINT));
+      return;
+    }
+    const place = at.i * header.labels.key.length + at.j;
+    const numbers = Object.fromEntries(Object.entries(matrices).map(([name, data]) => [name, data[place]]));
+    numbers[ROWS] = matrices[ROWS]?.[at.i] ?? NaN;
+    line.replaceChildren(...(at.panel === ROWS ? rowParts(header, at.i, numbers) : parts(header, at, numbers)));
+  }
+
+  destroy() {
+    clearTimeout(this.waiting);
+    this.ends.abort();
+    this.sizes.disconnect();
+    this.board.destroy();
+    this.section.remove();
+  }
+}
+
+/** A matrix as float32: as it came, or from 16-bit levels of a range, where the highest stands for no number. */
+export function decode(data, range) {
+  if (!range) return data;
+  const [low, high] = range;
+  const step = (high - low) / 65534;
+  return Float32Array.from(data, (level) => (level === 65535 ? NaN : low + level * step));
+}
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement, setTriggerValue }) {
+  let compare = mounted.get(parentElement);
+  if (!compare) mounted.set(parentElement, (compare = new Compare(parentElement)));
+  const turn = compare.update(data, setTriggerValue);
+  return () => {
+    if (compare.turn !== turn) return;
+    compare.destroy();
+    mounted.delete(parentElement);
+  };
+}

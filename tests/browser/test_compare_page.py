@@ -1,0 +1,268 @@
+"""Compare as its users use it: choose, point, pin, copy the link; what the page says is compared with torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from attnviz.components.compare import encode
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from attnviz.ui.link import DEFAULT_TEXT
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+
+POINT = """(board, [panel, i, j]) => {
+  const at = board.attnviz.panels().find(({ name }) => name === panel);
+  const { left, top } = board.getBoundingClientRect();
+  return [left + at.x._offset + at.x.l2p(j), top + at.y._offset + at.y.l2p(i)];
+}"""
+"""Where the middle of a cell is, in the window."""
+
+MATRIX = "(board, name) => Array.from(board.attnviz.panels().find((one) => one.name === name).z, (row) => [...row])"
+
+BOXES = (
+    """(board) => board.attnviz.panels().map(({ name, x, y }) => [name, x._offset, y._offset, x._length, y._length])"""
+)
+
+
+class Compare:
+    """The page as its user meets it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.board = page.locator(".compare .attnviz-board")
+        self.line = page.locator(".compare .line")
+
+    def go(self, url: str, **link: str | int) -> Compare:
+        self.page.goto(f"{url}/compare?{urlencode(link)}")
+        return self.settle()
+
+    def settle(self) -> Compare:
+        settled(self.page)
+        expect(self.page.locator(".compare")).to_have_attribute("data-painted", re.compile(r"\d+"), timeout=60_000)
+        settled(self.page)
+        return self
+
+    def press(self, preset: str) -> Compare:
+        self.page.locator(".st-key-compare_preset").get_by_text(preset, exact=True).click()
+        self.page.wait_for_timeout(300)
+        return self.settle()
+
+    def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
+        x, y = self.board.evaluate(POINT, [panel, i, j])
+        return x, y
+
+    def hover(self, panel: str, i: int, j: int) -> None:
+        self.page.mouse.move(*self.at(panel, i, j))
+
+    def said(self, name: str) -> float:
+        return float(self.line.locator(f"[data-of={name}]").get_attribute("data-value") or "")
+
+    def matrix(self, name: str) -> np.ndarray:
+        return np.array(self.board.evaluate(MATRIX, name), dtype=float)
+
+    def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
+        shown = self.board.locator(f"[data-attnviz-overlay] rect[data-state={state}]")
+        pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
+        return {(panel, shape) for panel, shape in pairs if shape != "halo"}
+
+    def query(self) -> dict[str, str]:
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}
+
+
+@pytest.fixture
+def compare(page: Page) -> Compare:
+    return Compare(page)
+
+
+def weights(layer: int, head: int, text: str = DEFAULT_TEXT) -> np.ndarray:
+    found: np.ndarray = load("minilm").trace(text).attentions(layer)[head].numpy()
+    return found
+
+
+def test_one_row_and_one_column_light_up_in_all_three(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, source="pretrained", head=2, b_head=5)
+    compare.hover("b", 9, 4)
+    lit = {(panel, shape) for panel in ("a", "b", "difference") for shape in ("row", "column")}
+    expect(compare.line).to_contain_text("9 because")
+    assert compare.marks() == {*lit, ("b", "cell"), ("divergence", "row")}
+
+
+def test_the_numbers_of_the_cell_under_the_pointer_are_torchs(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, source="pretrained", layer=3, head=2, b_head=5)
+    a, b = weights(3, 2), weights(3, 5)
+    for panel, i, j in (("a", 9, 4), ("b", 0, 15), ("difference", 15, 0)):
+        compare.hover(panel, i, j)
+        expect(compare.line).to_contain_text(f"{i} ")
+        assert compare.said("a") == a[i, j]
+        assert compare.said("b") == b[i, j]
+        assert compare.said("difference") == np.float32(a[i, j]) - np.float32(b[i, j])
+    np.testing.assert_array_equal(compare.matrix("difference"), (a - b).astype(float))
+
+
+def test_the_row_of_the_divergence_says_its_bits(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, source="pretrained", head=2, b_head=5)
+    compare.hover("divergence", 9, 0)
+    p, q = weights(0, 2)[9].astype(float), weights(0, 5)[9].astype(float)
+    middle = (p + q) / 2
+    bits = (np.sum(p * np.log2(p / middle)) + np.sum(q * np.log2(q / middle))) / 2
+    assert compare.said("divergence") == pytest.approx(bits, abs=1e-6)
+    expect(compare.line).to_contain_text("Jensen-Shannon divergence of A's row and B's")
+
+
+def test_hidden_and_missing_cells_say_what_they_are(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, text="it was good", b_text="it was not good", mask="none", b_mask="causal")
+    compare.hover("b", 0, 1)
+    expect(compare.line).to_contain_text("B 0 (masked)")
+    layer = run_block(WordTokenizer().tokenize("it was good").ids, ToyConfig()).layer
+    assert compare.said("difference") == float(layer.attentions()[0, 0, 1])
+    compare.hover("a", 1, 2)
+    expect(compare.line).to_contain_text("A has no such column · B")
+    compare.hover("a", 2, 1)
+    expect(compare.line).to_contain_text("A has no such row")
+
+
+def test_a_pin_is_in_the_link_and_opens_the_same_in_a_fresh_browser(
+    compare: Compare, app_url: str, new_context: Contexts
+) -> None:
+    compare.go(app_url).press("Two heads")
+    compare.page.mouse.click(*compare.at("a", 3, 1))
+    compare.page.wait_for_url(re.compile("q=3"))
+    compare.settle()
+    assert compare.query() == {"b_head": "1", "q": "3", "k": "1"}
+    compare.page.mouse.move(5, 5)
+    here = compare.matrix("difference"), compare.line.inner_text()
+    other = Compare(new_context().new_page())
+    other.page.goto(compare.page.url)
+    other.settle()
+    np.testing.assert_array_equal(other.matrix("difference"), here[0])
+    assert other.line.inner_text() == here[1]
+    assert other.marks("pinned") >= {("a", "row"), ("difference", "column"), ("b", "cell")}
+    compare.page.mouse.click(*compare.at("difference", 3, 1))
+    compare.page.wait_for_url(lambda url: "q=" not in url)
+
+
+def test_the_keyboard_moves_the_pin_and_lets_it_go(compare: Compare, app_url: str) -> None:
+    compare.go(app_url)
+    compare.board.focus()
+    for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowRight"):
+        compare.page.keyboard.press(key)
+    expect(compare.line).to_contain_text("2 didn't → 1 animal")
+    compare.page.wait_for_url(re.compile("q=2&k=1|k=1&q=2"))
+    expect(compare.page.locator(".compare [role=status]")).to_contain_text("Pinned. 2 didn't → 1 animal")
+    compare.page.keyboard.press("Escape")
+    compare.page.wait_for_url(lambda url: "q=" not in url)
+    expect(compare.line).to_contain_text("Point at a cell")
+
+
+@pytest.mark.parametrize(
+    ("preset", "link"),
+    [
+        ("Two layers", {"source": "pretrained", "b_layer": "1"}),
+        ("Toy beside BERT", {"tokenizer": "bert", "b_source": "pretrained"}),
+        ("Scale on · off", {"b_scale": "off"}),
+        ("Mask on · off", {"b_mask": "causal"}),
+    ],
+)
+def test_presets_say_in_the_link_what_differs(
+    compare: Compare, app_url: str, preset: str, link: dict[str, str]
+) -> None:
+    compare.go(app_url).press(preset)
+    assert compare.query() == link
+
+
+def test_bs_choice_is_let_go_by_its_cross(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, b_head=1, b_scale="off")
+    box = compare.page.locator(".st-key-b_head")
+    box.get_by_role("button", name="Clear value").click()
+    compare.page.wait_for_url(lambda url: "b_head" not in url)
+    compare.settle()
+    assert compare.query() == {"b_scale": "off"}
+    expect(box.locator("input")).to_have_attribute("placeholder", "= A: head 0")
+    marked = compare.page.locator(".st-key-compare_preset [aria-checked=true], .st-key-compare_preset [kind$=Active]")
+    expect(marked).to_have_text("Scale on · off")
+
+
+def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
+    compare.go(app_url)
+    area = compare.page.locator(".st-key-b_text textarea")
+    area.fill("The animal didn't cross the street because it was far too tired.")
+    area.press("Control+Enter")
+    compare.page.wait_for_url(re.compile("far"))
+    compare.settle()
+    assert compare.matrix("a").shape == (12, 12)
+    assert np.isnan(compare.matrix("a")[9]).all()
+    expect(compare.page.locator(".notice")).to_contain_text("Hatched: 1 row only B has, 1 column only B has.")
+
+
+def test_long_texts_come_in_16_bits_and_say_so(compare: Compare, app_url: str) -> None:
+    text = " ".join(f"word{i % 90}" for i in range(600))
+    compare.go(app_url, source="pretrained", text=text, b_head=3)
+    a = weights(0, 0, text)
+    coded, _ = encode(a)
+    assert coded.dtype == np.uint16
+    assert np.abs(compare.matrix("a") - a).max() <= 7.7e-6
+    compare.hover("a", 200, 100)
+    expect(compare.line).to_contain_text("each to ±")
+
+
+def test_hostile_text_is_text(compare: Compare, app_url: str) -> None:
+    hostile = "<img src=x onerror=window.hacked=1> <script>window.hacked=2</script> **b** مرحبا 👩‍👩‍👧‍👦 " + "w" * 200
+    compare.go(app_url, text=hostile, b_text=f"{hostile} <b>more</b>", q=1, k=0)
+    assert compare.page.evaluate("() => window.hacked") is None
+    expect(compare.line).to_contain_text("1 src=x → 0 <img")
+    assert compare.page.locator(".stMain img, .notice b, .figures img").count() == 0
+
+
+def boxes(board: Locator) -> dict[str, tuple[float, float, float, float]]:
+    found: list[tuple[str, float, float, float, float]] = board.evaluate(BOXES)
+    return {name: (x, y, width, height) for name, x, y, width, height in found}
+
+
+def test_all_of_it_fits_a_laptop_side_by_side(compare: Compare, app_url: str) -> None:
+    for link in ({}, {"source": "pretrained", "b_head": 1}):
+        compare.go(app_url, **link)
+        at = boxes(compare.board)
+        assert at["a"][1] == at["b"][1] == at["difference"][1]
+        assert at["a"][0] < at["b"][0] < at["difference"][0]
+        for box in (compare.page.locator(".compare"), compare.page.locator(".figures")):
+            place = box.bounding_box()
+            assert place is not None
+            assert place["y"] + place["height"] <= 720
+        side = compare.page.locator("[data-testid=stSidebarContent]")
+        assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
+
+
+def test_a_phone_has_them_one_below_the_other(app_url: str, new_context: Contexts) -> None:
+    compare = Compare(new_context(viewport={"width": 390, "height": 844}).new_page())
+    compare.go(app_url, source="pretrained", b_head=1)
+    at = boxes(compare.board)
+    assert at["a"][1] < at["b"][1] < at["difference"][1]
+    assert at["a"][0] == at["b"][0] == at["difference"][0]
+    assert min(width for _, _, width, _ in at.values()) > 200
+    over = "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
+    assert compare.page.evaluate(over) <= 0
+
+
+def test_it_is_described_for_those_who_do_not_see_it(compare: Compare, app_url: str) -> None:
+    compare.go(app_url, source="pretrained", b_head=1)
+    described = compare.board.get_attribute("aria-label") or ""
+    assert described.startswith("A · head 0: weights, 16 rows by 16 columns, from 0.")
+    assert "A − B: weights, 16 rows by 16 columns, from −" in described
+
+
+def test_dark_and_light_can_be_switched(app_url: str, new_context: Contexts) -> None:
+    page = new_context(color_scheme="dark").new_page()
+    compare = Compare(page).go(app_url)
+    assert compare.board.evaluate("(board) => board.attnviz.theme") == "dark"
+    page.emulate_media(color_scheme="light")
+    expect(page.locator(".compare")).to_have_attribute("data-theme", "light")
+    assert compare.board.evaluate("(board) => board.attnviz.theme") == "light"

@@ -1,0 +1,208 @@
+"""Comparing two heads: differences and figures against torch and numpy, what-if against torch, cases by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnviz.alignment import Alignment, align
+from attnviz.attention import AttentionSteps, attend, causal_mask
+from attnviz.compare import (
+    QUANTITIES,
+    Comparison,
+    align_tokens,
+    compare,
+    jensen_shannon,
+    joined_labels,
+    measure,
+    what_if,
+)
+from attnviz.layer_trace import LayerTrace
+from attnviz.tokens import WordPiece, WordTokenizer
+from attnviz.ui.link import KEYS
+
+
+def head(seed: int, n: int = 5, *, mask: Tensor | None = None, scale: float | None = None) -> AttentionSteps:
+    made = torch.Generator().manual_seed(seed)
+    query, key, value = (torch.randn(n, 4, generator=made) for _ in range(3))
+    return attend(query, key, value, mask=mask, scale=scale)
+
+
+def whole(n: int) -> Alignment:
+    return align(range(n), range(n))
+
+
+def compared(a: AttentionSteps, b: AttentionSteps, quantity: str = "weights") -> Comparison:
+    places = whole(a.weights.shape[0])
+    return compare(a, b, quantity, places, places)
+
+
+def layer(*, mask: Tensor | None = None, keys: int = 5) -> LayerTrace:
+    made = torch.Generator().manual_seed(3)
+    query = torch.randn(2, 5, 4, generator=made)
+    key, value = (torch.randn(2, keys, 4, generator=made) for _ in range(2))
+    return LayerTrace(query, key, value, 0.5, mask)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_the_difference_is_a_minus_b_of_the_very_steps(quantity: str) -> None:
+    a, b = head(0), head(1)
+    found = compared(a, b, quantity)
+    np.testing.assert_array_equal(found.a, getattr(a, quantity).numpy())
+    np.testing.assert_array_equal(found.b, getattr(b, quantity).numpy())
+    np.testing.assert_array_equal(found.difference, (getattr(a, quantity) - getattr(b, quantity)).numpy())
+
+
+def test_the_links_quantities_are_those_that_can_be_compared() -> None:
+    assert [KEYS["quantity"].read(quantity) for quantity in QUANTITIES] == list(QUANTITIES)
+    with pytest.raises(ValueError, match="tokens is none of scores"):
+        compared(head(0), head(1), "tokens")
+
+
+def test_a_hidden_weight_is_drawn_as_hidden_and_counts_as_0() -> None:
+    a, b = head(0), head(0, mask=causal_mask(5))
+    found = compared(a, b)
+    above = np.triu(np.ones((5, 5), bool), 1)
+    np.testing.assert_array_equal(np.isnan(found.b), above)
+    np.testing.assert_array_equal(found.difference[above], a.weights.numpy()[above])
+    assert np.isfinite(found.difference).all()
+
+
+def test_a_hidden_score_has_no_difference() -> None:
+    found = compared(head(0), head(1, mask=causal_mask(5)), "masked")
+    above = np.triu(np.ones((5, 5), bool), 1)
+    np.testing.assert_array_equal(np.isnan(found.difference), above)
+    assert not np.isnan(found.a).any()
+
+
+def test_rows_and_columns_that_one_side_lacks_have_no_difference() -> None:
+    a, b = head(0, 3), head(1, 4)
+    places = align(["was", "good", "."], ["was", "not", "good", "."])
+    found = compare(a, b, "scores", places, places)
+    kept = [0, 2, 3]
+    np.testing.assert_array_equal(found.difference[np.ix_(kept, kept)], (a.scores - b.scores[kept][:, kept]).numpy())
+    assert np.isnan(found.difference[1]).all()
+    assert np.isnan(found.difference[:, 1]).all()
+    assert np.isnan(found.a[1]).all()
+    assert not np.isnan(found.b).any()
+
+
+@pytest.mark.parametrize("quantity", ["scores", "weights"])
+def test_the_figures_equal_torchs(quantity: str) -> None:
+    a, b = head(0), head(1, mask=causal_mask(5))
+    apart = measure(compared(a, b, quantity))
+    assert apart is not None
+    one, other = getattr(a, quantity).double(), getattr(b, quantity).double()
+    assert apart.cells == 25
+    assert apart.mean == pytest.approx(float(F.l1_loss(one, other)), rel=1e-6)
+    assert apart.cosine == pytest.approx(float(F.cosine_similarity(one.flatten(), other.flatten(), dim=0)), rel=1e-6)
+    i, j = apart.at
+    assert abs(apart.largest) == pytest.approx(float((one - other).abs().max()), rel=1e-6)
+    assert apart.largest == pytest.approx(float(one[i, j] - other[i, j]), rel=1e-6)
+
+
+def test_figures_of_nothing() -> None:
+    assert measure(compare(head(0), head(1), "scores", align("abcde", ""), align("abcde", "abcde"))) is None
+    zero = attend(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 3))
+    apart = measure(compared(zero, zero, "scores"))
+    assert apart is not None
+    assert (apart.mean, apart.largest, apart.cosine) == (0, 0, None)
+
+
+def test_the_divergence_by_hand() -> None:
+    p = np.array([[1.0, 0.0], [1.0, 0.0], [0.25, 0.75]])
+    q = np.array([[0.0, 1.0], [0.5, 0.5], [0.25, 0.75]])
+    half = (np.log2(1 / 0.75) + 0.5 * np.log2(0.5 / 0.75) + 0.5 * np.log2(0.5 / 0.25)) / 2
+    np.testing.assert_allclose(jensen_shannon(p, q), [1.0, half, 0.0], atol=1e-12)
+
+
+rows = st.lists(st.lists(st.floats(-8, 8), min_size=4, max_size=4), min_size=2, max_size=2)
+
+
+@given(rows)
+def test_the_divergence_equals_torchs(scores: list[list[float]]) -> None:
+    p, q = torch.softmax(torch.tensor(scores, dtype=torch.float64), dim=1)
+    middle = ((p + q) / 2).log()
+    nats = (F.kl_div(middle, p, reduction="sum") + F.kl_div(middle, q, reduction="sum")) / 2
+    (found,) = jensen_shannon(p[None].numpy(), q[None].numpy())
+    assert found == pytest.approx(float(nats) / np.log(2), abs=1e-12)
+    (turned,) = jensen_shannon(q[None].numpy(), p[None].numpy())
+    assert found == pytest.approx(turned, abs=1e-15)
+    assert 0 <= found <= 1
+
+
+def test_weights_with_the_same_keys_have_a_divergence_a_row() -> None:
+    a, b = head(0), head(1)
+    found = compared(a, b)
+    assert found.why == ""
+    assert found.divergence is not None
+    np.testing.assert_array_equal(
+        found.divergence, jensen_shannon(a.weights.double().numpy(), b.weights.double().numpy())
+    )
+
+
+def test_rows_without_weights_have_no_divergence() -> None:
+    nothing = causal_mask(5)
+    nothing[2] = False
+    found = compared(head(0), head(1, mask=nothing))
+    assert found.divergence is not None
+    np.testing.assert_array_equal(np.isnan(found.divergence), [False, False, True, False, False])
+
+
+def test_where_there_is_no_divergence_it_is_said_why() -> None:
+    assert compared(head(0), head(1), "scaled").why == "only rows of weights share out a whole"
+    places = align("abcde", "abcd")
+    found = compare(head(0), head(1, 4), "weights", places, places)
+    assert found.divergence is None
+    assert found.why == "A and B have not the same keys"
+    one_key_more = compare(head(0), head(1), "weights", places, whole(5))
+    assert one_key_more.divergence is not None
+    assert np.isnan(one_key_more.divergence).tolist() == [False] * 4 + [True]
+
+
+@pytest.mark.parametrize("scale", [None, 1.0, 0.125])
+@pytest.mark.parametrize("causal", [False, True])
+def test_what_if_equals_torch(scale: float | None, causal: bool) -> None:
+    given_layer = layer()
+    found = what_if(given_layer, scale, causal).attentions()
+    wanted = F.scaled_dot_product_attention(
+        given_layer.query, given_layer.key, torch.eye(5).expand(2, 5, 5), is_causal=causal, scale=scale or 0.5
+    )
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(given_layer.attentions(), layer().attentions())
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_what_if_keeps_what_the_model_hides(kind: str) -> None:
+    allowed = torch.tensor([True, True, True, True, False]).expand(1, 5, 5)
+    mask = allowed if kind == "bool" else torch.zeros(1, 5, 5).masked_fill(~allowed, -torch.inf)
+    weights = what_if(layer(mask=mask), None, True).attentions()
+    assert (weights == 0).equal(~(allowed & causal_mask(5)).expand(2, 5, 5))
+
+
+def test_a_causal_mask_means_nothing_where_rows_and_columns_are_other_tokens() -> None:
+    across = layer(keys=7)
+    assert what_if(across, None, True).mask is None
+
+
+def test_tokens_of_one_tokenizer_are_the_same_only_as_pieces() -> None:
+    words = WordTokenizer()
+    places = align_tokens(words.tokenize("The end"), words.tokenize("the end"))
+    assert places.changed == (True, False)
+
+
+def test_tokens_of_two_tokenizers_are_the_same_where_they_stand_for_the_same_characters() -> None:
+    places = align_tokens(WordTokenizer().tokenize("The end came"), WordPiece().tokenize("the END, came"))
+    assert places.first == (-1, 0, 1, -1, 2, -1)
+    assert places.second == (0, 1, 2, 3, 4, 5)
+    assert not any(places.changed)
+
+
+def test_labels_mark_what_changed_and_what_is_missing() -> None:
+    a, b = ["it", "was", "too", "tired", "."], ["it", "is", "very", "too", "wide"]
+    assert joined_labels(align(a, b), a, b) == ["it", "was | is", "– | very", "too", "tired | wide", ". | –"]
