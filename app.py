@@ -15,8 +15,10 @@ if __name__ == "__main__":
     st.navigation(
         [
             st.Page("app_pages/step_by_step.py", title="Step by step", default=True),
+            st.Page("app_pages/heads.py", title="Heads", url_path="heads"),
             st.Page("app_pages/averages.py", title="From averages to attention", url_path="averages"),
             st.Page("app_pages/tokens.py", title="Tokens", url_path="tokens"),
+            st.Page("app_pages/compare.py", title="Compare", url_path="compare"),
         ],
         position="top",
     ).run()

@@ -18,6 +18,9 @@ STEPS = {
 }
 """The steps in order: the name in links and code, the name on screen."""
 
+MEASURES = ("entropy", "distance", "previous", "next", "same", "first", "cls", "sep", "punctuation")
+"""The measures of a head, by their names in links and code. A text or a model may lack some: see `attnviz.measures`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ink:

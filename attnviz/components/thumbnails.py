@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ def thumbnails(weights: npt.NDArray[Any], size: int = SIZE) -> npt.NDArray[np.ui
 
     Each cell is the *largest* weight of its block: an average would wash out the single peaks of attention.
     """
-    pooled = _pool(np.maximum, np.nan_to_num(weights, nan=0.0), size)
+    pooled = np.nan_to_num(_pool(np.fmax, weights, size), nan=0.0)
     shades: npt.NDArray[np.uint8] = np.rint(np.clip(pooled, 0.0, 1.0) * 255).astype(np.uint8)
     return shades  # (H, n, m)
 
@@ -30,9 +31,12 @@ def _pool(combine: np.ufunc, array: npt.NDArray[Any], size: int) -> npt.NDArray[
     """Combine the last two axes in blocks, as even as they come, so that neither has more than `size`."""
     if size < 1:
         raise ValueError(f"a thumbnail needs at least 1 cell a side, not {size}")
-    for axis in (-2, -1):
-        length = array.shape[axis]
-        if length > size:
-            starts = np.arange(size) * length // size
-            array = combine.reduceat(array, starts, axis=axis)
+    rows, columns = array.shape[-2:]
+    if rows > size:
+        # Whole rows at a time: numpy's reduceat walks along this axis cell by cell, four times as slowly.
+        edges = np.arange(size + 1) * rows // size
+        blocks = [combine.reduce(array[..., start:end, :], axis=-2) for start, end in pairwise(edges)]
+        array = np.stack(blocks, axis=-2)
+    if columns > size:
+        array = combine.reduceat(array, np.arange(size) * columns // size, axis=-1)
     return array

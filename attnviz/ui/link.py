@@ -6,15 +6,23 @@ Nothing here touches Streamlit: a link is a mapping of strings, a view is a mapp
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attnviz.vocabulary import STEPS
+from attnviz.vocabulary import MEASURES, STEPS
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = 20_000
 """Characters of text that a view takes; what is longer is cut, and said."""
+MAX_CHOSEN = 24
+"""Heads that the page Heads shows together."""
+
+Head = tuple[int, int]
+"""Layer and head."""
+ROLLOUT = -1
+"""Stands in for a head where the rollout up to a layer is meant."""
 
 
 class BadValueError(ValueError):
@@ -80,6 +88,27 @@ def write_switch(value: bool) -> str:
     return "1" if value else "0"
 
 
+def read_fraction(raw: str) -> float:
+    """Read a number from 0 to 1, to 4 digits."""
+    if not (raw.isascii() and re.fullmatch(r"\d?(\.\d{0,8})?", raw) and raw not in ("", ".") and float(raw) <= 1):
+        raise BadValueError("is not a number from 0 to 1")
+    return round(float(raw), 4)
+
+
+def read_heads(raw: str) -> tuple[Head, ...]:
+    """Read heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer."""
+    found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
+    if not found or len(set(found)) > MAX_CHOSEN:
+        raise BadValueError(f"is no list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
+    pairs = (one.split(".") for one in found)
+    return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
+
+
+def write_heads(heads: Iterable[Head]) -> str:
+    """Write heads as `read_heads` reads them."""
+    return "_".join(f"{layer}.{'r' if head == ROLLOUT else head}" for layer, head in heads)
+
+
 INDEX = whole(0, 100_000)
 """A position that only the text or the model can check: the page clamps it, and says so."""
 
@@ -109,6 +138,19 @@ KEYS: dict[str, Key] = {
     "predict": Key(False, read_switch, write_switch),
     "way": Key("loop", one_of("loop", "matrix", "softmax", "data")),
     "block_size": Key(8, whole(1, 64)),
+    "chosen": Key((), read_heads, write_heads),
+    "rollout": Key(False, read_switch, write_switch),
+    "show": Key("both", one_of("both", "lines", "heatmap")),
+    "direction": Key("vertical", one_of("vertical", "horizontal")),
+    "threshold": Key(0.05, read_fraction, "{:g}".format),
+    "strongest": Key(0, whole(0, 1000)),
+    "special": Key("keep", one_of("keep", "hide", "renormalise")),
+    "between": Key("all", one_of("all", "aa", "ab", "ba", "bb")),
+    "values": Key("weights", one_of("weights", "norms")),
+    "mean": Key(False, read_switch, write_switch),
+    "sort": Key("", one_of(*MEASURES)),
+    "label": Key("", short(60)),
+    "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of("scores", "scaled", "masked", "weights")),
 }
@@ -133,6 +175,7 @@ def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             view[name] = key.read(query[name])
         except BadValueError as why:
             shown = "nothing" if key.default in (None, "") else key.write(key.default)
+            shown = "A's" if name.startswith("b_") else shown
             notes.append(f"The link's {name}={query[name][:40]} {why}, so {shown} is used.")
         if name in TEXTS and len(query[name]) > MAX_TEXT:
             notes.append(f"The link's {name} is longer than {MAX_TEXT:,} characters and was cut there.")

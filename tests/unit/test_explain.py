@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,16 @@ def test_facts_are_about_these_numbers() -> None:
         f"Here row {q}, “{'abcde'[q]}”, puts {round(100 * float(weights[q, k]))} % on column {k}, “{'abcde'[k]}”."
     )
     assert "2 heads × 8 numbers = 16 a row" in explain.fact("concat", walk)
+
+
+def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(tmp_path: Path) -> None:
+    """In cross-attention the diagonal is no token's own share, even where both texts are equal."""
+    trace = load(str(save("bart", tmp_path))).trace("one", "one")
+    layer, labels = trace.layer(0, "cross"), trace.query_tokens("cross").labels
+    assert labels == trace.key_tokens("cross").labels
+    weights = layer.head(0).weights
+    peaks = torch.full_like(weights, -30.0).fill_diagonal_(0)
+    diagonal = replace(layer, query=layer.query * 0, mask=peaks)
+    assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact(
+        "weights", Walk(labels, labels, diagonal, 0)
+    )

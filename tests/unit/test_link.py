@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.ui.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
+from attnviz.ui.link import DEFAULT_TEXT, KEYS, MAX_TEXT, OF_B, read_link, write_link
 from attnviz.vocabulary import STEPS
 
 DEFAULTS = {
@@ -37,6 +37,23 @@ DEFAULTS = {
     "predict": False,
     "way": "loop",
     "block_size": 8,
+    "chosen": (),
+    "rollout": False,
+    "show": "both",
+    "direction": "vertical",
+    "threshold": 0.05,
+    "strongest": 0,
+    "special": "keep",
+    "between": "all",
+    "values": "weights",
+    "mean": False,
+    "sort": "",
+    "label": "",
+    "more": None,
+    "compare": "",
+    "quantity": "weights",
+    "b_text": "",
+    **dict.fromkeys(("b_source", "b_model", "b_kind", "b_layer", "b_head", "b_scale", "b_mask")),
 }
 
 GOOD = [
@@ -72,13 +89,27 @@ GOOD = [
     ("way", "softmax", "softmax"),
     ("seed", "999999", 999_999),
     ("block_size", "64", 64),
+    ("chosen", "3.5_2.r", ((3, 5), (2, -1))),
+    ("threshold", "0.25", 0.25),
+    ("strongest", "10", 10),
+    ("special", "renormalise", "renormalise"),
+    ("sort", "entropy", "entropy"),
+    ("label", "attends to [SEP]", "attends to [SEP]"),
+    ("compare", "same", "same"),
+    ("quantity", "masked", "masked"),
+    ("b_text", "Another text", "Another text"),
+    ("b_layer", "3", 3),
+    ("b_scale", "1e-1", "0.1"),
 ]
 
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
-WHOLE |= {"seed": 1_000_000, "block_size": 65}
+WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
+WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
+CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["drawing", "predict"]
+CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -114,7 +145,8 @@ def test_bad_values_fall_back_and_are_named(name: str, raw: str) -> None:
     assert view == DEFAULTS
     assert len(notes) == 1
     assert notes[0].startswith(f"The link's {name}={raw[:40]} is n")
-    shown = "nothing" if DEFAULTS[name] is None else KEYS[name].write(DEFAULTS[name])
+    shown = "nothing" if DEFAULTS[name] in (None, "") else KEYS[name].write(DEFAULTS[name])
+    shown = "A's" if name.startswith("b_") else shown
     assert notes[0].endswith(f", so {shown} is used.")
     assert len(notes[0]) < 250
 
@@ -168,7 +200,25 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "block_size": st.integers(1, 64),
     "projection": st.booleans(),
     "stretch": st.booleans(),
+    "predict": st.booleans(),
+    "chosen": st.lists(st.tuples(st.integers(0, 9999), st.integers(-1, 9999)), max_size=24, unique=True).map(tuple),
+    "rollout": st.booleans(),
+    "show": st.sampled_from(["both", "lines", "heatmap"]),
+    "direction": st.sampled_from(["vertical", "horizontal"]),
+    "threshold": st.integers(0, 10_000).map(lambda x: x / 10_000),
+    "strongest": st.integers(0, 1000),
+    "special": st.sampled_from(["keep", "hide", "renormalise"]),
+    "between": st.sampled_from(["all", "aa", "ab", "ba", "bb"]),
+    "values": st.sampled_from(["weights", "norms"]),
+    "mean": st.booleans(),
+    "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
+    "label": st.text(max_size=60),
+    "more": st.sampled_from([None, "table", "measures", "care"]),
+    "drawing": st.sampled_from(["stage", "chart"]),
+    "compare": st.sampled_from(["", "same"]),
+    "quantity": st.sampled_from(["scores", "scaled", "masked", "weights"]),
 }
+VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in OF_B}
 
 
 @given(st.fixed_dictionaries(VALUES))

@@ -1,0 +1,189 @@
+// The explorer's entry: all layers × heads as a grid, and the chosen heads as lines and as heatmaps. Streamlit calls the
+// default function with new data, and with every change of theme.
+
+import { theme } from "./dom.js";
+import { added, checked, only, ROLLOUT, toggled } from "./explorer_choice.js";
+import { Fetcher } from "./explorer_fetch.js";
+import { Scene } from "./explorer_scene.js";
+import { State } from "./explorer_state.js";
+import { Store } from "./explorer_store.js";
+import { View } from "./explorer_view.js";
+import { unpack } from "./packing.js";
+
+const CALM = 150; // ms without a change before something is fetched ahead
+const NOWHERE = { q: null, k: null };
+
+class Explorer {
+  constructor(root) {
+    this.turn = 0;
+    this.painted = 0;
+    this.hovered = NOWHERE;
+    this.store = new Store();
+    this.scene = new Scene(this.store);
+    this.fetcher = new Fetcher(this.store, {
+      ask: (heads) => this.setTriggerValue("want", heads),
+      onLost: () => this.render(),
+    });
+    this.state = new State((view) => this.setTriggerValue("view", view));
+    this.view = new View(root, {
+      change: (partial) => this.change(partial),
+      choose: (head, how) => this.choose(head, how),
+      control: (partial) => this.control(partial),
+      remove: (head) => this.change(toggled(this.state.view, head)),
+      point: (at) => this.point(at ?? NOWHERE),
+      pin: (at) => this.pin(at),
+      move: (at) => this.change(at),
+      again: () => this.again(),
+    });
+    this.section = this.view.section;
+    this.section.attnviz = this;
+    this.listen();
+  }
+
+  listen() {
+    this.ends = new AbortController();
+    const { signal } = this.ends;
+    const { tooltip } = this.view;
+    document.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("resize", () => this.view.fit(), { signal });
+    for (const name of ["pointerover", "pointermove"]) {
+      this.section.addEventListener(name, (event) => tooltip.follow(event), { signal, capture: true });
+    }
+    this.section.addEventListener("keydown", () => tooltip.leave(), { signal, capture: true });
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    if (data !== this.data) {
+      this.data = data;
+      this.take(unpack(data));
+    }
+    this.theme = theme(this.section);
+    this.render();
+    return this.turn;
+  }
+
+  take({ header, arrays }) {
+    if (header.trace !== this.store.trace) {
+      this.fetcher.restart();
+      this.scene.forget();
+      this.hovered = NOWHERE;
+      this.view.tooltip.hide();
+    }
+    this.store.take(header, arrays);
+    this.fetcher.answered();
+    if (this.store.incomplete) this.fetcher.start();
+    this.state.take(header.view);
+    const { view } = this.state;
+    Object.assign(view, checked(view, header));
+    if (view.q >= header.rows) view.q = null;
+    if (view.k >= header.cols) view.k = null;
+    this.labels = { query: header.query_labels, key: header.key_labels };
+  }
+
+  // ---- what the viewer does
+
+  change(partial) {
+    if (this.state.change(partial)) this.render();
+  }
+
+  choose(head, how) {
+    const change = { only: () => only(head), add: () => added(this.state.view, head), toggle: () => toggled(this.state.view, head) };
+    this.change(change[how]());
+  }
+
+  /** Rollout is chosen like a head; taken back, the head from before stands there again. */
+  control(partial) {
+    const { layer } = this.state.view;
+    this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
+  }
+
+  /** Pins a cell or a token; what is pinned already is let go. */
+  pin({ q, k }) {
+    const { view } = this.state;
+    const meant = Object.entries({ q, k }).filter(([, place]) => place !== null && place !== undefined);
+    const again = meant.every(([name, place]) => view[name] === place);
+    this.change(Object.fromEntries(meant.map(([name, place]) => [name, again ? null : place])));
+  }
+
+  key(event) {
+    const typing = event.composedPath()[0];
+    const elsewhere = typing?.matches?.("input, textarea, [contenteditable]") && !this.section.contains(typing);
+    if (event.key !== "Escape" || event.defaultPrevented || elsewhere) return;
+    this.view.tooltip.hide();
+    this.change(NOWHERE);
+  }
+
+  point({ q = null, k = null, head }) {
+    const { hovered } = this;
+    const same = hovered.q === q && hovered.k === k && hovered.head === head;
+    if (same && ((q === null && k === null) || this.view.tooltip.keepsUp())) return;
+    this.hovered = { q, k, head };
+    this.light();
+  }
+
+  again() {
+    this.fetcher.retry();
+    this.render();
+  }
+
+  // ---- drawing
+
+  render() {
+    const { store } = this;
+    if (!store.trace) return;
+    const { view } = this.state;
+    if (view.head !== ROLLOUT) this.before = view.head;
+    this.before ??= 0;
+    const shown = this.scene.of(view, this.theme);
+    this.fetcher.need(shown.missing);
+    this.view.show({ store, view, shown, labels: this.labels, theme: this.theme, lost: (head) => this.fetcher.lost(head) });
+    this.light();
+    this.note(view, shown);
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.fetcher.fetchAhead(view.layer), CALM);
+  }
+
+  light() {
+    const { q, k } = this.state.view;
+    this.view.light(this.hovered, { q, k });
+  }
+
+  /** Tells the page, and whoever measures it, what is painted now. */
+  note(view, shown) {
+    this.painted += 1;
+    const { rows, cols } = this.store.frame;
+    Object.assign(this.section.dataset, {
+      painted: this.painted,
+      layer: view.layer,
+      head: view.head,
+      chosen: view.chosen.map((head) => head.join(".")).join(" "),
+      rows,
+      cols,
+      exact: String(shown.missing.length === 0),
+    });
+  }
+
+  destroy() {
+    clearTimeout(this.calm);
+    this.ends.abort();
+    this.state.destroy();
+    this.fetcher.destroy();
+    this.view.destroy();
+  }
+}
+
+const mounted = new WeakMap();
+
+export default function mount({ data, parentElement, setTriggerValue }) {
+  let explorer = mounted.get(parentElement);
+  if (!explorer) mounted.set(parentElement, (explorer = new Explorer(parentElement)));
+  const turn = explorer.update(data, setTriggerValue);
+  return () => {
+    // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
+    if (explorer.turn !== turn) return;
+    explorer.destroy();
+    mounted.delete(parentElement);
+  };
+}

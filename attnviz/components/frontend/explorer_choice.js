@@ -1,0 +1,41 @@
+// Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is rollout.
+
+export const MOST = 24; // heads shown together
+
+export const ROLLOUT = -1;
+
+export const isSame = ([layer, head], other) => layer === other[0] && head === other[1];
+
+const includes = (list, head) => list.some((other) => isSame(head, other));
+
+/** The view's part that says what is chosen. */
+const view = ([layer, head], chosen) => ({ layer, head, chosen });
+
+/** One head, and nothing beside it. */
+export const only = (head) => view(head, [head]);
+
+/** Adds a head to the chosen ones, or takes it out again; the last one stays. */
+export function toggled({ layer, head, chosen }, other) {
+  if (!includes(chosen, other)) return added({ layer, head, chosen }, other);
+  const rest = chosen.filter((one) => !isSame(one, other));
+  if (!rest.length) return view(other, [other]);
+  return view(isSame([layer, head], other) ? rest.at(-1) : [layer, head], rest);
+}
+
+/** A head beside the chosen ones, and from now on the current one. */
+export function added({ layer, head, chosen }, other) {
+  if (includes(chosen, other)) return view(other, chosen);
+  return chosen.length < MOST ? view(other, [...chosen, other]) : view([layer, head], chosen);
+}
+
+/** What the server said, as far as it can be: heads that there are, each once, the current one among them. */
+export function checked({ layer, head, chosen }, { layers, heads, rollout }) {
+  const exists = ([l, h]) => l >= 0 && l < layers && h < heads && (h >= 0 || (rollout && h === ROLLOUT));
+  const current = exists([layer, head]) ? [layer, head] : [0, 0];
+  const unique = ([current, ...(chosen ?? [])]).filter((one, n, all) => exists(one) && all.findIndex((other) => isSame(one, other)) === n);
+  // The order in which they were chosen stays: colours go by it.
+  const place = (chosen ?? []).findIndex((one) => isSame(one, current));
+  const list = unique.slice(1, MOST);
+  if (place >= 0) list.splice(place, 0, current);
+  return view(current, place >= 0 ? list : unique.slice(0, MOST));
+}

@@ -1,0 +1,94 @@
+// Asks the server for heads: at once for what is to be shown, and in quiet moments for what may be looked at next.
+
+const PATIENCE = 4000; // ms until an unanswered question is asked again
+const TRIES = 3;
+const ALL = 8e6; // bytes of one trace after which nothing more is fetched ahead
+const AT_ONCE = 1e6; // bytes of one answer to what is fetched ahead: nobody shall wait long behind it
+
+const named = ([layer, head]) => `${layer} ${head}`;
+
+export class Fetcher {
+  /** `ask([[layer, head], ...])` sends the question; `onLost()` is called when heads did not come after all tries. */
+  constructor(store, { ask, onLost }) {
+    this.store = store;
+    this.ask = ask;
+    this.onLost = onLost;
+    this.asked = new Map(); // name -> {head, tries, due}
+    this.ahead = null;
+    this.startDue = 0;
+  }
+
+  /** Sees to it that these heads come; asks only for those that are neither here nor on their way. */
+  need(heads) {
+    const missing = heads.filter((head) => !this.store.has(head) && !this.asked.has(named(head)));
+    if (missing.length) this.send(missing, 1);
+  }
+
+  /** Asks for all that comes with a first payload, where the server believes that it was sent. */
+  start() {
+    if (performance.now() < this.startDue) return;
+    this.startDue = performance.now() + PATIENCE;
+    this.ask([]);
+  }
+
+  send(missing, tries) {
+    const due = performance.now() + PATIENCE;
+    for (const head of missing) this.asked.set(named(head), { head, tries, due });
+    this.ask(missing);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.again(), PATIENCE + 50);
+  }
+
+  again() {
+    const now = performance.now();
+    const late = [...this.asked.values()].filter(({ due }) => due <= now);
+    const lost = late.filter(({ tries }) => tries >= TRIES);
+    const rest = late.filter(({ tries }) => tries < TRIES);
+    if (rest.length) this.send(rest.map(({ head }) => head), Math.max(...rest.map(({ tries }) => tries)) + 1);
+    if (lost.length) this.onLost();
+  }
+
+  /** Whether a head was asked for in vain. */
+  lost(head) {
+    const question = this.asked.get(named(head));
+    return Boolean(question) && question.tries >= TRIES && question.due <= performance.now();
+  }
+
+  retry() {
+    this.asked.clear();
+  }
+
+  /** Notes what has come. */
+  answered() {
+    for (const [name, { head }] of this.asked) if (this.store.has(head)) this.asked.delete(name);
+    if (this.ahead?.every((head) => this.store.has(head))) this.ahead = null;
+  }
+
+  restart() {
+    this.asked.clear();
+    this.ahead = null;
+    this.startDue = 0;
+  }
+
+  /** Fetches one more answer's worth ahead, where nothing else is on its way. */
+  fetchAhead(layer) {
+    if (this.asked.size || this.ahead) return;
+    const { rows, cols } = this.store.frame;
+    const bytes = rows * cols * 2;
+    const most = Math.min(Math.floor((ALL - this.store.received) / bytes), Math.max(1, Math.floor(AT_ONCE / bytes)));
+    const heads = nearby(layer, this.store.header).filter((head) => !this.store.has(head));
+    if (most < 1 || !heads.length) return;
+    this.ahead = heads.slice(0, most);
+    this.ask(this.ahead);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
+}
+
+/** The heads that are looked at next: the layer's own, then those of the layers beside it. */
+export function nearby(layer, { layers, heads }) {
+  const near = [layer, layer + 1, layer - 1].filter((l) => l >= 0 && l < layers);
+  return near.flatMap((l) => Array.from({ length: heads }, (_, head) => [l, head]));
+}

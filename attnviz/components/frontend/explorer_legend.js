@@ -1,0 +1,40 @@
+// The chosen heads by name and colour, each with what it is like, and a button that takes it away.
+
+import { element, span } from "./dom.js";
+import { headName } from "./explorer_words.js";
+
+export class Legend {
+  /** `onRemove(head)`. */
+  constructor(root, { onRemove }) {
+    this.onRemove = onRemove;
+    this.element = element("ul", { class: "legend", "aria-label": "Chosen heads" });
+    root.append(this.element);
+  }
+
+  /** Shows [{head, colour, labels, note}]; `mean` says that they are drawn as one. */
+  update(heads, mean) {
+    const key = JSON.stringify([heads, mean]);
+    if (key === this.key) return;
+    this.key = key;
+    const chips = heads.map((one) => this.chip(one, heads.length > 1));
+    if (mean) chips.unshift(element("li", { class: "chip mean" }, mean));
+    this.element.replaceChildren(...chips);
+  }
+
+  chip({ head, colour, labels, note }, removable) {
+    const name = headName(head);
+    const chip = element(
+      "li", { class: "chip", dataset: { head: head.join(".") } },
+      element("i", { class: "swatch", style: `background:${colour}` }),
+      span("name", name),
+      ...labels.map((label) => span("label", label)),
+    );
+    if (note) chip.append(span("note", note));
+    if (removable) {
+      const remove = element("button", { type: "button", title: `Take away ${name}`, "aria-label": `Take away ${name}` }, "×");
+      remove.addEventListener("click", () => this.onRemove(head));
+      chip.append(remove);
+    }
+    return chip;
+  }
+}

@@ -1,0 +1,171 @@
+// The chosen heads as lines and as heatmaps, side by side: the same numbers, and what is pointed at in one lights up in
+// the other. While a head's weights are on their way, its thumbnail stands here, blurred, and says so.
+
+import { Board } from "./board.js";
+import { cellPixels, canvasOf } from "./board_image.js";
+import { element } from "./dom.js";
+import { Lines } from "./lines.js";
+
+const LEAST = 110; // px: smaller heatmaps are left out
+const LABELS = { width: 150, height: 110 }; // px that a board's labels, titles and bar take beside its matrices
+const TITLE = 50; // px above each matrix and between two
+
+export class Pictures {
+  /** `onPoint({q, k, head} | null)`; `onPin({q, k})`: a click on a cell or a token; `onMove({q, k})`: arrow keys. */
+  constructor(root, { onPoint, onPin, onMove }) {
+    this.lineRoom = element("div", { class: "pane lines" });
+    this.boardRoom = element("div", { class: "pane heatmap" });
+    this.waiting = element("div", { class: "waiting", hidden: true });
+    this.element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
+    root.append(this.element);
+    this.lines = new Lines(this.lineRoom, { onPoint, onPin });
+    this.board = new Board(this.boardRoom, {
+      onPoint: (at) => onPoint(at && { q: at.i, k: at.j, head: at.panel }),
+      onClick: ({ i, j }) => onPin({ q: i, k: j }),
+      onMove: ({ query, key }) => onMove({ q: query, k: key }),
+    });
+    this.sizes = new ResizeObserver(() => this.arrange());
+    this.sizes.observe(this.boardRoom);
+    this.light = { hovered: NOTHING, pinned: NOTHING };
+  }
+
+  /** Shows `given`: {heads: [{name, colour, at, high}], rows, cols, labels: {query, key}, view, high, least, theme, causal}. */
+  update(given) {
+    this.given = given;
+    this.waiting.hidden = true;
+    this.element.dataset.show = given.view.show;
+    this.element.dataset.direction = given.view.direction;
+    this.board.setTheme(given.theme);
+    if (given.view.show !== "lines") this.showBoard();
+    this.drawLines();
+    this.drawLight();
+  }
+
+  // ---- lines
+
+  drawLines() {
+    const { heads, rows, cols, labels, view, high, least, theme } = this.given;
+    if (view.show === "heatmap") return;
+    this.lines.update({
+      queryLabels: labels.query,
+      keyLabels: labels.key,
+      heads: (this.lineHeads = sameHeads(this.lineHeads, heads, rows, cols)),
+      low: 0,
+      high,
+      direction: view.direction,
+      threshold: least,
+      strongest: view.strongest,
+      hovered: this.light.hovered,
+      pinned: this.light.pinned,
+      theme,
+    });
+  }
+
+  /** How many weights are drawn as lines: {shown, total}. */
+  get drawn() {
+    return this.lines.drawn ?? { shown: 0, total: 0 };
+  }
+
+  // ---- heatmaps
+
+  showBoard() {
+    this.panels = this.given.heads.map((head) => this.panel(head));
+    this.arrangement = null;
+    this.arrange();
+  }
+
+  panel({ name, colour, at }) {
+    const { rows, cols, high } = this.given;
+    return {
+      name, title: name, role: "attention", ink: colour, data: at, shape: [rows, cols], rows: "query", cols: "key",
+      low: 0, high, scale: "weights", numbered: true,
+    };
+  }
+
+  /** Lays out as many heatmaps as are readable. */
+  arrange() {
+    if (!this.panels?.length || this.given.view.show === "lines") return;
+    const { clientWidth, clientHeight } = this.boardRoom;
+    if (!clientWidth) return;
+    const { columns, fit } = tiling(this.panels.length, clientWidth, clientHeight);
+    if (this.arrangement === `${columns} ${fit}`) return;
+    this.arrangement = `${columns} ${fit}`;
+    this.fit = fit;
+    const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === fit - 1 }));
+    const grid = [];
+    for (let n = 0; n < fit; n += columns) {
+      grid.push(Array.from({ length: columns }, (_, c) => (n + c < fit ? n + c : null)));
+    }
+    this.board.show({ panels, grid, labels: this.given.labels });
+    this.drawLight();
+  }
+
+  // ---- light
+
+  setLight(light) {
+    this.light = light;
+    this.drawLines();
+    this.drawLight();
+  }
+
+  drawLight() {
+    const { hovered, pinned } = this.light;
+    const any = hovered.q !== null || hovered.k !== null;
+    const panel = hovered.head ?? this.panels?.[0]?.name;
+    this.board.light({
+      hovered: any ? { panel, rows: "query", cols: "key", i: hovered.q, j: hovered.k } : null,
+      pinned: { query: pinned.q, key: pinned.k },
+    });
+  }
+
+  // ---- not here yet
+
+  /** Shows a thumbnail in place of the numbers: `overview` {data, height, width}, its head's place `n`, and a note. */
+  wait({ overview, n, note, theme }) {
+    const children = [element("p", { class: "note" }, ...note)];
+    if (overview) children.unshift(blurred(overview, n, theme));
+    this.waiting.replaceChildren(...children);
+    this.waiting.hidden = false;
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.lines.destroy();
+    this.board.destroy();
+    this.element.remove();
+  }
+}
+
+const NOTHING = { q: null, k: null };
+
+/** The lines' own form of the heads; the same list as before where the numbers are the same. */
+function sameHeads(before, heads, rows, cols) {
+  const unchanged = before?.length === heads.length && heads.every(({ name, colour, at }, n) =>
+    before[n].at === at && before[n].name === name && before[n].colour === colour);
+  return unchanged ? before : heads.map(({ name, colour, at }) => ({ name, colour, rows, cols, at }));
+}
+
+/** How many heatmaps stay readable in a room, and in how many columns they are largest. */
+export function tiling(count, width, height) {
+  for (let fit = count; fit >= 1; fit -= 1) {
+    let best = { columns: 1, fit, side: -Infinity };
+    for (let columns = 1; columns <= fit; columns += 1) {
+      const rows = Math.ceil(fit / columns);
+      const side = Math.min((width - LABELS.width) / columns - 18, (height - LABELS.height + TITLE) / rows - TITLE);
+      if (side > best.side) best = { columns, fit, side };
+    }
+    if (best.side >= LEAST || fit === 1) return best;
+  }
+  return { columns: 1, fit: 0, side: 0 };
+}
+
+function blurred({ data, height, width }, n, theme) {
+  const panel = {
+    data: Float32Array.from(data.subarray(n * height * width, (n + 1) * height * width), (byte) => Math.sqrt(byte / 255)),
+    shape: [height, width], low: 0, high: 1, scale: "weights",
+  };
+  const canvas = canvasOf(cellPixels(panel, theme));
+  canvas.className = "blurred";
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}

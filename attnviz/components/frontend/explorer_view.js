@@ -1,0 +1,198 @@
+// All that the explorer shows, put together: the grid with its controls at the left, the pictures at the right.
+
+import { element, span } from "./dom.js";
+import { ROLLOUT } from "./explorer_choice.js";
+import { Controls, GridControls } from "./explorer_controls.js";
+import { Legend } from "./explorer_legend.js";
+import { Pictures } from "./explorer_pictures.js";
+import { cellReading, drawnText, headReading, headSentence, labelsOf, measureList, tokenReading, waitingNote } from "./explorer_reading.js";
+import { fadedBy, ranked } from "./explorer_scene.js";
+import { Tooltip } from "./explorer_tooltip.js";
+import { headName } from "./explorer_words.js";
+import { Grid } from "./grid.js";
+
+const BOTTOM = 64; // px between the explorer and the window's end: what stands below it begins in sight
+const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
+const LEAST_HEIGHT = 520; // px
+const WIDE = 736; // px from which on there are two columns; the same as in explorer.css
+const SHARE = 0.62; // of the height at most for the grid
+const HINT = "Click or arrow keys choose a head; with Ctrl or Shift it is added.";
+const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
+
+export class View {
+  /** `on` holds what the viewer can do: change, choose, control, remove, point, pin, move, again. */
+  constructor(root, on) {
+    this.on = on;
+    this.section = element("section", { class: "explorer", "aria-label": "Explorer of heads", style: "visibility: hidden" });
+    const overview = element("div", { class: "overview" });
+    const detail = element("div", { class: "detail" });
+    this.section.append(element("div", { class: "frame" }, overview, detail));
+    this.fillOverview(overview);
+    this.fillDetail(detail);
+    this.tooltip = new Tooltip(this.section);
+    root.append(this.section);
+  }
+
+  fillOverview(overview) {
+    const { on } = this;
+    this.gridControls = new GridControls(overview, { onChange: on.change });
+    const room = element("div", { class: "grid-room" });
+    this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
+    this.hint = element("p", { class: "hint" });
+    this.measures = element("dl", { class: "measures" });
+    overview.append(room, this.hint, this.measures);
+    this.controls = new Controls(overview, { onChange: on.control });
+  }
+
+  fillDetail(detail) {
+    const { on } = this;
+    this.legend = new Legend(detail, { onRemove: on.remove });
+    this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
+    this.drawn = element("p", { class: "drawn" });
+    this.readout = element("div", { class: "readout" });
+    detail.append(element("footer", {}, this.drawn, this.readout));
+  }
+
+  /** Draws all that depends on the view; `given` is {store, view, shown, labels, theme, lost(head)}. */
+  show(given) {
+    this.given = given;
+    this.section.dataset.theme = given.theme;
+    this.fit();
+    this.showGrid();
+    this.showControls();
+    this.showLegend();
+    this.showPictures();
+    this.section.style.visibility = "";
+  }
+
+  showGrid() {
+    const { store, view, shown, theme } = this.given;
+    const { layers, heads, measures } = store.header;
+    const kept = this.ranking?.header === store.header ? this.ranking : { header: store.header };
+    if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
+    if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
+    this.ranking = kept;
+    const measure = kept.order && measures.find(({ name }) => name === view.sort);
+    this.hint.textContent = `${measure ? `Ranked by ${measure.title}, largest first. ` : ""}${HINT}`;
+    this.grid.update({
+      layers,
+      heads,
+      overview: store.overview,
+      order: kept.order,
+      faded: kept.faded,
+      theme,
+      most: this.height * SHARE,
+      chosen: view.chosen.map((head) => ({ head, colour: shown.colours.get(head.join()) })),
+      current: [view.layer, view.head],
+      describe: (head) => headSentence(store, head),
+    });
+    this.measures.replaceChildren(...measureList(store, [view.layer, view.head]));
+    this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
+  }
+
+  showControls() {
+    const { store, view, shown } = this.given;
+    const { header } = store;
+    this.gridControls.update({ view, measures: header.measures, labels: header.labels });
+    this.controls.update({
+      view,
+      least: shown.least,
+      pair: [...header.query_groups, ...header.key_groups].includes(2),
+      norms: Boolean(store.norms),
+      rollout: header.rollout,
+      rolled: view.chosen.some(([, head]) => head === ROLLOUT),
+    });
+  }
+
+  showLegend() {
+    const { store, view, shown, lost } = this.given;
+    const chips = view.chosen.map((head) => ({
+      head,
+      colour: shown.colours.get(head.join()),
+      labels: labelsOf(store, head),
+      note: store.has(head) ? "" : lost(head) ? "has not come" : "on its way …",
+    }));
+    this.legend.update(chips, view.mean && chips.length > 1 ? `mean of ${chips.length} heads` : "");
+  }
+
+  showPictures() {
+    const { store, view, shown, labels, theme } = this.given;
+    const { heads, high, least } = shown;
+    const { rows, cols } = store.frame;
+    this.section.dataset.waiting = String(!heads.length);
+    if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, theme });
+    else this.wait();
+    const { drawn, fit } = this.pictures;
+    this.drawn.textContent = drawnText({ view, shown, frame: store.frame, drawn, fit });
+  }
+
+  /** The thumbnail in place of numbers that are on their way. */
+  wait() {
+    const { store, view, shown, theme, lost } = this.given;
+    const [first] = shown.missing;
+    this.pictures.wait({
+      overview: first[1] === ROLLOUT ? null : store.overview,
+      n: first[0] * store.header.heads + first[1],
+      note: waitingNote(first, lost(first) ? this.on.again : null),
+      theme,
+    });
+    this.pictures.element.dataset.show = view.show;
+  }
+
+  // ---- what is pointed at or pinned: no picture is drawn anew for it
+
+  light(hovered, pinned) {
+    if (!this.given) return;
+    if (this.given.shown.heads.length) this.pictures.setLight({ hovered, pinned });
+    const pointing = this.means(hovered);
+    if (pointing && this.tooltip.at) this.tooltip.show(this.reading(hovered));
+    else if (!this.pointed) this.tooltip.hide();
+    // Who moves by keys has no pointer to put a tooltip beside.
+    if (pointing && !this.tooltip.at) this.read("here", hovered);
+    else this.read("pinned", pinned);
+  }
+
+  read(state, { q, k }) {
+    const { heads } = this.given.shown;
+    const same = this.said?.state === state && this.said.q === q && this.said.k === k && this.said.heads === heads;
+    if (same) return;
+    this.said = { state, q, k, heads };
+    // The lines speak for themselves.
+    this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
+    const said = this.means({ q, k }) ? [span("state", state), ...this.reading({ q, k })] : [span("none", REST)];
+    this.readout.replaceChildren(...said);
+  }
+
+  means({ q, k }) {
+    return this.given.shown.heads.length > 0 && (q !== null || k !== null);
+  }
+
+  reading(at) {
+    const { store, shown, labels } = this.given;
+    const about = { heads: shown.heads, frame: store.frame, labels };
+    return at.q !== null && at.k !== null ? cellReading(about, at) : tokenReading(about, at);
+  }
+
+  pointAtHead(head) {
+    if (!head) this.tooltip.hide();
+    else if (this.pointed?.join() !== head.join() || !this.tooltip.keepsUp()) this.tooltip.show(headReading(this.given.store, head));
+    this.pointed = head;
+  }
+
+  /** As high as the window has room for, so that grid and pictures are seen at once. */
+  fit() {
+    const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
+    const top = this.section.getBoundingClientRect().top + scrolled;
+    this.height = Math.max(LEAST_HEIGHT, window.innerHeight - Math.min(top, ABOVE) - BOTTOM);
+    this.section.style.setProperty("--height", `${this.height}px`);
+    const wide = this.section.clientWidth >= WIDE;
+    if (wide !== this.wide) this.controls.fold.open = wide; // on a phone the picture comes first
+    this.wide = wide;
+  }
+
+  destroy() {
+    this.grid.destroy();
+    this.pictures.destroy();
+    this.section.remove();
+  }
+}

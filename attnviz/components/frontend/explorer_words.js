@@ -1,0 +1,96 @@
+// The page's sentences: names of heads, what each filter does to the numbers, and how much of all there is is drawn.
+
+import { ROLLOUT } from "./explorer_choice.js";
+import { number } from "./format.js";
+import { LEAST } from "./explorer_values.js";
+import { CAP } from "./lines_choice.js";
+
+export const headName = ([layer, head]) => (head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`);
+
+const count = (n) => n.toLocaleString("en");
+
+export const SPECIAL = {
+  keep: "keep",
+  hide: "hide",
+  renormalise: "hide and renormalise",
+};
+
+export const BETWEEN = {
+  all: "all tokens",
+  aa: "A → A",
+  ab: "A → B",
+  ba: "B → A",
+  bb: "B → B",
+};
+
+const SENTENCES = { a: "the first sentence (A)", b: "the second (B)" };
+
+/** What the setting for special tokens does; nothing where it does nothing. */
+export function specialNote({ special }) {
+  if (special === "hide") return "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.";
+  if (special === "renormalise") {
+    return "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again. These are no longer the model’s own weights.";
+  }
+  return "";
+}
+
+export function betweenNote({ between }) {
+  if (between === "all") return "";
+  const [from, to] = [SENTENCES[between[0]], SENTENCES[between[1]]];
+  const where = from === to ? `within ${from}` : `from ${from} to ${to}`;
+  return `Only weights ${where}, as they are. Special tokens belong to neither sentence.`;
+}
+
+export function valuesNote({ values }) {
+  if (values !== "norms") return "";
+  return "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). Rows do not sum to 1.";
+}
+
+/** What is put together into one picture. */
+export function meanNote({ mean, chosen }) {
+  return mean && chosen.length > 1 ? `Every number is the mean of the ${chosen.length} chosen heads’.` : "";
+}
+
+export function rolloutNote(chosen) {
+  const rolled = chosen.find(([, head]) => head === ROLLOUT);
+  if (!rolled) return "";
+  const layers = rolled[0] === 0 ? "layer 0" : `layers 0 to ${rolled[0]} multiplied`;
+  return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, heads averaged, the residual path included. Rows sum to 1.`;
+}
+
+/** "132 of 4,096 weights are drawn as lines: those ≥ 0.05." */
+export function drawnSentence({ shown, total }, { least, view, heads }) {
+  if (!total) return "Nothing is left to draw.";
+  const what = heads > 1 ? `weights of ${heads} heads` : "weights";
+  if (shown === total) return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+  const limits = [
+    shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
+    view.strongest > 0 && `the ${view.strongest} strongest of each query`,
+    least > 0 ? `those ≥ ${limitText(least)}` : "those above 0",
+  ];
+  return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
+}
+
+/** A threshold as it is written. */
+export const limitText = (least) => number(least, least > 0 && least < 0.01 ? 4 : 2);
+
+/** What is missing in the heatmap, and why. */
+export function hiddenSentence({ cells, seen, short }) {
+  const said = [];
+  if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
+  if (short) said.push(`${count(short)} ${short === 1 ? "row is" : "rows are"} hidden because less than ${LEAST} of the weight is left to divide by.`);
+  return said.join(" ");
+}
+
+/** A token's text; what can't be seen is named. */
+export function tokenText(label) {
+  if (label === "") return "(empty)";
+  return label.trim() === "" ? "(blank)" : label;
+}
+
+/** A weight with this many digits; what is not 0 but rounds to it is said to be less than the last digit. */
+export function weightText(value, digits = 4) {
+  const shown = value.toFixed(digits);
+  if (value > 0 && Number(shown) === 0) return `< ${(10 ** -digits).toFixed(digits)}`;
+  return digits < 4 ? `≈ ${shown}` : shown;
+}

@@ -1,0 +1,197 @@
+// All layers × heads as thumbnails on one canvas. What is pointed at and what is chosen lies over it as frames, so that
+// neither draws the thumbnails anew.
+
+import { element, perFrame } from "./dom.js";
+import { boxAt, layOut, paintGrid, placeAt } from "./grid_paint.js";
+
+export class Grid {
+  /**
+   * `onChoose(head, how)`: how is "only" (this one), "add" (beside the others) or "toggle".
+   * `onHover(head | null, event)`.
+   */
+  constructor(root, { onChoose, onHover }) {
+    this.onChoose = onChoose;
+    this.onHover = onHover;
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.ring = element("div", { class: "ring hovered", hidden: true });
+    this.focus = element("div", { class: "ring focus" });
+    this.marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
+    this.cell = element("div", { role: "gridcell", id: "active-head" });
+    this.row = element("div", { role: "row", class: "spoken" }, this.cell);
+    this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
+    const properties = { "aria-label": "All layers and heads", "aria-multiselectable": "true", "aria-activedescendant": "active-head" };
+    for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
+    root.append(this.element);
+    this.frames = [];
+    this.active = [0, 0];
+    this.repaint = perFrame(() => this.paintNow());
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(root);
+    this.room = root;
+    this.listen();
+  }
+
+  listen() {
+    this.element.addEventListener("pointermove", (event) => this.point(event));
+    this.element.addEventListener("pointerleave", () => this.pointAt(null));
+    this.element.addEventListener("click", (event) => this.click(event));
+    this.element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /**
+   * Shows `given`: {layers, heads, overview, order, faded, theme, most, chosen: [{head, colour}], current, describe}.
+   * `order` lists all heads' numbers in ranked order or is null; `faded` is one byte a head; `describe(head)` says it all.
+   */
+  update(given) {
+    const before = this.given;
+    this.given = given;
+    const moved = !before || before.current[0] !== given.current[0] || before.current[1] !== given.current[1];
+    if (moved) this.active = given.current;
+    if (!before || PAINTED.some((name) => before[name] !== given[name])) this.fit();
+    else this.markChosen();
+    this.speak();
+  }
+
+  fit() {
+    if (!this.given || !this.room.clientWidth) return;
+    const { layers, heads, order, most } = this.given;
+    this.layout = layOut({ layers, heads, width: this.room.clientWidth, most, ranked: Boolean(order) });
+    Object.assign(this.element.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
+    this.element.setAttribute("aria-rowcount", this.layout.rows);
+    this.element.setAttribute("aria-colcount", this.layout.columns);
+    this.paintNow();
+    this.markChosen();
+  }
+
+  paintNow() {
+    const { heads, order, faded, overview, theme } = this.given;
+    const font = getComputedStyle(this.element).fontFamily || "sans-serif";
+    const density = window.devicePixelRatio || 1;
+    paintGrid(this.canvas, { layout: this.layout, heads, order, faded, overview, theme, density, font });
+  }
+
+  // ---- frames over the thumbnails
+
+  /** Where a head stands, counted row by row; null for what is no thumbnail (attention rollout). */
+  placeOf([layer, head]) {
+    if (head < 0) return null;
+    const n = layer * this.given.heads + head;
+    return this.given.order ? this.given.order.indexOf(n) : n;
+  }
+
+  headAt(place) {
+    const n = this.given.order ? this.given.order[place] : place;
+    return [Math.floor(n / this.given.heads), n % this.given.heads];
+  }
+
+  markChosen() {
+    if (!this.layout) return;
+    const seen = this.given.chosen.filter(({ head }) => head[1] >= 0);
+    while (this.frames.length < seen.length) this.frames.push(this.marks.appendChild(element("div", { class: "ring chosen" })));
+    this.frames.forEach((frame, n) => {
+      frame.hidden = n >= seen.length;
+      if (frame.hidden) return;
+      frame.style.color = seen[n].colour;
+      frame.classList.toggle("current", same(seen[n].head, this.given.current));
+      this.put(frame, seen[n].head);
+    });
+    this.put(this.focus, this.active);
+  }
+
+  put(frame, head) {
+    const place = this.placeOf(head);
+    frame.style.visibility = place === null ? "hidden" : "visible";
+    if (place === null) return;
+    const { x, y, side } = boxAt(this.layout, place);
+    frame.style.transform = `translate(${x}px, ${y}px)`;
+    [frame.style.width, frame.style.height] = [`${side}px`, `${side}px`];
+  }
+
+  speak() {
+    if (!this.layout) return;
+    const { chosen, describe } = this.given;
+    const place = this.placeOf(this.active) ?? 0;
+    const { columns } = this.layout;
+    this.row.setAttribute("aria-rowindex", Math.floor(place / columns) + 1);
+    this.cell.setAttribute("aria-colindex", (place % columns) + 1);
+    this.cell.setAttribute("aria-selected", String(chosen.some(({ head }) => same(head, this.active))));
+    this.cell.setAttribute("aria-label", describe(this.active));
+  }
+
+  // ---- pointer and keys
+
+  point(event) {
+    if (event.pointerType === "touch") return; // a finger chooses, it does not point
+    this.pointAt(this.under(event), event);
+  }
+
+  under({ clientX, clientY }) {
+    if (!this.layout) return null;
+    const { left, top } = this.element.getBoundingClientRect();
+    const place = placeAt(this.layout, clientX - left, clientY - top);
+    return place === null ? null : this.headAt(place);
+  }
+
+  pointAt(head, event) {
+    if (!head !== !this.hovered || (head && !same(head, this.hovered))) {
+      this.ring.hidden = !head;
+      if (head) this.put(this.ring, head);
+    }
+    this.hovered = head;
+    this.onHover(head, event);
+  }
+
+  click(event) {
+    const head = this.under(event);
+    if (!head) return;
+    this.active = head;
+    this.onChoose(head, event.ctrlKey || event.metaKey || event.shiftKey ? "toggle" : "only");
+  }
+
+  key(event) {
+    const { columns, count } = this.layout;
+    const place = this.placeOf(this.active) ?? 0;
+    const first = place - (place % columns);
+    const last = Math.min(first + columns, count) - 1;
+    const steps = {
+      ArrowLeft: Math.max(place - 1, first),
+      ArrowRight: Math.min(place + 1, last),
+      ArrowUp: place - columns < 0 ? place : place - columns,
+      ArrowDown: place + columns < count ? place + columns : place,
+      Home: first,
+      End: last,
+    };
+    if (event.key in steps) this.go(this.headAt(steps[event.key]), event);
+    else if (event.key === " ") this.toggle(this.active);
+    else if (event.key === "Enter") this.onChoose(this.active, "only");
+    else return;
+    event.preventDefault();
+  }
+
+  /** Arrow keys choose; with Shift they add, with Ctrl they only go there. */
+  go(head, event) {
+    this.active = head;
+    if (event.ctrlKey || event.metaKey) {
+      this.put(this.focus, head);
+      this.speak();
+    } else this.onChoose(head, event.shiftKey ? "add" : "only");
+  }
+
+  /** Whoever takes a head away stays where it was, though another one is current then. */
+  toggle(head) {
+    this.onChoose(head, "toggle");
+    this.active = head;
+    this.put(this.focus, head);
+    this.speak();
+  }
+
+  destroy() {
+    this.repaint.cancel();
+    this.sizes.disconnect();
+    this.element.remove();
+  }
+}
+
+const PAINTED = ["layers", "heads", "overview", "order", "faded", "theme", "most"];
+
+const same = (a, b) => Boolean(a) && Boolean(b) && a[0] === b[0] && a[1] === b[1];

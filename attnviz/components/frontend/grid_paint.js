@@ -1,0 +1,153 @@
+// Draws the grid of thumbnails: where each stands, its pixels, and the labels of layers and heads.
+
+import { channels, HATCH, INK, pixelTable, SCALES } from "./colours.js";
+import { blocks } from "./grid_pool.js";
+
+const GUTTER = 36; // px left of the thumbnails: "layer" and its numbers
+const TOP = 32; // px above them: "head" and its numbers
+const CAPTION = 13; // px above each thumbnail in ranked order: its name
+const GAP = 4; // px between thumbnails
+const SIDES = { least: 12, fair: 18, most: 48 };
+const TYPE = 11; // px
+const STRIPE = 4; // px from one line of the hatching to the next
+
+/**
+ * Where everything stands: a grid as wide as there is room, and no higher than `most` where that leaves it readable.
+ * In ranked order rows are no layers, so there are as many columns as make the thumbnails largest.
+ */
+export function layOut({ layers, heads, width, most, ranked }) {
+  const [left, top, caption] = ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0];
+  const count = layers * heads;
+  const sideOf = (columns) => {
+    const across = Math.floor((width - left + GAP) / columns) - GAP;
+    const down = Math.floor((most - top + GAP) / Math.ceil(count / columns)) - GAP - caption;
+    return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), SIDES.most));
+  };
+  let columns = heads;
+  if (ranked) for (let other = 1; other <= count; other += 1) if (sideOf(other) > sideOf(columns)) columns = other;
+  const side = sideOf(columns);
+  const pitch = { x: side + GAP, y: side + GAP + caption };
+  const rows = Math.ceil(count / columns);
+  return { count, columns, rows, left, top, caption, side, pitch, width: left + columns * pitch.x - GAP, height: top + rows * pitch.y - GAP };
+}
+
+/** The box of the thumbnail at a place, counted row by row. */
+export function boxAt({ columns, left, top, caption, side, pitch }, place) {
+  return { x: left + (place % columns) * pitch.x, y: top + caption + Math.floor(place / columns) * pitch.y, side };
+}
+
+/** The place under a point, or null. Half the gap around a thumbnail belongs to it: there is no dead space between two. */
+export function placeAt({ count, columns, left, top, pitch }, x, y) {
+  const [column, row] = [Math.floor((x - left + GAP / 2) / pitch.x), Math.floor((y - top + GAP / 2) / pitch.y)];
+  const place = row * columns + column;
+  return column >= 0 && row >= 0 && column < columns && place < count ? place : null;
+}
+
+/** Paints all thumbnails. */
+export function paintGrid(canvas, { layout, heads, order, faded, overview, theme, density, font }) {
+  const [wide, high] = [layout.width, layout.height].map((length) => Math.round(length * density));
+  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+  Object.assign(canvas.style, { width: `${layout.width}px`, height: `${layout.height}px` });
+  const context = canvas.getContext("2d");
+  context.setTransform(density, 0, 0, density, 0, 0);
+  context.clearRect(0, 0, layout.width, layout.height);
+  const thumb = overview && thumbPainter(overview, Math.round(layout.side * density), theme, density);
+  for (let place = 0; place < layout.count; place += 1) {
+    const n = order ? order[place] : place;
+    const { x, y, side } = boxAt(layout, place);
+    if (thumb) context.putImageData(thumb(n, faded?.[n]), Math.round(x * density), Math.round(y * density));
+    context.strokeStyle = INK[theme].rule;
+    context.lineWidth = 0.5;
+    context.globalAlpha = faded?.[n] ? 0.35 : 0.8;
+    context.strokeRect(x, y, side, side);
+    if (order) caption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, { theme, font });
+  }
+  context.globalAlpha = 1;
+  if (!order) paintLabels(context, layout, { theme, font });
+}
+
+function caption(context, text, x, y, { theme, font }) {
+  context.font = `${TYPE - 1}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  context.fillText(text, x, y);
+}
+
+function paintLabels(context, { rows, columns, left, top, side, pitch, width, height }, { theme, font }) {
+  context.font = `${TYPE}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (let l = 0; l < rows; l += 1) context.fillText(String(l), left - 7, top + l * pitch.y + side / 2);
+  context.textAlign = "center";
+  for (let h = 0; h < columns; h += 1) context.fillText(String(h), left + h * pitch.x + side / 2, top - 10);
+  context.font = `600 ${TYPE}px ${font}`;
+  context.fillText("head", left + (width - left) / 2, 7);
+  context.translate(7, top + (height - top) / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText("layer", 0, 0);
+  context.rotate(Math.PI / 2);
+  context.translate(-7, -top - (height - top) / 2);
+}
+
+/**
+ * Gives a function of a head's number that paints it as `size` × `size` pixels, again and again on one image. Colours go
+ * by the square root of a weight: in a long text most weights are small, and a picture to choose by must not be empty.
+ */
+function thumbPainter({ data, height, width, hidden }, size, theme, density) {
+  const image = new ImageData(size, size);
+  const pixels = new Uint32Array(image.data.buffer);
+  const [down, across] = [height, width].map((cells) => spans(cells, size));
+  const shades = pixelTable(SCALES[theme].weights);
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))]);
+  const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
+  const [ground, line] = HATCH[theme].map(pixel);
+  const stripe = STRIPE * density;
+  return (n, faded) => {
+    const colours = faded ? pale : table;
+    const first = n * height * width;
+    for (let y = 0; y < size; y += 1) {
+      for (let x = 0; x < size; x += 1) {
+        const most = largest({ data, first, width, hidden }, down[y], across[x]);
+        pixels[y * size + x] = most < 0 ? ((x + y) % stripe < density ? line : ground) : colours[most];
+      }
+    }
+    return image;
+  };
+}
+
+/** For each pixel the cells [from, to) that it stands for: several where there are more cells than pixels, else one. */
+function spans(cells, size) {
+  if (cells > size) {
+    const ends = blocks(cells, size);
+    return Array.from({ length: size }, (_, at) => [ends[at], ends[at + 1]]);
+  }
+  return Array.from({ length: size }, (_, at) => [Math.floor((at * cells) / size), Math.floor((at * cells) / size) + 1]);
+}
+
+/** The largest byte of some cells; −1 where all of them are hidden. */
+function largest({ data, first, width, hidden }, [top, bottom], [left, right]) {
+  let most = -1;
+  for (let i = top; i < bottom; i += 1) {
+    for (let at = i * width + left; at < i * width + right; at += 1) {
+      if (!hidden?.[at] && data[first + at] > most) most = data[first + at];
+    }
+  }
+  return most;
+}
+
+const pixel = (colour) => {
+  const [red, green, blue] = channels(colour);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+};
+
+/** Four fifths of the way from one pixel to another. */
+function mixed(from, to) {
+  let made = 0;
+  for (let shift = 0; shift < 32; shift += 8) {
+    const [a, b] = [(from >>> shift) & 255, (to >>> shift) & 255];
+    made |= Math.round(a + (b - a) * 0.8) << shift;
+  }
+  return made >>> 0;
+}

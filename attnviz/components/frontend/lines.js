@@ -1,0 +1,336 @@
+// Attention as lines from query tokens to key tokens, of one head or of several at once.
+//
+// Canvases lie on one another. The lower two hold all lines, the faint ones below; they change with the numbers and with
+// scrolling only. The front has the tokens and the lines of those that are meant: pointing repaints it alone, and makes
+// the others pale.
+
+import { shorten } from "./board_layout.js";
+import { INK } from "./colours.js";
+import { element, perFrame } from "./dom.js";
+import { Choice } from "./lines_choice.js";
+import { Input } from "./lines_input.js";
+import { arrange, TYPE } from "./lines_layout.js";
+import { pinSentence, tokenSentence } from "./lines_says.js";
+import { Strokes, trace } from "./lines_strokes.js";
+import { Whole } from "./lines_whole.js";
+import { NAMES, paintWords } from "./lines_words.js";
+
+const PALE = 0.1; // what is left of the other lines while a token is meant
+const FIRST = 600; // thin lines in a frame that answers the user
+const MOST = 6000; // in a frame of which nothing else is asked
+const SWIFT = 20; // ms: the last frame was fast enough for more
+const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
+const NOTHING = { q: null, k: null };
+const FILL = "position: absolute; inset: 0; width: 100%; height: 100%";
+const UNSEEN = "position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap";
+
+export class Lines {
+  /** Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null. */
+  constructor(root, { onPoint = () => {}, onPin = () => {} } = {}) {
+    Object.assign(this, { onPoint, onPin });
+    this.state = { queryLabels: [], keyLabels: [], heads: [], low: 0, high: 1, direction: "vertical", threshold: 0, strongest: 0, theme: "light" };
+    this.changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
+    this.build(root);
+    this.ask = perFrame(() => this.draw());
+    this.sizes = new ResizeObserver(() => this.resized());
+    this.sizes.observe(this.element);
+    this.ends = new AbortController();
+    document.fonts?.addEventListener("loadingdone", () => this.change("layout"), { signal: this.ends.signal });
+    this.watchDensity();
+    this.input = new Input(this.element, {
+      hit: (x, y) => this.layout?.hit(x, y) ?? null,
+      start: () => this.start(),
+      layout: () => this.layout,
+      point: (token) => this.point(token),
+      walk: (token) => this.walk(token),
+      pick: (token) => this.onPin(cellOf(token)),
+    });
+  }
+
+  build(root) {
+    [this.faint, this.dark, this.front] = [0, 1, 2].map(() => element("canvas", { "aria-hidden": "true", style: FILL }));
+    this.back = element("div", { style: FILL }, this.faint, this.dark);
+    this.whole = new Whole();
+    this.pane = element("div", { style: "position: sticky; top: 0; left: 0; overflow: hidden" }, this.back, this.front, this.whole.element);
+    this.track = element("div", {}, this.pane);
+    this.status = element("span", { role: "status", "aria-live": "polite", style: UNSEEN });
+    this.element = element("div", {
+      class: "attnviz-lines", role: "application", "aria-roledescription": "lines", tabIndex: 0,
+      style: "position: relative; width: 100%; height: 100%; scrollbar-width: thin; outline-offset: -2px",
+    }, this.track, this.status);
+    this.element.addEventListener("scroll", () => this.scroll());
+    root.append(this.element);
+  }
+
+  /** Takes the whole state or what changed of it; see the fields in the constructor, and `hovered` and `pinned` {q, k}. */
+  update(changes) {
+    const [old, now] = [this.state, { ...this.state, ...changes }];
+    check(now);
+    this.state = now;
+    const differ = (...names) => names.some((name) => old[name] !== now[name]);
+    const heads = !sameItems(old.heads, now.heads, ["at", "name", "colour", "rows", "cols"]);
+    if (heads || differ("low", "high", "threshold", "strongest")) this.change("choice");
+    if (!sameList(old.queryLabels, now.queryLabels) || !sameList(old.keyLabels, now.keyLabels)) this.changeTokens();
+    if (differ("direction", "theme") || old.heads.length !== now.heads.length) this.change("layout");
+    if (!sameCell(old.hovered, now.hovered)) this.change("front");
+    if (!sameCell(old.pinned, now.pinned)) this.change("pin");
+  }
+
+  /** Of another text, no token is pointed at yet. */
+  changeTokens() {
+    this.pointed = null;
+    this.input.cursor = null;
+    this.change("layout");
+  }
+
+  /** How many weights are drawn as lines, of how many there are: {shown, total}. */
+  get drawn() {
+    this.choose();
+    return { shown: this.lines.length, total: this.choice.total };
+  }
+
+  // ---- what is meant
+
+  point(token) {
+    if (sameToken(token, this.pointed)) return;
+    this.pointed = token;
+    this.state = { ...this.state, hovered: cellOf(token) };
+    this.change("front");
+    this.onPoint(token && cellOf(token));
+  }
+
+  walk(token) {
+    this.point(token);
+    this.show(token);
+    this.change("said");
+  }
+
+  /** The token where the arrow keys begin. */
+  start() {
+    const { q, k } = this.within(this.state.pinned);
+    if (q !== null) return { side: 0, index: q };
+    if (k !== null) return { side: 1, index: k };
+    const side = this.layout.counts[0] ? 0 : 1;
+    return this.layout.counts[side] ? { side, index: this.layout.visible(side)[0] } : null;
+  }
+
+  /** A cell of which only what exists is left. */
+  within(cell) {
+    const inside = (i, labels) => (Number.isInteger(i) && i >= 0 && i < labels.length ? i : null);
+    return { q: inside(cell?.q, this.state.queryLabels), k: inside(cell?.k, this.state.keyLabels) };
+  }
+
+  /** Scrolls so that a token is in view. */
+  show(token) {
+    const offset = token && this.layout?.reveal(token.side, token.index);
+    if (typeof offset !== "number") return;
+    this.element[this.layout.vertical ? "scrollTop" : "scrollLeft"] = offset;
+    this.scroll();
+  }
+
+  scroll() {
+    if (!this.layout) return;
+    this.layout.scroll(this.element[this.layout.vertical ? "scrollTop" : "scrollLeft"]);
+    this.change("back");
+    this.change("front");
+    this.input.moved();
+  }
+
+  resized() {
+    const { width, height } = this.layout?.size ?? {};
+    if (width !== this.element.clientWidth || height !== this.element.clientHeight) this.change("layout");
+  }
+
+  // ---- what is worked out once
+
+  change(what) {
+    this.changed[what] = true;
+    this.ask();
+  }
+
+  choose() {
+    if (!this.changed.choice) return;
+    Object.assign(this.changed, { choice: false, back: true, front: true, said: true });
+    this.choice = new Choice(this.state.heads, this.state);
+    this.lines = this.choice.lines();
+    const { length } = this.lines;
+    Object.assign(this.element.dataset, { shown: length, total: this.choice.total });
+    const { heads, queryLabels, keyLabels } = this.state;
+    this.element.setAttribute("aria-label",
+      `Attention as lines: ${queryLabels.length} query tokens, ${keyLabels.length} key tokens, ${heads.length} head${heads.length === 1 ? "" : "s"}. ` +
+      "Arrow keys move, Enter pins.");
+  }
+
+  lay() {
+    const { queryLabels, keyLabels, direction, heads } = this.state;
+    const vertical = direction !== "horizontal";
+    Object.assign(this.element.style, { overflowX: vertical ? "hidden" : "auto", overflowY: vertical ? "auto" : "hidden" });
+    const size = { width: this.element.clientWidth, height: this.element.clientHeight };
+    if (!size.width || !size.height) {
+      this.layout = null; // not to be seen now: laid out when it is
+      this.changed.layout = true;
+      return false;
+    }
+    if (!this.changed.layout) return true;
+    Object.assign(this.changed, { layout: false, back: true, front: true, said: true });
+    this.density = Math.min(window.devicePixelRatio || 1, 3);
+    this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
+    const context = this.front.getContext("2d");
+    const widthOf = measurer(context, `${TYPE}px ${this.font}`);
+    const longest = [queryLabels, keyLabels].map((labels) =>
+      labels.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0));
+    const counts = [queryLabels.length, keyLabels.length];
+    longest.forEach((width, side) => (longest[side] = Math.max(width, vertical ? widthOf(NAMES[side]) + 8 : 0)));
+    this.layout = arrange({ direction, size, counts, heads: heads.length, longest });
+    this.widthOf = widthOf;
+    this.short = shortener([queryLabels, keyLabels], this.layout.room, widthOf);
+    for (const canvas of [this.faint, this.dark, this.front]) {
+      canvas.width = Math.round(size.width * this.density);
+      canvas.height = Math.round(size.height * this.density);
+    }
+    Object.assign(this.pane.style, { width: `${size.width}px`, height: `${size.height}px` });
+    const { travel } = this.layout;
+    Object.assign(this.track.style, {
+      width: `${size.width + (vertical ? 0 : travel)}px`, height: `${size.height + (vertical ? travel : 0)}px`,
+    });
+    this.layout.scroll(this.element[vertical ? "scrollTop" : "scrollLeft"]);
+    this.input.moved();
+    return true;
+  }
+
+  watchDensity() {
+    const changed = () => {
+      this.change("layout");
+      this.watchDensity();
+    };
+    matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", changed, { once: true, signal: this.ends.signal });
+  }
+
+  // ---- painting
+
+  draw() {
+    this.choose();
+    if (!this.lay()) return;
+    if (this.changed.pin) {
+      Object.assign(this.changed, { pin: false, front: true, said: true });
+      const { q, k } = this.within(this.state.pinned);
+      if (k !== null) this.show({ side: 1, index: k });
+      if (q !== null) this.show({ side: 0, index: q });
+    }
+    const { back, front } = this.changed;
+    this.portion = back || front ? FIRST : performance.now() - this.drawnAt < SWIFT ? Math.min(MOST, this.portion * 2) : FIRST;
+    this.drawnAt = performance.now();
+    if (front) this.paintFront();
+    const left = this.portion - this.litStrokes.paint(this.front.getContext("2d"), this.portion);
+    if (back) this.startBack();
+    const below = this.strokes.next > 0 ? this.faint : this.dark;
+    if (left > 0) this.strokes.paint(below.getContext("2d"), left);
+    if (this.changed.said) this.say();
+    Object.assign(this.changed, { back: false, front: false, said: false });
+    const finished = this.litStrokes.finished && this.strokes.finished;
+    Object.assign(this.element.dataset, { lit: this.litStrokes.lines.length, painted: this.strokes.count, finished });
+    if (!finished) this.ask();
+  }
+
+  strokesOf(lines) {
+    const { layout, density } = this;
+    return new Strokes({ lines, layout, density, colours: this.state.heads.map(({ colour }) => colour) });
+  }
+
+  startBack() {
+    wipe(this.faint, this.density);
+    wipe(this.dark, this.density);
+    this.strokes = this.strokesOf(this.lines);
+  }
+
+  paintFront() {
+    const { choice, layout, font, short, widthOf, density } = this;
+    const { theme } = this.state;
+    const [hovered, pinned] = [this.state.hovered, this.state.pinned].map((cell) => this.within(cell));
+    const meant = { q: hovered.q ?? pinned.q, k: hovered.k ?? pinned.k };
+    const context = wipe(this.front, density);
+    const both = (name) => [...new Set([hovered[name], pinned[name]])].filter((i) => i !== null);
+    this.litStrokes = this.strokesOf(choice.touching(both("q"), both("k")));
+    this.back.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
+    if (meant.q !== null && meant.k !== null) this.underline(context, meant);
+    const lit = { meant: pair(meant), hovered: pair(hovered), pinned: pair(pinned), cursor: this.input.cursor };
+    paintWords({ context, layout, theme, font, choice, short, widthOf }, lit);
+    this.showWhole();
+  }
+
+  /** A broad band under the line between two tokens that are both meant. */
+  underline(context, { q, k }) {
+    const { layout, choice } = this;
+    if (!this.state.heads.some((_, h) => choice.keeps(h, q, k))) return;
+    context.save();
+    this.litStrokes.clip(context);
+    context.beginPath();
+    trace(context, layout, layout.at(0, q), layout.at(1, k));
+    Object.assign(context, { lineWidth: 9, globalAlpha: 0.2, strokeStyle: INK[this.state.theme].text });
+    context.stroke();
+    context.restore();
+  }
+
+  /** While a token is pointed at that is shortened in the picture, all of it. */
+  showWhole() {
+    const { side, index } = this.pointed ?? {};
+    const label = this.pointed && [this.state.queryLabels, this.state.keyLabels][side][index];
+    const shortened = Boolean(label) && this.short(side, index) !== label;
+    this.whole.show(shortened ? label : null, { side, index, layout: this.layout, font: this.font, ink: INK[this.state.theme] });
+  }
+
+  say() {
+    const { queryLabels, keyLabels, pinned } = this.state;
+    const given = { choice: this.choice, queryLabels, keyLabels };
+    const { cursor } = this.input;
+    const text = cursor ? tokenSentence(cellOf(cursor), given) : pinSentence(this.within(pinned), given);
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.input.destroy();
+    this.sizes.disconnect();
+    this.ask.cancel();
+    this.element.remove();
+  }
+}
+
+function wipe(canvas, density) {
+  const context = canvas.getContext("2d");
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.scale(density, density);
+  return context;
+}
+
+function check({ heads, queryLabels, keyLabels }) {
+  for (const { name, rows, cols, at } of heads) {
+    if (rows === queryLabels.length && cols === keyLabels.length && at.length === rows * cols) continue;
+    throw new RangeError(`${name}: ${at.length} values are not ${rows} × ${cols}, a query a row and a key a column`);
+  }
+}
+
+function measurer(context, font) {
+  const known = new Map();
+  return (text) => {
+    if (!known.has(text)) {
+      context.font = font;
+      known.set(text, context.measureText(text).width);
+    }
+    return known.get(text);
+  };
+}
+
+/** A token as it is written: worked out once, when it first comes into view. */
+function shortener(labels, room, widthOf) {
+  const known = [[], []];
+  return (side, i) => (known[side][i] ??= shorten(labels[side][i], Math.ceil(room[side]), widthOf));
+}
+
+const pair = ({ q, k }) => [q, k];
+const cellOf = (token) => (token ? { q: token.side === 0 ? token.index : null, k: token.side === 1 ? token.index : null } : NOTHING);
+const sameCell = (a, b) => (a?.q ?? null) === (b?.q ?? null) && (a?.k ?? null) === (b?.k ?? null);
+const sameToken = (a, b) => a?.side === b?.side && a?.index === b?.index;
+const sameList = (a, b) => a === b || (a.length === b.length && a.every((item, i) => item === b[i]));
+const sameItems = (a, b, names) => a === b || (a.length === b.length && a.every((item, i) => names.every((name) => item[name] === b[i][name])));

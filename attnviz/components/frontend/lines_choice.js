@@ -1,0 +1,256 @@
+// Which weights are drawn as lines, and how dark each is. No canvas here, so that a test compares it with numpy.
+
+export const CAP = 20000; // lines: more than that can neither be drawn well nor told apart
+export const LEVELS = 24; // lines of one level look the same and are drawn together
+const SAMPLE = 17; // of so many cells one is looked at to guess how large the largest are
+const POWER = 0.75;
+const FAINTEST = 1 / 128; // a line that is drawn leaves a trace on a screen of 256 steps
+
+/** How dark a value is drawn, 0 to 1: a little above proportional, so that 0.05 is still seen. NaN gives 0. */
+export function opacity(value, { low, high }) {
+  const share = (value - low) / (high - low || 1);
+  return share > 0 ? Math.min(share, 1) ** POWER : 0;
+}
+
+/** How dark the lines of a level are: the levels lie closer where lines are faint. */
+export const darkness = (level) => Math.max(FAINTEST, (level / LEVELS) ** 2);
+
+/** Up to which share of the scale each level goes, so that no power is needed for every line. */
+const UP_TO = Float64Array.from({ length: LEVELS }, (_, i) => ((i + 1) / LEVELS) ** (2 / POWER));
+
+/** The level of a value above `low`: the lowest one at least as dark as the value's opacity. */
+function levelOf(value, { low, high }) {
+  const share = (value - low) / (high - low || 1);
+  let level = 1;
+  while (level < LEVELS && UP_TO[level - 1] < share) level += 1;
+  return level;
+}
+
+/**
+ * The weights of some heads that are drawn: those above `low` and not under `threshold`, and of these, for each query,
+ * the `strongest` largest (0 means all; of equal ones the first). NaN, a hidden cell, is never one of them.
+ */
+export class Choice {
+  constructor(heads, rules, cap = CAP) {
+    this.heads = heads;
+    this.rules = rules;
+    this.cap = cap;
+    const guess = guessLeast(heads, rules, cap);
+    this.marks = heads.map((head) => mark(head, rules, guess));
+    const sum = (name) => this.marks.reduce((total, marked) => total + marked[name], 0);
+    this.total = sum("exist");
+    this.kept = sum("count");
+    const found = this.marks.reduce((total, { cells }) => total + cells.length, 0);
+    // A guess that was too high left out some of those that are wanted.
+    if (found < Math.min(this.kept, cap)) this.marks = heads.map((head) => mark(head, rules, -Infinity));
+  }
+
+  keeps(head, q, k) {
+    return this.marks[head].kept[q * this.heads[head].cols + k] === 1;
+  }
+
+  value(head, q, k) {
+    return this.heads[head].at[q * this.heads[head].cols + k];
+  }
+
+  /** The lines of the whole picture: all that are kept, or the `cap` largest of them (of equal ones the first). */
+  lines() {
+    const lines = new Bundle(Math.min(this.kept, this.cap), this.heads.length, this.rules);
+    const limit = this.kept > this.cap ? this.limit() : { ...UNLIMITED };
+    this.heads.forEach(({ cols, at }, head) => {
+      const { cells } = this.marks[head];
+      for (let n = 0; n < cells.length; n += 1) {
+        const cell = cells[n];
+        const value = at[cell];
+        if (value < limit.cut || (value === limit.cut && limit.ties-- <= 0)) continue;
+        lines.add(head, Math.floor(cell / cols), cell % cols, value);
+      }
+    });
+    return lines;
+  }
+
+  /** The smallest of the `cap` largest kept values, and how many equal to it are among them. */
+  limit() {
+    const found = this.marks.reduce((total, { cells }) => total + cells.length, 0);
+    const values = new Float32Array(found);
+    let count = 0;
+    this.heads.forEach(({ at }, head) => {
+      const { cells } = this.marks[head];
+      for (let n = 0; n < cells.length; n += 1) values[count++] = at[cells[n]];
+    });
+    const cut = select(values, count, this.cap - 1);
+    let above = 0;
+    for (let n = 0; n < count; n += 1) if (values[n] > cut) above += 1;
+    return { cut, ties: this.cap - above };
+  }
+
+  /** The lines that touch one of these tokens, each once. */
+  touching(queries, keys) {
+    const most = this.heads.reduce((sum, { rows, cols }) => sum + queries.length * cols + keys.length * rows, 0);
+    const lines = new Bundle(most, this.heads.length, this.rules);
+    const add = (h, q, k) => this.keeps(h, q, k) && lines.add(h, q, k, this.value(h, q, k));
+    this.heads.forEach(({ rows, cols }, h) => {
+      for (const q of queries) for (let k = 0; k < cols; k += 1) add(h, q, k);
+      for (const k of keys) for (let q = 0; q < rows; q += 1) if (!queries.includes(q)) add(h, q, k);
+    });
+    return lines;
+  }
+
+  /** The head with the largest value between two tokens: {head, value}, or null where all are hidden. */
+  largest(q, k) {
+    let best = null;
+    for (let head = 0; head < this.heads.length; head += 1) {
+      const value = this.value(head, q, k);
+      if (value > (best?.value ?? -Infinity)) best = { head, value };
+    }
+    return best;
+  }
+
+  /** The `count` largest values of one token ({q} or {k}), with the partner's number: [{head, partner, value}, ...]. */
+  partners({ q = null, k = null }, count) {
+    const found = [];
+    this.heads.forEach(({ rows, cols }, head) => {
+      for (let partner = 0; partner < (q === null ? rows : cols); partner += 1) {
+        const value = q === null ? this.value(head, partner, k) : this.value(head, q, partner);
+        if (Number.isNaN(value) || (found.length === count && value <= found[count - 1].value)) continue;
+        const at = found.findIndex((other) => other.value < value);
+        found.splice(at < 0 ? found.length : at, 0, { head, partner, value });
+        found.length = Math.min(found.length, count);
+      }
+    });
+    return found;
+  }
+}
+
+/** Lines in typed arrays. `order` lists them from the darkest level to the palest, those of one head together. */
+export class Bundle {
+  constructor(most, heads, scale) {
+    this.length = 0;
+    this.heads = heads;
+    this.scale = scale;
+    this.head = new Uint16Array(most);
+    this.query = new Uint32Array(most);
+    this.key = new Uint32Array(most);
+    this.level = new Uint8Array(most);
+  }
+
+  add(head, query, key, value) {
+    const i = this.length;
+    this.head[i] = head;
+    this.query[i] = query;
+    this.key[i] = key;
+    this.level[i] = levelOf(value, this.scale);
+    this.length += 1;
+  }
+
+  get order() {
+    this.sorted ??= this.sort();
+    return this.sorted;
+  }
+
+  sort() {
+    const next = new Uint32Array((LEVELS + 1) * this.heads + 1);
+    const bucket = (i) => (LEVELS - this.level[i]) * this.heads + this.head[i];
+    for (let i = 0; i < this.length; i += 1) next[bucket(i) + 1] += 1;
+    for (let b = 1; b < next.length; b += 1) next[b] += next[b - 1];
+    const order = new Uint32Array(this.length);
+    for (let i = 0; i < this.length; i += 1) order[next[bucket(i)]++] = i;
+    return order;
+  }
+}
+
+const UNLIMITED = { cut: -Infinity, ties: 0 };
+
+/** A value that probably not many more than `cap` of the kept ones reach: the picture needs to list no others. */
+function guessLeast(heads, { low, threshold, strongest }, cap) {
+  const cells = heads.reduce((sum, { rows, cols }) => sum + rows * Math.min(cols, strongest || cols), 0);
+  if (cells <= 8 * cap) return -Infinity;
+  const sample = new Float32Array(heads.reduce((sum, { at }) => sum + Math.ceil(at.length / SAMPLE), 0));
+  let count = 0;
+  for (const { at } of heads) {
+    for (let cell = 0; cell < at.length; cell += SAMPLE) {
+      if (at[cell] > low && at[cell] >= threshold) sample[count++] = at[cell];
+    }
+  }
+  const place = Math.ceil((2 * cap) / SAMPLE);
+  return place < count ? select(sample, count, place) : -Infinity;
+}
+
+/**
+ * Which cells of a head are kept: `kept` one byte each, their number `count`, and how many cells are not hidden, `exist`.
+ * `cells` lists those that are kept and reach `least`.
+ */
+function mark({ rows, cols, at }, { low, threshold, strongest }, least) {
+  const kept = new Uint8Array(rows * cols);
+  const heap = strongest > 0 && strongest < cols ? new Float32Array(strongest) : null;
+  let cells = new Uint32Array(1024);
+  let [count, exist, listed] = [0, 0, 0];
+  for (let start = 0; start < rows * cols; start += cols) {
+    let { cut, ties } = heap ? rowLimit(heap, at, start, start + cols, { low, threshold }) : UNLIMITED;
+    for (let cell = start; cell < start + cols; cell += 1) {
+      const value = at[cell];
+      if (value !== value) continue; // NaN
+      exist += 1;
+      if (!(value > low && value >= threshold) || value < cut || (value === cut && ties-- <= 0)) continue;
+      kept[cell] = 1;
+      count += 1;
+      if (value < least) continue;
+      if (listed === cells.length) cells = longer(cells);
+      cells[listed++] = cell;
+    }
+  }
+  return { kept, count, exist, cells: cells.subarray(0, listed) };
+}
+
+function longer(list) {
+  const copy = new Uint32Array(list.length * 2);
+  copy.set(list);
+  return copy;
+}
+
+/** The n-th largest value of a row, n being the heap's length, and how many equal to it are among the n largest. */
+function rowLimit(heap, at, from, to, { low, threshold }) {
+  heap.fill(-Infinity); // the smallest of the n largest so far is on top
+  let smallest = -Infinity;
+  for (let cell = from; cell < to; cell += 1) {
+    const value = at[cell];
+    if (value > smallest && value > low && value >= threshold) smallest = replaceSmallest(heap, value);
+  }
+  let ties = 0;
+  for (let i = 0; i < heap.length; i += 1) if (heap[i] === smallest) ties += 1;
+  return { cut: smallest, ties };
+}
+
+/** Puts a value in the place of the heap's smallest; returns what is the smallest then. */
+function replaceSmallest(heap, value) {
+  let i = 0;
+  for (let child = 1; child < heap.length; child = 2 * i + 1) {
+    if (child + 1 < heap.length && heap[child + 1] < heap[child]) child += 1;
+    if (heap[child] >= value) break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = value;
+  return heap[0];
+}
+
+/** Hoare's selection: the value at `place` were the first `count` sorted from the largest. It reorders them. */
+function select(values, count, place) {
+  let [from, to] = [0, count - 1];
+  while (from < to) {
+    const pivot = values[(from + to) >> 1];
+    let [i, j] = [from, to];
+    while (i <= j) {
+      while (values[i] > pivot) i += 1;
+      while (values[j] < pivot) j -= 1;
+      if (i > j) break;
+      const larger = values[j];
+      values[j--] = values[i];
+      values[i++] = larger;
+    }
+    if (place <= j) to = j;
+    else if (place >= i) from = i;
+    else break;
+  }
+  return values[place];
+}

@@ -1,0 +1,134 @@
+// Where everything lies: tokens along one axis, their two rows or columns across it. Sides: 0 is query, 1 is key.
+//
+// "Along" is y and "across" is x where the layout is vertical, and the other way round where it is horizontal.
+// Distances across are counted outwards from the ends of the lines.
+
+export const TYPE = 13; // px: labels
+export const SMALL = 11; // px: numbers and notes; nothing is smaller
+const HEAD = 24; // px for a side's name
+export const GAP = 5;
+const NUMBER = 42;
+const SWATCH = 9; // which head a number is of
+const SQUARE = 9; // at most; narrower where there are many heads
+const LONGEST = 170;
+const WIDEST = 620; // px between the two columns: wider lines are harder to follow
+export const TURN = Math.PI / 4;
+
+/** `longest` is the widest label of each side in px; `counts` how many tokens each side has. */
+export function arrange({ direction, size, counts, heads, longest }) {
+  const given = { size, counts, longest, most: Math.max(1, ...counts), squares: heads > 1 ? heads : 0 };
+  return new Layout(direction === "horizontal" ? horizontal(given) : vertical(given), given);
+}
+
+function squareOf({ squares }, room) {
+  const square = squares ? Math.min(SQUARE, room / squares) : 0;
+  return square >= 1.5 ? square : 0; // too many heads for squares that could be told apart
+}
+
+function vertical({ size, longest, most, squares }) {
+  const square = squareOf({ squares }, size.width * 0.1);
+  const strip = square * squares;
+  const number = NUMBER + (squares ? SWATCH : 0);
+  const label = GAP + (strip ? strip + GAP : 0);
+  const fixed = 2 * (label + GAP + number + GAP);
+  const nearest = Math.max(84, size.width * 0.45 - 110); // what the lines keep, however long the tokens are
+  const widest = Math.max(44, Math.min(LONGEST, (size.width - fixed - nearest) / 2));
+  const room = longest.map((width) => Math.min(widest, Math.max(width, 44)));
+  const between = Math.min(WIDEST, Math.max(40, size.width - fixed - room[0] - room[1]));
+  const depth = room.map((width) => label + width + GAP + number + GAP);
+  const left = (size.width - between - depth[0] - depth[1]) / 2;
+  const window = { from: HEAD, length: Math.max(20, size.height - HEAD - 4) };
+  return {
+    vertical: true, turned: false, window, square, label, room,
+    pitch: Math.min(36, Math.max(19, window.length / most)),
+    number: room.map((width) => label + width + GAP),
+    ends: [left + depth[0], left + depth[0] + between],
+    overhang: 0,
+    heads: [HEAD / 2, HEAD / 2],
+  };
+}
+
+function horizontal({ size, longest, most, squares }) {
+  const square = squareOf({ squares }, size.height * 0.1);
+  const strip = square * squares;
+  const widest = Math.min(LONGEST * 0.6, Math.max(...longest));
+  const natural = Math.max(18, widest + 10);
+  const turned = most * natural > size.width && natural > 40;
+  const label = GAP + (strip ? strip + GAP : 0);
+  const room = longest.map((width) => Math.min(width, turned ? 92 : natural - 6));
+  const number = NUMBER + (squares ? SWATCH : 0);
+  const along = room.map((width) => (turned ? width + GAP + number : 0));
+  const depth = along.map((length) => label + (turned ? length * Math.sin(TURN) + 8 : TYPE + 4 + SMALL + 8) + HEAD - 4);
+  const overhang = turned ? Math.max(...along) * Math.cos(TURN) : 0;
+  const window = { from: 8, length: Math.max(20, size.width - 16) };
+  const between = Math.max(40, size.height - depth[0] - depth[1]);
+  return {
+    vertical: false, turned, window, square, label, room, overhang,
+    pitch: Math.min(turned ? 44 : 110, Math.max(turned ? 21 : natural, (window.length - overhang) / most)),
+    number: room.map((width) => (turned ? width + GAP : 0)),
+    ends: [depth[0], depth[0] + between],
+    heads: [HEAD / 2 - 2, depth[0] + between + depth[1] - HEAD / 2 + 2],
+  };
+}
+
+class Layout {
+  constructor(measures, { size, counts, squares }) {
+    Object.assign(this, measures, { size, counts, squares: measures.square ? squares : 0 });
+    this.travels = counts.map((count) => Math.max(0, count * this.pitch + this.overhang - this.window.length));
+    this.travel = Math.max(...this.travels);
+    this.offsets = [0, 0];
+  }
+
+  /** Scrolls both sides; of two unequal sides, each comes to its end when the other does. */
+  scroll(offset) {
+    const share = this.travel ? Math.min(Math.max(offset / this.travel, 0), 1) : 0;
+    this.offsets = this.travels.map((travel) => travel * share);
+  }
+
+  /** How far to scroll so that a token is in view, or null where it is. */
+  reveal(side, index) {
+    const [at, half] = [this.at(side, index), this.pitch / 2];
+    const { from, length } = this.window;
+    const past = Math.min(0, at - half - from) || Math.max(0, at + half + this.overhang - from - length);
+    return past && this.travels[side] ? ((this.offsets[side] + past) / this.travels[side]) * this.travel : null;
+  }
+
+  /** Where a token is along its side. */
+  at(side, index) {
+    return this.window.from + (index + 0.5) * this.pitch - this.offsets[side];
+  }
+
+  /** How far beside a token's middle the line of one of several heads begins, so that they do not hide one another. */
+  spread(head, heads) {
+    return (head - (heads - 1) / 2) * Math.min(2.5, (Math.min(this.pitch, 30) - 5) / heads);
+  }
+
+  sees(along) {
+    return along >= this.window.from && along <= this.window.from + this.window.length;
+  }
+
+  /** The tokens of a side that are in view: [from, to). */
+  visible(side) {
+    const from = Math.max(0, Math.floor(this.offsets[side] / this.pitch));
+    const to = Math.ceil((this.offsets[side] + this.window.length) / this.pitch);
+    return [from, Math.min(this.counts[side], to)];
+  }
+
+  /** The point at a distance outwards from a side's ends of lines. */
+  point(side, distance, along) {
+    const across = this.ends[side] + (side ? distance : -distance);
+    return this.vertical ? [across, along] : [along, across];
+  }
+
+  /** The token under a point: {side, index} or null. */
+  hit(x, y) {
+    const [across, along] = this.vertical ? [x, y] : [y, x];
+    const reach = Math.min(24, (this.ends[1] - this.ends[0]) / 4); // the last bit of the lines counts as the token
+    const side = across <= this.ends[0] + reach ? 0 : across >= this.ends[1] - reach ? 1 : null;
+    if (side === null || !this.sees(along)) return null;
+    const distance = (across - this.ends[side]) * (side ? 1 : -1);
+    const lean = this.turned ? Math.max(0, distance - this.label) / Math.tan(TURN) : 0;
+    const index = Math.floor((along - lean - this.window.from + this.offsets[side]) / this.pitch);
+    return index >= 0 && index < this.counts[side] ? { side, index } : null;
+  }
+}

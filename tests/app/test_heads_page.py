@@ -1,0 +1,263 @@
+"""Heads through `app.py`: what the explorer is sent equals torch, links reproduce, bad input gets a sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.components.packing import unpack
+from attnviz.pretrained import load
+from attnviz.tokens import NoTokensError
+from attnviz.ui import heads_table
+from attnviz.ui.heads_survey import survey
+from attnviz.ui.link import DEFAULT_TEXT
+from tests.unit.families import save
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+PAGE = "app_pages/heads.py"
+
+
+def open_link(**query: str) -> AppTest:
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    at.run()
+    at.switch_page(PAGE)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def explorer(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what the explorer is sent."""
+    (found,) = at.get("bidi_component")
+    return unpack(found.proto.bytes)
+
+
+def view(at: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = explorer(at)[0]["view"]
+    return found
+
+
+def messages(at: AppTest) -> str:
+    """Read the page's messages as they are shown, without the backslashes that keep Markdown out."""
+    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
+    return re.sub(r"\\(.)", r"\1", shown)
+
+
+def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
+    header, arrays = explorer(open_link())
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
+    assert len(header["sent"]) == 72
+    wanted = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
+    np.testing.assert_allclose(arrays["weights"] / 65535, wanted, rtol=0, atol=7.7e-6)
+
+
+def test_a_plain_view_has_a_plain_link() -> None:
+    at = open_link()
+    assert dict(at.query_params) == {}
+    assert not at.warning
+
+
+def test_a_link_holds_the_whole_view() -> None:
+    link = {
+        "text": "the cat.", "pair": "the dog.", "layer": "3", "head": "5", "chosen": "3.5_1.8_2.r", "q": "4", "k": "2",
+        "show": "lines", "direction": "horizontal", "threshold": "0.2", "strongest": "3", "special": "hide",
+        "between": "ab", "values": "norms", "mean": "1", "stretch": "1", "sort": "entropy", "label": "broad",
+        "more": "care",
+    }  # fmt: skip
+    at = open_link(**link)
+    assert not at.warning
+    assert dict(at.query_params) == link
+    assert view(at) == {
+        "layer": 3, "head": 5, "chosen": [[3, 5], [1, 8], [2, -1]], "q": 4, "k": 2, "show": "lines",
+        "direction": "horizontal", "threshold": 0.2, "strongest": 3, "special": "hide", "between": "ab",
+        "values": "norms", "mean": True, "stretch": True, "sort": "entropy", "label": "broad",
+    }  # fmt: skip
+    header, arrays = explorer(at)
+    assert header["query_labels"] == ["[CLS]", "the", "cat", ".", "[SEP]", "the", "dog", ".", "[SEP]"]
+    assert header["query_groups"] == [0, 1, 1, 1, 0, 2, 2, 2, 0]
+    again, same = explorer(open_link(**at.query_params))
+    assert again == header
+    np.testing.assert_array_equal(same["weights"], arrays["weights"])
+
+
+def test_rollout_in_a_link() -> None:
+    at = open_link(layer="4", head="7", rollout="1")
+    assert (view(at)["layer"], view(at)["head"]) == (4, -1)
+    header, arrays = explorer(at)
+    assert header["sent"][-1] == [4, -1]
+    np.testing.assert_allclose(arrays["weights"][-1].sum(1) / 65535, 1, atol=16 * 7.7e-6)
+    assert dict(at.query_params) == {"layer": "4", "head": "7", "rollout": "1"}
+
+
+def test_a_long_text_is_sent_in_part_and_said_to_be_cut() -> None:
+    at = open_link(text="word " * 800, layer="2", head="9")
+    header, arrays = explorer(at)
+    assert header["sent"] == [[2, 9], [2, 0], [2, 1]]
+    assert arrays["overview"].shape == (6, 12, 48, 48)
+    (found,) = at.get("bidi_component")
+    assert len(found.proto.bytes) < 2_500_000
+    assert "first 512 tokens are used; 290 were dropped" in messages(at)
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({"layer": "99"}, "Layer 99 is not there"),
+        ({"head": "12"}, "Head 12 is not there"),
+        ({"layer": "x"}, "layer=x is not a whole number"),
+        ({"chosen": "3.5,1.1"}, "chosen=3.5,1.1 is no list of up to 24 heads"),
+        ({"chosen": "3.5_99.1_2.77"}, "Not there, and so not shown: 99.1, 2.77"),
+        ({"q": "400"}, "The pinned row 400 is not there: this text has rows 0 to 15"),
+        ({"k": "16"}, "The pinned column 16 is not there"),
+        ({"show": "dance"}, "show=dance is none of both, lines, heatmap"),
+        ({"threshold": "nan"}, "threshold=nan is not a number from 0 to 1"),
+        ({"strongest": "-1"}, "strongest=-1 is not a whole number"),
+        ({"sort": "beauty"}, "sort=beauty is none of entropy"),
+        ({"sort": "first"}, "no measure first on this text"),
+        ({"label": "<img src=x onerror=alert(1)>"}, "No head can be called “<img src=x onerror=alert(1)>” here"),
+        ({"more": "money"}, "more=money is none of table"),
+        ({"rollout": "yes"}, "rollout=yes is none of 0, 1"),
+        ({"kind": "cross"}, "This model has no cross attention"),
+    ],
+)
+def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said: str) -> None:
+    at = open_link(**link)
+    assert said in messages(at)
+    header, _ = explorer(at)
+    shown = {**header["view"], "chosen": [one for one in header["view"]["chosen"] if one != [3, 5]]}
+    assert shown == view(open_link())
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_empty_text_gives_a_hint(text: str) -> None:
+    at = open_link()
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    assert "Type a sentence" in messages(at)
+    assert not at.get("bidi_component")
+
+
+HOSTILE = ["<img src=x onerror=alert(1)> &amp; <b>", "مرحبا بالعالم", "👩\u200d👩\u200d👧 e\u0301", "\0\x1b", "a" * 300,
+           "x", "[CLS] [SEP]", "."]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("more", ["table", "measures"])
+def test_any_text(text: str, more: str) -> None:
+    header, arrays = explorer(open_link(text=text, more=more))
+    np.testing.assert_allclose(arrays["weights"].sum(-1) / 65535, 1, atol=header["cols"] * 7.7e-6)
+    assert len(header["query_labels"]) == header["rows"] == arrays["weights"].shape[1]
+
+
+def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
+    at = open_link(model="../../etc/passwd")
+    assert "neither a folder here nor a name" in messages(at)
+    assert explorer(at)[0]["model"] == "minilm"
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("encoder", (5, 5)), ("decoder", (6, 6)), ("cross", (6, 5))])
+def test_an_encoder_decoder(kind: str, shape: tuple[int, int], tmp_path: Path) -> None:
+    folder = str(save("bart", tmp_path / "bart"))
+    at = open_link(model=folder, text="the cat sat", pair="the dog sat down", kind=kind, rollout="1", sort="next")
+    header, arrays = explorer(at)
+    assert header["kind"] == kind
+    assert arrays["weights"].shape[1:] == shape
+    trace = load(folder).trace("the cat sat", "the dog sat down")
+    wanted = np.concatenate([trace.attentions(layer, kind).double().numpy() for layer in range(header["layers"])])  # type: ignore[arg-type]
+    np.testing.assert_allclose(arrays["weights"][: len(wanted)] / 65535, wanted, rtol=0, atol=7.7e-6)
+    assert ("no rollout of cross-attention" in messages(at)) is (kind == "cross")
+    assert ("no measure next" in messages(at)) is (kind != "encoder")
+
+
+def test_a_text_of_which_the_tokenizer_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object) -> None:
+        raise NoTokensError
+
+    monkeypatch.setattr("attnviz.ui.caches.trace", nothing)
+    at = open_link(text="\u200b")
+    assert "The tokenizer drops every character of this text" in messages(at)
+    assert not at.get("bidi_component")
+
+
+def test_the_caution_stands_beside_the_picture_and_the_rest_below() -> None:
+    at = open_link()
+    assert "A weight says where a head looks, not why" in " ".join(caption.value for caption in at.caption)
+    at.session_state["more"] = "care"
+    at.run()
+    assert "Jain and Wallace 2019" in " ".join(text.value for text in at.markdown)
+    at.session_state["more"] = "measures"
+    at.run()
+    shown = " ".join(text.value for text in at.markdown)
+    assert r"| to \[SEP\] | $\sum_{j \in S} \alpha_{ij}$ |" in shown
+    assert "| 4.000 bits |" in shown  # 16 tokens
+
+
+def test_the_table_holds_every_head_ranked() -> None:
+    at = open_link(more="table", sort="previous", layer="3", head="5")
+    (table,) = at.dataframe
+    found = table.value
+    assert len(found) == 72
+    assert found["previous"].is_monotonic_decreasing
+    assert (found["layer"][0], found["head"][0], found["labels"][0]) == (0, 2, "previous-token head")
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    row = found[(found["layer"] == 3) & (found["head"] == 5)].iloc[0]
+    weights = trace.attentions(3)[5].double().numpy()
+    assert row["cls"] == pytest.approx(weights[:, 0].mean(), rel=1e-5)
+    assert row["entropy"] == pytest.approx(-(weights * np.log2(weights)).sum(1).mean(), rel=1e-5)
+    assert json.loads(table.proto.selection_default)["selection"]["rows"] == [row.name]
+
+
+def test_the_table_as_csv() -> None:
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    table = heads_table.heads_table(survey(trace, "encoder", ""), "")
+    read = pd.read_csv(StringIO(heads_table.to_csv(table).decode()), keep_default_na=False)
+    assert list(read.columns) == list(table.columns)
+    for name in table.columns:
+        if name != "labels":
+            np.testing.assert_array_equal(read[name].astype(table[name].dtype), table[name])
+    assert read["labels"].tolist() == table["labels"].tolist()
+    assert table[["layer", "head"]].values.tolist() == [[layer, head] for layer in range(6) for head in range(12)]
+
+
+def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
+    at = open_link(text="the cat", layer="3", head="5", chosen="3.5_1.1", threshold="0.2")
+    (link,) = at.get("page_link")
+    query = {name: value for name, (value,) in parse_qs(link.proto.query_string).items()}
+    assert query == {"text": "the cat", "source": "pretrained", "layer": "3", "head": "5", "step": "weights",
+                     "chosen": "3.5_1.1", "threshold": "0.2"}  # fmt: skip
+    assert "Layer 3 · head 5" in link.proto.label
+    at.switch_page("app_pages/step_by_step.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    assert (at.query_params["layer"], at.query_params["head"], at.query_params["step"]) == ("3", "5", "weights")
+    at.switch_page(PAGE)
+    at.query_params.clear()
+    at.run()
+    at.run()
+    assert view(at)["chosen"] == [[3, 5], [1, 1]]
+    assert view(at)["threshold"] == 0.2
+
+
+def test_another_text_keeps_the_head() -> None:
+    at = open_link(layer="3", head="5")
+    before, _ = explorer(at)
+    at.text_area(key="text").set_value("Quite another text").run()
+    after, arrays = explorer(at)
+    assert (after["view"]["layer"], after["view"]["head"]) == (3, 5)
+    assert after["trace"] != before["trace"]
+    assert len(after["sent"]) == 72
+    assert "key_norms" in arrays

@@ -1,0 +1,166 @@
+"""The view of Heads: what a link and a browser may say of it, and what becomes of nonsense."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import streamlit as stl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attnviz.ui import heads_state, state
+from attnviz.ui.link import KEYS, MAX_CHOSEN, read_link, write_heads, write_link
+
+
+@pytest.fixture(autouse=True)
+def fresh_view() -> Iterator[None]:
+    """A session of its own, with the default view."""
+    stl.session_state.clear()
+    stl.session_state["view"], stl.session_state["view_notes"] = read_link({})
+    yield
+    stl.session_state.clear()
+
+
+def own() -> dict[str, Any]:
+    """The view's keys of this page, where they differ from a plain link."""
+    return write_link(stl.session_state["view"], heads_state.LINK)
+
+
+def test_the_plain_view_is_one_head() -> None:
+    assert own() == {}
+    assert heads_state.view() == {
+        "layer": 0, "head": 0, "chosen": [(0, 0)], "q": None, "k": None, "show": "both", "direction": "vertical",
+        "threshold": 0.05, "strongest": 0, "special": "keep", "between": "all", "values": "weights", "mean": False,
+        "stretch": False, "sort": "", "label": "",
+    }  # fmt: skip
+
+
+def test_all_that_the_browser_may_change_ends_in_the_link() -> None:
+    heads_state.take(
+        {
+            "layer": 3, "head": 5, "chosen": [[3, 5], [4, 1], [2, -1]], "q": 4, "k": 2.0, "show": "lines",
+            "direction": "horizontal", "threshold": 0.123456, "strongest": 10, "special": "renormalise",
+            "between": "ab", "values": "norms", "mean": True, "stretch": True, "sort": "entropy",
+            "label": "attends to [SEP]",
+        }
+    )  # fmt: skip
+    link = own()
+    assert link == {
+        "layer": "3", "head": "5", "chosen": "3.5_4.1_2.r", "q": "4", "k": "2", "show": "lines",
+        "direction": "horizontal", "threshold": "0.1235", "strongest": "10", "special": "renormalise", "between": "ab",
+        "values": "norms", "mean": "1", "stretch": "1", "sort": "entropy", "label": "attends to [SEP]",
+    }  # fmt: skip
+    view, notes = read_link(link)
+    assert view == stl.session_state["view"]
+    assert notes == []
+    assert heads_state.chosen() == [(3, 5), (4, 1), (2, -1)]
+
+
+def test_what_goes_back_to_the_default_leaves_the_link() -> None:
+    heads_state.take({"sort": "entropy", "label": "broad", "q": 3, "threshold": 1, "show": "heatmap"})
+    heads_state.take({"sort": "", "label": "", "q": None, "threshold": 0.05, "show": "both"})
+    assert own() == {}
+
+
+def test_rollout_stands_in_for_a_head_and_gives_it_back() -> None:
+    heads_state.take({"layer": 2, "head": 7, "chosen": [[2, 7]]})
+    heads_state.take({"layer": 2, "head": -1, "chosen": [[2, -1]]})
+    assert own() == {"layer": "2", "head": "7", "rollout": "1"}
+    assert heads_state.current() == (2, -1)
+    assert heads_state.chosen() == [(2, -1)]
+    heads_state.take({"head": 4, "chosen": [[2, 4]]})
+    assert own() == {"layer": "2", "head": "4"}
+    heads_state.take({"head": -1})
+    heads_state.choose(5, 6)
+    assert heads_state.view()["chosen"] == [(5, 6)]
+
+
+def test_the_current_head_is_always_among_the_chosen() -> None:
+    state.put("chosen", tuple((1, head) for head in range(MAX_CHOSEN)))
+    assert heads_state.chosen()[0] == (0, 0)
+    assert len(heads_state.chosen()) == MAX_CHOSEN
+
+
+NONSENSE = [
+    None, True, -1, 1.5, math.nan, math.inf, 10**30, "", "x" * 100_000, "__import__('os')", "<script>", [], [1], [[1]],
+    [[0, 0]] * 3, {"a": 1}, [[-5, 2]], [[1e9, 1]], "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=[str(n) for n in range(len(NONSENSE))])
+@pytest.mark.parametrize("name", [*heads_state.LINK, "nonsense", ""])
+def test_nonsense_leaves_a_view_that_a_link_can_hold(name: str, value: object) -> None:
+    heads_state.take({name: value})
+    view = stl.session_state["view"]
+    again, notes = read_link(write_link(view, KEYS))
+    assert (again, notes) == (view, [])
+    assert all(len(one) <= 200 for one in own().values())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(heads_state.LINK) | st.text(max_size=5), JSON, max_size=6))
+def test_any_message_leaves_a_view_that_a_link_can_hold(message: dict[str, object]) -> None:
+    heads_state.take(message)
+    view = stl.session_state["view"]
+    assert read_link(write_link(view, KEYS)) == (view, [])
+
+
+def test_texts_and_models_are_not_the_browsers_to_change() -> None:
+    heads_state.take({"text": "x", "pair": "y", "model": "z", "kind": "cross", "more": "table", "rollout": True})
+    assert own() == {}
+
+
+# ---- links
+
+
+@pytest.mark.parametrize(
+    ("raw", "heads"),
+    [("3.5", ((3, 5),)), ("3.5_4.1_2.r", ((3, 5), (4, 1), (2, -1))), ("0.0_0.0_00.00", ((0, 0),)),
+     ("_".join(f"0.{n}" for n in range(MAX_CHOSEN)), tuple((0, n) for n in range(MAX_CHOSEN)))],
+)  # fmt: skip
+def test_heads_in_a_link(raw: str, heads: tuple[tuple[int, int], ...]) -> None:
+    view, notes = read_link({"chosen": raw})
+    assert (view["chosen"], notes) == (heads, [])
+    assert KEYS["chosen"].read(write_heads(heads)) == heads
+
+
+@pytest.mark.parametrize(
+    "raw",
+    ["", "3", "3.5_", "_3.5", "3.5,4.1", "-1.2", "3.-1", "3.5.6", "r.3", "3.R", "٣.٥", "3.5\n", "99999.1", "a" * 10**5,
+     "_".join(f"0.{n}" for n in range(MAX_CHOSEN + 1)), "_".join(["1.1"] * 10**5) + "_"],
+)  # fmt: skip
+def test_what_is_no_list_of_heads_is_named(raw: str) -> None:
+    view, notes = read_link({"chosen": raw})
+    assert view["chosen"] == ()
+    (note,) = notes
+    assert "is no list of up to 24 heads such as 3.5_4.1" in note
+    assert len(note) < 250
+
+
+@pytest.mark.parametrize(("raw", "value"), [("0", 0), ("1", 1), ("0.05", 0.05), (".5", 0.5), ("0.12345", 0.1235)])
+def test_thresholds_in_a_link(raw: str, value: float) -> None:
+    assert read_link({"threshold": raw}) == ({**read_link({})[0], "threshold": pytest.approx(value)}, [])
+
+
+@pytest.mark.parametrize("raw", ["", ".", "1.1", "2", "-0.1", "nan", "1e-3", "0,5", "٠", "0.5\n", "0." + "1" * 10**5])
+def test_what_is_no_threshold_is_named(raw: str) -> None:
+    view, notes = read_link({"threshold": raw})
+    assert view["threshold"] == 0.05
+    assert "is not a number from 0 to 1" in notes[0]
+
+
+@given(st.floats(0, 1))
+def test_thresholds_are_written_as_they_are_read(value: float) -> None:
+    heads_state.take({"threshold": value})
+    written = write_link(stl.session_state["view"], ["threshold"])
+    assert KEYS["threshold"].read(written.get("threshold", "0.05")) == pytest.approx(value, abs=5.1e-5)

@@ -1,0 +1,167 @@
+"""Labels, rollout and norms: by hand, and against what models of several families compute themselves."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.layer_trace import LayerTrace
+from attnviz.measures import (
+    choose_measures,
+    label_heads,
+    mean_weights,
+    moved_norms,
+    possible_labels,
+    rollout,
+)
+from attnviz.pretrained import Kind, Trace, load
+from attnviz.tokens import WordPiece
+from tests.unit.families import save
+
+TEXT = "The cat sat on the mat, and it was warm."
+KEYS = WordPiece().tokenize("one two, three four.")
+MEASURES = choose_measures(len(KEYS), KEYS, same_text=True, causal=False)
+CHANCE = {"entropy": 3.0, "distance": 3.0, "punctuation": 0.25}
+
+
+def labelled(**values: float) -> list[str]:
+    """Label a head with these measures, and chance level in all others."""
+    by_chance = np.array([CHANCE.get(one.name, 0.125) for one in MEASURES], np.float32)
+    head = np.array([values.get(one.name, level) for one, level in zip(MEASURES, by_chance, strict=True)], np.float32)
+    head[0] = values.get("entropy", 1.0)
+    (((labels,),),) = [label_heads(head[None, None], by_chance, MEASURES)]
+    return labels
+
+
+def test_labels_by_hand() -> None:
+    assert labelled() == []
+    assert labelled(previous=0.5) == ["previous-token head"]
+    assert labelled(previous=0.49) == []  # with the others' 0.125 not twice the 0.375 of uniform attention
+    assert labelled(previous=0.45, same=0.3, next=0.2) == ["diagonal"]
+    assert labelled(previous=0.2, same=0.1, next=0.1) == []
+    assert labelled(next=1.0, cls=0.6) == ["next-token head", "attends to [CLS]"]
+    assert labelled(sep=0.7) == ["attends to [SEP]"]
+    assert labelled(punctuation=0.5) == ["attends to punctuation"]
+    assert labelled(entropy=2.56) == ["broad"]
+    assert labelled(entropy=2.54) == []
+
+
+def test_what_chance_would_give_earns_no_label() -> None:
+    by_chance = np.full(len(MEASURES), 0.5, np.float32)
+    head = np.full((1, 1, len(MEASURES)), 0.9, np.float32)
+    head[..., 0] = 0
+    assert label_heads(head, by_chance, MEASURES) == [[[]]]
+
+
+def test_measures_without_a_number_earn_no_label() -> None:
+    head = np.full((1, 2, len(MEASURES)), np.nan, np.float32)
+    assert label_heads(head, head[0, 0], MEASURES) == [[[], []]]
+
+
+def test_every_label_is_among_the_possible_ones() -> None:
+    assert possible_labels(MEASURES) == [
+        "previous-token head", "next-token head", "same-token head", "attends to [CLS]", "attends to [SEP]",
+        "attends to punctuation", "diagonal", "broad",
+    ]  # fmt: skip
+
+
+def numpy_rollout(layers: list[np.ndarray]) -> np.ndarray:
+    """Abnar and Zuidema's own recipe, step by step in float64."""
+    rolled = np.eye(layers[0].shape[0])
+    for weights in layers:
+        mixed = 0.5 * weights.astype(np.float64) + 0.5 * np.eye(len(weights))
+        rolled = (mixed / mixed.sum(1, keepdims=True)) @ rolled
+    return rolled
+
+
+@given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 1000))
+def test_rollout_equals_numpys_and_its_rows_sum_to_one(layers: int, tokens: int, seed: int) -> None:
+    scores = torch.randn(layers, tokens, tokens, generator=torch.Generator().manual_seed(seed)) * 3
+    weights = torch.softmax(scores, -1)
+    found = rollout(weights)
+    assert found.shape == (layers, tokens, tokens)
+    for layer in range(layers):
+        wanted = numpy_rollout([one.numpy() for one in weights[: layer + 1]])
+        np.testing.assert_allclose(found[layer].numpy(), wanted, atol=1e-6)
+    np.testing.assert_allclose(found.sum(-1).numpy(), 1, rtol=1e-5)
+
+
+def test_rollout_by_hand() -> None:
+    first, second = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[0.0, 1.0], [0.0, 1.0]])
+    assert rollout([first, second]).tolist() == [[[1, 0], [0.5, 0.5]], [[0.75, 0.25], [0.5, 0.5]]]
+
+
+def test_rollout_of_heads_that_look_at_themselves_or_at_nothing_moves_nothing() -> None:
+    assert rollout([torch.eye(3)] * 4)[-1].tolist() == torch.eye(3).tolist()
+    assert rollout([torch.zeros(3, 3)] * 2)[-1].tolist() == torch.eye(3).tolist()
+    assert rollout([torch.ones(1, 1)]).tolist() == [[[1]]]
+
+
+def test_rollout_refuses_what_it_can_not_multiply() -> None:
+    with pytest.raises(ValueError, match="at least one layer"):
+        rollout([])
+    with pytest.raises(ValueError, match=r"not \(2, 3\)"):
+        rollout([torch.ones(2, 3)])
+
+
+def test_mean_weights_are_the_mean_of_the_heads() -> None:
+    trace = load("minilm").trace(TEXT)
+    np.testing.assert_allclose(
+        mean_weights(trace.layer(2)).numpy(), trace.attentions(2).mean(0).numpy(), rtol=1e-5, atol=1e-7
+    )
+
+
+@pytest.fixture(scope="module", params=["bert", "gpt2", "bart", "t5", "llama"])
+def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    folder: Path = save(request.param, tmp_path_factory.mktemp("models") / request.param)
+    return load(str(folder)).trace("the cat sat on the mat", None)
+
+
+def test_what_the_heads_move_adds_up_to_the_layers_output(traced: Trace) -> None:
+    """α f(x) in full, by its definition: its sum is what the layer computes, its length is α ‖f(x)‖."""
+    for layers in traced.layers.values():
+        for layer in layers:
+            projection = layer.output_projection
+            assert projection is not None
+            per_head = projection.weight.double().unflatten(0, (layer.heads, -1))
+            moved = torch.einsum("hjd,hdc->hjc", layer.value.double(), per_head)  # f(x): (H, Tk, C)
+            weights = layer.attentions().double()
+            bias = 0 if projection.bias is None else projection.bias
+            output = layer.output()
+            assert output is not None
+            np.testing.assert_allclose(
+                (torch.einsum("hij,hjc->ic", weights, moved) + bias).numpy(), output.numpy(), rtol=1e-3, atol=1e-4
+            )
+            lengths = torch.linalg.vector_norm(weights[..., None] * moved[:, None], dim=-1)  # ‖α f(x)‖: (H, Tq, Tk)
+            found = weights * moved_norms(layer)[:, None, :]
+            np.testing.assert_allclose(found.numpy(), lengths.numpy(), rtol=1e-5, atol=1e-9)
+
+
+def test_norms_need_the_output_projection() -> None:
+    q = torch.zeros(2, 3, 4)
+    with pytest.raises(ValueError, match="W_O of this layer is not known"):
+        moved_norms(LayerTrace(q, q, q, 1.0, None))
+
+
+def test_a_value_of_zeros_moves_nothing() -> None:
+    layer = load("minilm").trace(TEXT).layer(0)
+    silent = LayerTrace(layer.query, layer.key, layer.value * 0, layer.scale, None,
+                        output_projection=layer.output_projection)  # fmt: skip
+    assert float(moved_norms(silent).abs().max()) == 0
+    assert not math.isnan(float(moved_norms(layer).sum()))
+
+
+def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_token() -> None:
+    """Known of this model on many texts; were rows and columns swapped, each would be called the other."""
+    from attnviz.ui.heads_survey import survey
+
+    kind: Kind = "encoder"
+    labels = survey(load("minilm").trace(TEXT), kind, "").labels
+    assert "previous-token head" in labels[0][2]
+    assert "next-token head" in labels[1][8]
