@@ -26,8 +26,7 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     """Import torch and load the built-in model in the background, while the browser is still opening the page."""
     answer_at_once()
     sys.setswitchinterval(0.0005)
-    for task in (_import_and_load, _compressed_plotly):
-        threading.Thread(target=task, name="warm-up", daemon=True).start()
+    threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
 
 
@@ -37,6 +36,7 @@ def _import_and_load() -> None:
 
     caches.limit_threads()
     caches.model("minilm")
+    from attnviz.ui import compare_view, heads_view  # noqa: F401 — the other pages' first visit need not wait either
 
 
 async def plotly_js(_: Request) -> Response:
