@@ -1,6 +1,7 @@
-"""`python -m tests.bench`: attnviz against a plain 40-line Streamlit app, side by side in one run.
+"""`python -m tests.bench`: attnviz against a plain 40-line Streamlit app, and against BertViz, side by side in one run.
 
-Every figure is a median of several, the two apps measured in turns; what counts is the ratio. Under eight minutes.
+Every figure is a median of several, the two measured in turns; what counts is the ratio. The part against BertViz is
+"heads": it takes about ten minutes and wants 4 GB of free memory (with --patient, 12 GB).
 """
 
 from __future__ import annotations
@@ -15,27 +16,36 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import forward, screen
+from tests.bench import bertviz_views, forward, frames, heads, screen
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
+
+PARTS = ("cold", "changes", "forward", "heads", "frames")
 
 
 def main() -> None:
     """Run what was asked for and print one table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--plain", type=Path, default=PLAIN_SCRIPT, help="another Streamlit app to compare with")
-    parser.add_argument("--only", nargs="+", choices=["cold", "changes", "forward"], help="these parts alone")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
+    parser.add_argument("--tokens", nargs="+", type=int, choices=heads.LENGTHS, default=heads.LENGTHS, help="for heads")
+    parser.add_argument("--rounds", type=int, default=heads.ROUNDS, help="for heads: visits to each page")
+    parser.add_argument("--patient", action="store_true", help="run even what BertViz is known not to survive")
     parser.add_argument("--json", type=Path, help="write the rows to this file too")
     asked = parser.parse_args()
 
+    if "heads" in (asked.only or PARTS):
+        bertviz_views.prepare()
     other = plain(asked.plain)
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "cold": lambda: screen.cold_rows(other),
         "changes": lambda: screen.change_rows(other),
         "forward": forward.rows,
+        "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
+        "frames": frames.rows,
     }
     rows = []
-    for name in asked.only or parts:
+    for name in asked.only or PARTS:
         for row in parts[name]():
             rows.append(row)
             sys.stderr.write(f"{row.what}: {row.measured:.2f}\n")

@@ -16,20 +16,28 @@ from tests.browser.server import ROOT, Server, start
 from tests.browser.settle import settled
 
 PLAIN_SCRIPT = ROOT / "tests" / "bench" / "plain_app.py"
+STAGE = ".st-key-picture .attnviz-stage"
+PLOT = ".js-plotly-plot"
 WEIGHTS_OF_MINILM = "/?" + urlencode({"source": "pretrained", "step": "weights"})
 
 
 @dataclass(frozen=True)
 class App:
-    """An app, and the CSS selectors of what is used of it."""
+    """An app, what its picture shows and of how many rows (in JavaScript), and the CSS selectors of what is clicked."""
 
     script: Path
     picture: str
+    rows: str
     layer: str
     head: str
     settings: bool
     """Whether it runs under this repository's settings; else under Streamlit's defaults"""
     takes_links: bool
+
+    @property
+    def repainted(self) -> str:
+        """A question to the page, in JavaScript: is there a picture other than the present one?"""
+        return f"stopwatch.changed(() => {self.picture})"
 
     @contextmanager
     def served(self) -> Iterator[Server]:
@@ -57,7 +65,7 @@ class App:
         settled(page)
         page.wait_for_timeout(500)
         settled(page)
-        shown = page.evaluate("(css) => document.querySelector(css)._fullData[0].z.length", self.picture)
+        shown = page.evaluate(f"() => {self.rows}")
         assert shown == tokens, f"{self.script.name} shows {shown} rows, not {tokens}"
 
     def choice(self, page: Page, box: str, number: int) -> Callable[[], object]:
@@ -80,7 +88,8 @@ class App:
 
 OURS = App(
     script=ROOT / "app.py",
-    picture=".st-key-picture .js-plotly-plot",
+    picture=f"stopwatch.counted('{STAGE}')",
+    rows=f"Number(document.querySelector('{STAGE}').dataset.rows)",
     layer=".st-key-layer input[role=combobox]",
     head=".st-key-heads_strip button[aria-label='head {}']",
     settings=True,
@@ -92,7 +101,8 @@ def plain(script: Path = PLAIN_SCRIPT) -> App:
     """Return the app to compare with: Plotly, a text area, and select boxes named Layer and Head."""
     return App(
         script=script,
-        picture=".js-plotly-plot",
+        picture=f"stopwatch.plotly('{PLOT}')",
+        rows=f"document.querySelector('{PLOT}')._fullData[0].z.length",
         layer='input[role=combobox][aria-label="Layer"]',
         head='input[role=combobox][aria-label="Head"]',
         settings=False,

@@ -1,7 +1,7 @@
 """A Chromium that says when a picture reached the screen.
 
-The page marks the frame in which it first finds the new picture in its DOM; Chromium's own trace tells when the frame
-with that mark was drawn. An interaction begins at the timestamp that the browser gave to the user's input event.
+The page marks the frame in which it first finds the new picture (stopwatch.js); Chromium's own trace tells when the
+frame with that mark was drawn. An interaction begins at the timestamp that the browser gave to the user's input event.
 """
 
 from __future__ import annotations
@@ -10,59 +10,27 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import psutil
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser import chromium
 
+IN_THE_PAGE = "\n".join(Path(__file__).with_name(name).read_text() for name in ("stopwatch.js", "explorer.js"))
 MARK = "picture-shown"
 TRACED = ["disabled-by-default-devtools.timeline.frame", "blink.user_timing"]
-SCREEN = {"width": 1280, "height": 900}
+SCREEN: ViewportSize = {"width": 1280, "height": 900}
 
-IN_THE_PAGE = """
-window.stopwatch = {
-  // The picture that a Plotly chart shows: its name and its drawn heatmaps, or null while there is none.
-  picture(selector) {
-    const plot = document.querySelector(selector);
-    if (!plot || !plot._fullLayout || !plot._fullData) return null;
-    const wanted = plot._fullData.filter((trace) => trace.type === 'heatmap' && trace.visible === true);
-    const images = [...plot.querySelectorAll('.heatmaplayer image')]
-      .map((image) => image.getAttribute('href') || image.getAttribute('xlink:href'));
-    if (!images.length || images.length < wanted.length || !images.every(Boolean)) return null;
-    const meta = plot._fullLayout.meta;
-    const name = meta && meta.id ? meta.id : (plot.querySelector('.gtitle') || {}).textContent;
-    return {name: name || '', images: images.join(' ')};
-  },
-  // From now on, watch for a picture that differs from the present one in name and in pixels.
-  arm(selector, event) {
-    const before = this.picture(selector);
-    const probe = document.createElement('div');
-    probe.style.cssText = 'position:fixed;left:0;bottom:0;width:4px;height:4px;z-index:999999;pointer-events:none';
-    document.body.append(probe);
-    let input = event ? null : 0;
-    if (event) addEventListener(event, (e) => { input = e.timeStamp; }, {capture: true, once: true});
-    performance.clearMarks('MARK');
-    this.answer = new Promise((resolve) => {
-      const repaint = (left) => {  // keeps frames coming, so that the marked one is drawn and its trace complete
-        probe.style.background = left % 2 ? '#777' : '#999';
-        if (left) return requestAnimationFrame(() => repaint(left - 1));
-        probe.remove();
-        resolve({input, origin: performance.timeOrigin});
-      };
-      const look = () => {
-        const now = input === null ? null : this.picture(selector);
-        if (!now || (before && (now.name === before.name || now.images === before.images))) {
-          return requestAnimationFrame(look);
-        }
-        performance.mark('MARK');
-        repaint(4);
-      };
-      requestAnimationFrame(look);
-    });
-  },
-};
-""".replace("MARK", MARK)
+
+@dataclass(frozen=True)
+class Shown:
+    """How long an answer took: ms until it was drawn, and in which frame after the input it stood (1: the next one)."""
+
+    ms: float
+    frames: int
 
 
 def wait_for_calm(limit: float = 40, seconds: float = 6) -> None:
@@ -84,34 +52,56 @@ def chrome() -> Iterator[Browser]:
         browser.close()
 
 
-def new_page(browser: Browser) -> Page:
+def new_page(browser: Browser, motion: Literal["reduce", "no-preference"] = "no-preference") -> Page:
     """Open a page with a stopwatch in a context of its own."""
-    context = browser.new_context(viewport=SCREEN)
+    context = browser.new_context(viewport=SCREEN, reduced_motion=motion)
     context.add_init_script(IN_THE_PAGE)
     page = context.new_page()
     page.set_default_timeout(120_000)
     return page
 
 
-def load(page: Page, url: str, selector: str, since: float) -> float:
-    """Return the ms from `since` (seconds since the epoch) until a page that is now opened shows a picture."""
+def load(page: Page, url: str, done: str, since: float | None = None) -> float:
+    """Return the ms until a page that is now opened has what `done` asks for.
+
+    Args:
+        page: a page that has opened nothing yet.
+        url: what it opens.
+        done: JavaScript that gives a function which says whether it is there.
+        since: seconds since the epoch from which to count; without it, from the start of the navigation.
+    """
+    page.context.add_init_script(f"stopwatch.arm({done}, null)")
     browser = _browser(page)
     browser.start_tracing(categories=TRACED)
     page.goto(url, wait_until="commit")
-    page.wait_for_function("() => document.body")
-    page.evaluate("(selector) => stopwatch.arm(selector, null)", selector)
     answer = page.evaluate("() => stopwatch.answer")
-    return float(answer["origin"] + drawn_at(browser.stop_tracing()) - since * 1000)
+    drawn = drawn_at(browser.stop_tracing())
+    return drawn if since is None else float(answer["origin"] + drawn - since * 1000)
 
 
-def act(page: Page, selector: str, event: str, action: Callable[[], object]) -> float:
-    """Return the ms from the first `event` of this action until the drawn frame with the next picture."""
+def act(page: Page, done: str, event: str, action: Callable[[], object]) -> Shown:
+    """Return how long it took from the first `event` of this action until the drawn frame that has the answer.
+
+    Args:
+        page: where it happens.
+        done: JavaScript that gives, just before the action, a function which says whether the answer is there.
+        event: the DOM event with which the action begins.
+        action: what the user does.
+    """
     browser = _browser(page)
     browser.start_tracing(categories=TRACED)
-    page.evaluate("([selector, event]) => stopwatch.arm(selector, event)", [selector, event])
+    page.evaluate(f"(event) => {{ stopwatch.arm({done}, event); }}", event)
     action()
     answer = page.evaluate("() => stopwatch.answer")
-    return drawn_at(browser.stop_tracing()) - float(answer["input"])
+    return Shown(drawn_at(browser.stop_tracing()) - float(answer["input"]), int(answer["frames"]))
+
+
+def frame_times(page: Page, action: Callable[[], object], busy: str = "() => true") -> list[float]:
+    """Return the ms from frame to frame while something is done, where `busy` (JavaScript) says that it counts."""
+    page.evaluate(f"() => stopwatch.frames({busy})")
+    action()
+    times: list[float] = page.evaluate("() => stopwatch.stop()")
+    return times
 
 
 def drawn_at(trace: bytes) -> float:
@@ -120,7 +110,7 @@ def drawn_at(trace: bytes) -> float:
     A frame goes from the main thread (BeginMainThreadFrame) to the compositor (ActivateLayerTree), which draws it
     (DrawFrame); the three are joined by the page's layer tree.
     """
-    events = sorted(json.loads(trace)["traceEvents"], key=lambda event: event["ts"])
+    events: list[dict[str, Any]] = sorted(json.loads(trace)["traceEvents"], key=lambda event: event["ts"])
     mark = next(e for e in reversed(events) if e["name"] == MARK and "user_timing" in e["cat"])
     frames = [event for event in events if "devtools.timeline.frame" in event["cat"] and event["pid"] == mark["pid"]]
     main = [e for e in frames if e["name"] == "BeginMainThreadFrame" and e["ts"] <= mark["ts"]][-1]

@@ -9,27 +9,40 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison. `plain` is 0 where there is nothing to compare with: then `limit` is about `ours` itself."""
+    """One comparison of a peer with us; `plain` is 0 where there is nothing to compare with."""
 
     what: str
     plain: float
     ours: float
-    limit: float
+    limit: float | None
+    """What is to be reached, by the ratio, or by `ours` itself where `alone`; nothing where None"""
     unit: str = "ms"
+    alone: bool = False
+    """The limit is about `ours`, whatever the peer takes"""
+    instead: str = "-"
+    """What stands in the table where the peer has no figure"""
 
     @property
     def measured(self) -> float:
         """What the limit is about."""
-        return self.ours / self.plain if self.plain else self.ours
+        return self.ours / self.plain if self.plain and not self.alone else self.ours
 
     @property
     def reached(self) -> bool:
-        """Whether it is within its limit."""
-        return self.measured <= self.limit
+        """Whether it is within its limit, if it has one."""
+        return self.limit is None or self.measured <= self.limit
 
     def as_json(self) -> dict[str, object]:
         """Return the row with what follows from it."""
         return {**asdict(self), "measured": self.measured, "reached": self.reached}
+
+    def as_line(self) -> str:
+        """Return the row as a line of a Markdown table."""
+        plain = f"{self.plain:,.1f} {self.unit}" if self.plain else self.instead
+        ratio = f"{self.ours / self.plain:.3f}" if self.plain else "-"
+        unit = f" {self.unit}" if self.alone or not self.plain else ""
+        aim = f"<= {self.limit:g}{unit}: {'yes' if self.reached else 'NO'}" if self.limit is not None else "-"
+        return f"| {self.what} | {plain} | {self.ours:,.1f} {self.unit} | {ratio} | {aim} |"
 
 
 def compared(what: str, plain: Sequence[float], ours: Sequence[float], limit: float) -> Row:
@@ -48,12 +61,5 @@ def alternating(a: Callable[[], float], b: Callable[[], float], rounds: int) -> 
 
 def table(rows: Sequence[Row]) -> str:
     """Write rows as a Markdown table."""
-    lines = ["| what | plain app | attnviz | ratio | to reach |", "| --- | ---: | ---: | ---: | ---: |"]
-    for row in rows:
-        mark = "yes" if row.reached else "NO"
-        if row.plain:
-            told = f"{row.plain:,.1f} {row.unit} | {row.ours:,.1f} {row.unit} | {row.measured:.2f} | <= {row.limit:g}"
-        else:
-            told = f"- | {row.ours:,.1f} {row.unit} | - | <= {row.limit:g} {row.unit}"
-        lines.append(f"| {row.what} | {told}: {mark} |")
-    return "\n".join(lines)
+    head = ["| what | peer | attnviz | ratio | to reach |", "| --- | ---: | ---: | ---: | ---: |"]
+    return "\n".join(head + [row.as_line() for row in rows])

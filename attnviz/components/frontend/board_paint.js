@@ -13,6 +13,7 @@ export const AXIS_TITLES = {
 const LABEL = 12; // px, type size of labels
 const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
 const GRID = 9; // px: cells from this size on are set apart
+const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const COVER = { light: "#E4E1EE", dark: "#3B3650" };
 
 /** `pen` is {context, theme, font, labels, view(kind, count) -> [from, to], dpr}. */
@@ -260,8 +261,9 @@ function paintAxisTitle(context, text, { font, ink, kind }, where) {
 
 function paintBar({ context, theme, font }, { panel, x, y, width, height }) {
   const left = x + width + 10;
-  const tall = Math.min(height, 180);
-  const top = y + height - tall;
+  const foot = y + height;
+  const tall = Math.min(height, 180, Math.max(56, foot - UNDER_BUTTONS));
+  const top = foot - tall;
   const steps = 64;
   for (let s = 0; s < steps; s += 1) {
     const [red, green, blue] = blend(SCALES[theme][panel.scale], 1 - s / (steps - 1));
