@@ -42,7 +42,9 @@ README = [
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
     Shot("averages", "/averages?way=softmax"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
-    Shot("compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})),
+    Shot(
+        "compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})
+    ),
 ]
 
 SCREENS = {
@@ -57,8 +59,14 @@ def every_view() -> Iterator[Shot]:
     """Yield every step of both sources and the other pages, on every screen; a phone's to the page's end."""
     views = {f"{source}-{step}": step_link(source, step) for source, step in product(("toy", "pretrained"), STEPS)}
     views |= {"averages": "/averages", "tokens": "/tokens", "heads": "/heads", "compare": "/compare"}
-    views |= {"heads-lines": "/heads?layer=3&head=8&chosen=3.8_2.2_4.1&q=3", "compare-layers": "/compare?head=3&b_layer=4"}
-    views |= {"predict": step_link("toy", "weights", predict=1, q=3), "chart": step_link("toy", "scores", drawing="chart")}
+    views |= {
+        "heads-lines": "/heads?layer=3&head=8&chosen=3.8_2.2_4.1&q=3",
+        "compare-layers": "/compare?head=3&b_layer=4",
+    }
+    views |= {
+        "predict": step_link("toy", "weights", predict=1, q=3),
+        "chart": step_link("toy", "scores", drawing="chart"),
+    }
     for (view, link), (screen, like) in product(views.items(), SCREENS.items()):
         whole = like.width < 500
         yield Shot(f"{view}-{screen}", link, like.width, like.height, like.scheme, whole)

@@ -14,9 +14,17 @@ from tests.browser.settle import settled
 Contexts = Callable[..., BrowserContext]
 
 PAGES = (
-    "/?step=tokens", "/?step=scores&q=1&k=2", "/?source=pretrained&step=weights&predict=1", "/?step=weights&drawing=chart",
-    "/averages", "/tokens", "/heads", "/heads?show=lines&pair=And+then&layer=2&head=1", "/compare", "/compare?head=3&b_head=5",
-)  # fmt: skip
+    "/?step=tokens",
+    "/?step=scores&q=1&k=2",
+    "/?source=pretrained&step=weights&predict=1",
+    "/?step=weights&drawing=chart",
+    "/averages",
+    "/tokens",
+    "/heads",
+    "/heads?show=lines&pair=And+then&layer=2&head=1",
+    "/compare",
+    "/compare?head=3&b_head=5",
+)
 
 # The colours of words in a listing are Streamlit's, and no setting changes them.
 LISTING = ".stCode"

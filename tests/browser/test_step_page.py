@@ -24,6 +24,7 @@ from tests.browser.settle import settled
 
 Contexts = Callable[..., BrowserContext]
 
+
 def go(page: Page, url: str, **link: str | int) -> Page:
     page.goto(f"{url}/?{urlencode(link)}")
     return settled(page)

@@ -15,7 +15,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted((ROOT / "attnviz").rglob("*.py"))
 PAGES = sorted((ROOT / "app_pages").glob("*.py"))
-COMPUTING = ("attention", "layer_trace", "tokens", "pretrained", "toy", "vocabulary", "measures", "alignment", "compare")
+COMPUTING = (
+    "attention",
+    "layer_trace",
+    "tokens",
+    "pretrained",
+    "toy",
+    "vocabulary",
+    "measures",
+    "alignment",
+    "compare",
+)
 SHOWING = {"streamlit", "plotly", "attnviz.figures", "attnviz.components", "attnviz.ui", "app_pages"}
 
 

@@ -2,7 +2,7 @@
 
 const PATIENCE = 4000; // ms until an unanswered question is asked again
 const TRIES = 3;
-const ALL = 8e6; // bytes of one trace after which nothing more is fetched ahead
+const ALL = 6.5e6; // bytes of one trace after which nothing more is fetched ahead: with the page, 8 MB are never sent
 const AT_ONCE = 1e6; // bytes of one answer to what is fetched ahead: nobody shall wait long behind it
 
 const named = ([layer, head]) => `${layer} ${head}`;
@@ -72,13 +72,14 @@ export class Fetcher {
 
   /** Fetches one more answer's worth ahead, where nothing else is on its way. */
   fetchAhead(layer) {
-    if (this.asked.size || this.ahead) return;
+    if (this.asked.size || (this.ahead && performance.now() < this.aheadDue)) return;
     const { rows, cols } = this.store.frame;
     const bytes = rows * cols * 2;
     const most = Math.min(Math.floor((ALL - this.store.received) / bytes), Math.max(1, Math.floor(AT_ONCE / bytes)));
     const heads = nearby(layer, this.store.header).filter((head) => !this.store.has(head));
     if (most < 1 || !heads.length) return;
     this.ahead = heads.slice(0, most);
+    this.aheadDue = performance.now() + PATIENCE; // a lost answer must not end the fetching ahead
     this.ask(this.ahead);
   }
 

@@ -91,7 +91,8 @@ export class Pictures {
     if (this.arrangement === `${columns} ${fit}`) return;
     this.arrangement = `${columns} ${fit}`;
     this.fit = fit;
-    const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === fit - 1 }));
+    const rightmost = Math.floor(fit / columns) * columns - 1; // the last one there
+    const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === rightmost }));
     const grid = [];
     for (let n = 0; n < fit; n += columns) {
       grid.push(Array.from({ length: columns }, (_, c) => (n + c < fit ? n + c : null)));

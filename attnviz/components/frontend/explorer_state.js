@@ -1,6 +1,6 @@
 // What the viewer has set: the state that the link holds. The viewer's own changes win over answers that speak of before.
 
-export const DEFAULTS = {
+const DEFAULTS = {
   layer: 0,
   head: 0,
   chosen: [[0, 0]],
@@ -22,7 +22,7 @@ export const DEFAULTS = {
 const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
 const ANSWER = 3000; // ms after which the server's word counts again
 
-export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 export class State {
   /** `send(partial)` tells the server of changes. */

@@ -68,12 +68,6 @@ export class Store {
     return codes ?? null;
   }
 
-  /** The weight of one cell, or null where the head has not arrived. */
-  weight(head, q, k) {
-    const codes = this.codes(head);
-    return codes && codes[q * this.frame.cols + k] / 65535;
-  }
-
   /** The lengths ‖f(x)‖ of a head's keys, or null. */
   keyNorms([layer, head]) {
     const { heads: count, cols } = this.header;

@@ -68,7 +68,7 @@ export class View {
   showGrid() {
     const { store, view, shown, theme } = this.given;
     const { layers, heads, measures } = store.header;
-    const kept = this.ranking?.header === store.header ? this.ranking : { header: store.header };
+    const kept = this.ranking?.trace === store.trace ? this.ranking : { trace: store.trace };
     if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
     if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
     this.ranking = kept;

@@ -1,7 +1,7 @@
 // All layers × heads as thumbnails on one canvas. What is pointed at and what is chosen lies over it as frames, so that
 // neither draws the thumbnails anew.
 
-import { element, perFrame } from "./dom.js";
+import { element } from "./dom.js";
 import { boxAt, layOut, paintGrid, placeAt } from "./grid_paint.js";
 
 export class Grid {
@@ -24,10 +24,10 @@ export class Grid {
     root.append(this.element);
     this.frames = [];
     this.active = [0, 0];
-    this.repaint = perFrame(() => this.paintNow());
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(root);
     this.room = root;
+    document.fonts?.ready.then(() => this.fit()); // labels are written with what has come by then
     this.listen();
   }
 
@@ -53,7 +53,7 @@ export class Grid {
   }
 
   fit() {
-    if (!this.given || !this.room.clientWidth) return;
+    if (!this.given || !this.room.clientWidth) return; // not shown yet
     const { layers, heads, order, most } = this.given;
     this.layout = layOut({ layers, heads, width: this.room.clientWidth, most, ranked: Boolean(order) });
     Object.assign(this.element.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
@@ -186,7 +186,6 @@ export class Grid {
   }
 
   destroy() {
-    this.repaint.cancel();
     this.sizes.disconnect();
     this.element.remove();
   }

@@ -16,9 +16,9 @@ import { Whole } from "./lines_whole.js";
 import { NAMES, paintWords } from "./lines_words.js";
 
 const PALE = 0.1; // what is left of the other lines while a token is meant
-const FIRST = 600; // thin lines in a frame that answers the user
-const MOST = 6000; // in a frame of which nothing else is asked
-const SWIFT = 20; // ms: the last frame was fast enough for more
+const FIRST = 500; // thin lines in a frame that answers the user
+const NEXT = 1500; // in each frame after that
+const PAUSE = 60; // ms until the next frame: Chromium rasters what it was given first, and the user may go on
 const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
 const NOTHING = { q: null, k: null };
 const FILL = "position: absolute; inset: 0; width: 100%; height: 100%";
@@ -49,9 +49,8 @@ export class Lines {
 
   build(root) {
     [this.faint, this.dark, this.front] = [0, 1, 2].map(() => element("canvas", { "aria-hidden": "true", style: FILL }));
-    this.back = element("div", { style: FILL }, this.faint, this.dark);
     this.whole = new Whole();
-    this.pane = element("div", { style: "position: sticky; top: 0; left: 0; overflow: hidden" }, this.back, this.front, this.whole.element);
+    this.pane = element("div", { style: "position: sticky; top: 0; left: 0; overflow: hidden" }, this.faint, this.dark, this.front, this.whole.element);
     this.track = element("div", {}, this.pane);
     this.status = element("span", { role: "status", "aria-live": "polite", style: UNSEEN });
     this.element = element("div", {
@@ -218,10 +217,8 @@ export class Lines {
       if (q !== null) this.show({ side: 0, index: q });
     }
     const { back, front } = this.changed;
-    this.portion = back || front ? FIRST : performance.now() - this.drawnAt < SWIFT ? Math.min(MOST, this.portion * 2) : FIRST;
-    this.drawnAt = performance.now();
-    if (front) this.paintFront();
-    const left = this.portion - this.litStrokes.paint(this.front.getContext("2d"), this.portion);
+    const portion = back || front ? FIRST : NEXT;
+    const left = portion - (front ? this.paintFront(portion) : this.litStrokes.paint(this.front.getContext("2d"), portion));
     if (back) this.startBack();
     const below = this.strokes.next > 0 ? this.faint : this.dark;
     if (left > 0) this.strokes.paint(below.getContext("2d"), left);
@@ -229,7 +226,13 @@ export class Lines {
     Object.assign(this.changed, { back: false, front: false, said: false });
     const finished = this.litStrokes.finished && this.strokes.finished;
     Object.assign(this.element.dataset, { lit: this.litStrokes.lines.length, painted: this.strokes.count, finished });
-    if (!finished) this.ask();
+    if (!finished) this.goOn(back || front ? PAUSE : 0);
+  }
+
+  /** Draws the rest, unless the user asks for something else before. */
+  goOn(pause) {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.ask(), pause);
   }
 
   strokesOf(lines) {
@@ -243,7 +246,8 @@ export class Lines {
     this.strokes = this.strokesOf(this.lines);
   }
 
-  paintFront() {
+  /** Paints all but the fainter ones of the lines that are meant; returns how many lines it drew. */
+  paintFront(portion) {
     const { choice, layout, font, short, widthOf, density } = this;
     const { theme } = this.state;
     const [hovered, pinned] = [this.state.hovered, this.state.pinned].map((cell) => this.within(cell));
@@ -251,11 +255,13 @@ export class Lines {
     const context = wipe(this.front, density);
     const both = (name) => [...new Set([hovered[name], pinned[name]])].filter((i) => i !== null);
     this.litStrokes = this.strokesOf(choice.touching(both("q"), both("k")));
-    this.back.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
+    for (const canvas of [this.faint, this.dark]) canvas.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
     if (meant.q !== null && meant.k !== null) this.underline(context, meant);
+    const spent = this.litStrokes.paint(context, portion);
     const lit = { meant: pair(meant), hovered: pair(hovered), pinned: pair(pinned), cursor: this.input.cursor };
     paintWords({ context, layout, theme, font, choice, short, widthOf }, lit);
     this.showWhole();
+    return spent;
   }
 
   /** A broad band under the line between two tokens that are both meant. */
@@ -288,6 +294,7 @@ export class Lines {
   }
 
   destroy() {
+    clearTimeout(this.waiting);
     this.ends.abort();
     this.input.destroy();
     this.sizes.disconnect();

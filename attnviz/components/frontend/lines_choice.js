@@ -35,18 +35,22 @@ export class Choice {
     this.heads = heads;
     this.rules = rules;
     this.cap = cap;
-    const guess = guessLeast(heads, rules, cap);
-    this.marks = heads.map((head) => mark(head, rules, guess));
+    // The least value that may be drawn: one comparison for two conditions, and NaN fails it.
+    const bound = Math.max(rules.threshold, rules.low + (Math.abs(rules.low) * Number.EPSILON || Number.MIN_VALUE));
+    const markAll = (listed) => heads.map((head) => mark(head, rules.strongest, bound, listed));
+    this.marks = markAll(guessLeast(heads, rules.strongest, bound, cap));
     const sum = (name) => this.marks.reduce((total, marked) => total + marked[name], 0);
     this.total = sum("exist");
     this.kept = sum("count");
-    const found = this.marks.reduce((total, { cells }) => total + cells.length, 0);
+    const listed = this.marks.reduce((total, { cells }) => total + cells.length, 0);
     // A guess that was too high left out some of those that are wanted.
-    if (found < Math.min(this.kept, cap)) this.marks = heads.map((head) => mark(head, rules, -Infinity));
+    if (listed < Math.min(this.kept, cap)) this.marks = markAll(-Infinity);
   }
 
   keeps(head, q, k) {
-    return this.marks[head].kept[q * this.heads[head].cols + k] === 1;
+    const value = this.value(head, q, k);
+    const { cuts, lasts } = this.marks[head];
+    return value > cuts[q] || (value === cuts[q] && k <= lasts[q]);
   }
 
   value(head, q, k) {
@@ -56,7 +60,7 @@ export class Choice {
   /** The lines of the whole picture: all that are kept, or the `cap` largest of them (of equal ones the first). */
   lines() {
     const lines = new Bundle(Math.min(this.kept, this.cap), this.heads.length, this.rules);
-    const limit = this.kept > this.cap ? this.limit() : { ...UNLIMITED };
+    const limit = this.kept > this.cap ? this.limit() : { cut: -Infinity, ties: 0 };
     this.heads.forEach(({ cols, at }, head) => {
       const { cells } = this.marks[head];
       for (let n = 0; n < cells.length; n += 1) {
@@ -149,57 +153,56 @@ export class Bundle {
   }
 
   sort() {
-    const next = new Uint32Array((LEVELS + 1) * this.heads + 1);
-    const bucket = (i) => (LEVELS - this.level[i]) * this.heads + this.head[i];
-    for (let i = 0; i < this.length; i += 1) next[bucket(i) + 1] += 1;
+    const { head, level, heads, length } = this;
+    const next = new Uint32Array(LEVELS * heads + 1); // where each bucket begins; a bucket holds one head's lines of one level
+    const order = new Uint32Array(length);
+    for (let i = 0; i < length; i += 1) next[(LEVELS - level[i]) * heads + head[i] + 1] += 1;
     for (let b = 1; b < next.length; b += 1) next[b] += next[b - 1];
-    const order = new Uint32Array(this.length);
-    for (let i = 0; i < this.length; i += 1) order[next[bucket(i)]++] = i;
+    for (let i = 0; i < length; i += 1) order[next[(LEVELS - level[i]) * heads + head[i]]++] = i;
     return order;
   }
 }
 
-const UNLIMITED = { cut: -Infinity, ties: 0 };
-
 /** A value that probably not many more than `cap` of the kept ones reach: the picture needs to list no others. */
-function guessLeast(heads, { low, threshold, strongest }, cap) {
+function guessLeast(heads, strongest, bound, cap) {
   const cells = heads.reduce((sum, { rows, cols }) => sum + rows * Math.min(cols, strongest || cols), 0);
   if (cells <= 8 * cap) return -Infinity;
   const sample = new Float32Array(heads.reduce((sum, { at }) => sum + Math.ceil(at.length / SAMPLE), 0));
   let count = 0;
   for (const { at } of heads) {
-    for (let cell = 0; cell < at.length; cell += SAMPLE) {
-      if (at[cell] > low && at[cell] >= threshold) sample[count++] = at[cell];
-    }
+    for (let cell = 0; cell < at.length; cell += SAMPLE) if (at[cell] >= bound) sample[count++] = at[cell];
   }
   const place = Math.ceil((2 * cap) / SAMPLE);
   return place < count ? select(sample, count, place) : -Infinity;
 }
 
 /**
- * Which cells of a head are kept: `kept` one byte each, their number `count`, and how many cells are not hidden, `exist`.
- * `cells` lists those that are kept and reach `least`.
+ * Which cells of a head are kept: in row q those above `cuts[q]`, and equal to it up to column `lasts[q]`.
+ * `count` are kept and `exist` not hidden; `cells` lists those that are kept and reach `listed`.
  */
-function mark({ rows, cols, at }, { low, threshold, strongest }, least) {
-  const kept = new Uint8Array(rows * cols);
+function mark({ rows, cols, at }, strongest, bound, listed) {
   const heap = strongest > 0 && strongest < cols ? new Float32Array(strongest) : null;
+  const [cuts, lasts] = [new Float64Array(rows), new Int32Array(rows)];
   let cells = new Uint32Array(1024);
-  let [count, exist, listed] = [0, 0, 0];
-  for (let start = 0; start < rows * cols; start += cols) {
-    let { cut, ties } = heap ? rowLimit(heap, at, start, start + cols, { low, threshold }) : UNLIMITED;
-    for (let cell = start; cell < start + cols; cell += 1) {
-      const value = at[cell];
-      if (value !== value) continue; // NaN
-      exist += 1;
-      if (!(value > low && value >= threshold) || value < cut || (value === cut && ties-- <= 0)) continue;
-      kept[cell] = 1;
-      count += 1;
-      if (value < least) continue;
-      if (listed === cells.length) cells = longer(cells);
-      cells[listed++] = cell;
+  let [count, hidden, length] = [0, 0, 0];
+  for (let q = 0; q < rows; q += 1) {
+    const start = q * cols;
+    let [cut, ties] = heap ? rowLimit(heap, at, start, start + cols, bound) : [bound, cols];
+    let last = -1;
+    for (let k = 0; k < cols; k += 1) {
+      const value = at[start + k];
+      if (value > cut || (value === cut && ties-- > 0)) {
+        count += 1;
+        if (value === cut) last = k;
+        if (value < listed) continue;
+        if (length === cells.length) cells = longer(cells);
+        cells[length++] = start + k;
+      } else if (value !== value) hidden += 1; // NaN
     }
+    cuts[q] = cut;
+    lasts[q] = last;
   }
-  return { kept, count, exist, cells: cells.subarray(0, listed) };
+  return { cuts, lasts, count, exist: rows * cols - hidden, cells: cells.subarray(0, length) };
 }
 
 function longer(list) {
@@ -209,16 +212,17 @@ function longer(list) {
 }
 
 /** The n-th largest value of a row, n being the heap's length, and how many equal to it are among the n largest. */
-function rowLimit(heap, at, from, to, { low, threshold }) {
+function rowLimit(heap, at, from, to, bound) {
   heap.fill(-Infinity); // the smallest of the n largest so far is on top
   let smallest = -Infinity;
   for (let cell = from; cell < to; cell += 1) {
     const value = at[cell];
-    if (value > smallest && value > low && value >= threshold) smallest = replaceSmallest(heap, value);
+    if (value > smallest && value >= bound) smallest = replaceSmallest(heap, value);
   }
+  if (smallest === -Infinity) return [bound, heap.length]; // fewer than n may be drawn
   let ties = 0;
   for (let i = 0; i < heap.length; i += 1) if (heap[i] === smallest) ties += 1;
-  return { cut: smallest, ties };
+  return [smallest, ties];
 }
 
 /** Puts a value in the place of the heap's smallest; returns what is the smallest then. */

@@ -7,9 +7,10 @@ export const TYPE = 13; // px: labels
 export const SMALL = 11; // px: numbers and notes; nothing is smaller
 const HEAD = 24; // px for a side's name
 export const GAP = 5;
-const NUMBER = 42;
-const SWATCH = 9; // which head a number is of
+export const NUMBER = 42; // px that a number takes with the space around it
+export const SWATCH = 9; // and the mark that says which head's it is
 const SQUARE = 9; // at most; narrower where there are many heads
+const NARROW = 420; // px under which numbers have no column of their own: they stand at the ends of the lines
 const LONGEST = 170;
 const WIDEST = 620; // px between the two columns: wider lines are harder to follow
 export const TURN = Math.PI / 4;
@@ -28,18 +29,19 @@ function squareOf({ squares }, room) {
 function vertical({ size, longest, most, squares }) {
   const square = squareOf({ squares }, size.width * 0.1);
   const strip = square * squares;
-  const number = NUMBER + (squares ? SWATCH : 0);
+  const within = size.width < NARROW;
+  const number = within ? 0 : GAP + NUMBER + (squares ? SWATCH : 0);
   const label = GAP + (strip ? strip + GAP : 0);
-  const fixed = 2 * (label + GAP + number + GAP);
+  const fixed = 2 * (label + number + GAP);
   const nearest = Math.max(84, size.width * 0.45 - 110); // what the lines keep, however long the tokens are
   const widest = Math.max(44, Math.min(LONGEST, (size.width - fixed - nearest) / 2));
   const room = longest.map((width) => Math.min(widest, Math.max(width, 44)));
   const between = Math.min(WIDEST, Math.max(40, size.width - fixed - room[0] - room[1]));
-  const depth = room.map((width) => label + width + GAP + number + GAP);
+  const depth = room.map((width) => label + width + number + GAP);
   const left = (size.width - between - depth[0] - depth[1]) / 2;
   const window = { from: HEAD, length: Math.max(20, size.height - HEAD - 4) };
   return {
-    vertical: true, turned: false, window, square, label, room,
+    vertical: true, turned: false, within, window, square, label, room,
     pitch: Math.min(36, Math.max(19, window.length / most)),
     number: room.map((width) => label + width + GAP),
     ends: [left + depth[0], left + depth[0] + between],
@@ -63,7 +65,7 @@ function horizontal({ size, longest, most, squares }) {
   const window = { from: 8, length: Math.max(20, size.width - 16) };
   const between = Math.max(40, size.height - depth[0] - depth[1]);
   return {
-    vertical: false, turned, window, square, label, room, overhang,
+    vertical: false, turned, within: false, window, square, label, room, overhang,
     pitch: Math.min(turned ? 44 : 110, Math.max(turned ? 21 : natural, (window.length - overhang) / most)),
     number: room.map((width) => (turned ? width + GAP : 0)),
     ends: [depth[0], depth[0] + between],

@@ -21,27 +21,30 @@ export class Strokes {
     this.next = 0;
     this.ends = [0, 1].map((side) => Float64Array.from({ length: layout.counts[side] }, (_, i) => layout.at(side, i)));
     this.shifts = colours.map((_, h) => layout.spread(h, colours.length));
-    this.perLevel = new Uint32Array(LEVELS + 1);
-    this.shown = new Uint32Array(lines.length);
-    this.count = this.inside = 0;
-    this.collect(2);
-    this.inside = this.count;
-    this.collect(1);
+    this.collect();
     this.thin = density > 1 && this.count > FEW ? 1 / density : 1;
     this.wideFrom = wideFrom(this.perLevel);
   }
 
-  /** Lists the lines with so many ends in view. */
-  collect(wanted) {
+  /** Lists the lines with both ends in view, and after them those with one; counts them by level. */
+  collect() {
     const { order, query, key, level } = this.lines;
-    const seen = this.ends.map((ends) => Uint8Array.from(ends, (along) => this.layout.sees(along)));
+    const [seenFrom, seenTo] = this.ends.map((ends) => Uint8Array.from(ends, (along) => this.layout.sees(along)));
+    const [inside, leaving] = [new Uint32Array(order.length), new Uint32Array(order.length)];
+    this.perLevel = new Uint32Array(LEVELS + 1);
+    let [within, across] = [0, 0];
     for (let n = 0; n < order.length; n += 1) {
       const i = order[n];
-      if (seen[0][query[i]] + seen[1][key[i]] !== wanted) continue;
-      this.shown[this.count] = i;
-      this.count += 1;
+      const seen = seenFrom[query[i]] + seenTo[key[i]];
+      if (seen === 0) continue;
+      if (seen === 2) inside[within++] = i;
+      else leaving[across++] = i;
       this.perLevel[level[i]] += 1;
     }
+    this.inside = within;
+    this.count = within + across;
+    this.shown = inside;
+    this.shown.set(leaving.subarray(0, across), within);
   }
 
   get finished() {

@@ -2,13 +2,12 @@
 
 import { INK } from "./colours.js";
 import { opacity } from "./lines_choice.js";
-import { GAP, SMALL, TURN, TYPE } from "./lines_layout.js";
+import { GAP, NUMBER, SMALL, SWATCH, TURN, TYPE } from "./lines_layout.js";
 import { digits } from "./lines_says.js";
 
 export const NAMES = ["query (from)", "key (to)"];
 const ROLES = ["query", "key"];
 const PALE = 0.34; // of a token that the one that is meant has nothing to do with
-const NUMBER = 42; // px that a number takes with the space around it
 
 /**
  * `pen` is {context, layout, theme, font, choice, short(side, i), widthOf(text)}; `lit` is {meant: [q, k], hovered: [q, k],
@@ -30,13 +29,15 @@ function paintName({ context, layout, theme, font, choice }, side, lit) {
   context.font = `600 ${TYPE}px ${font}`;
   context.textAlign = layout.vertical && side === 0 ? "right" : "left";
   if (!layout.vertical) {
-    context.fillText(several ? `${NAMES[side]} · number: the largest of the heads` : NAMES[side], layout.window.from, across);
+    const explained = `${NAMES[side]} · number: the largest of the heads`;
+    const explain = several && context.measureText(explained).width <= layout.window.length;
+    context.fillText(explain ? explained : NAMES[side], layout.window.from, across);
     return;
   }
   context.fillText(NAMES[side], layout.point(side, layout.label, 0)[0], across);
   const fits = context.measureText(NAMES[side]).width <= layout.room[side];
   if (layout.square) paintSwatches(context, layout, choice, side);
-  if (!several || !fits) return;
+  if (!several || !fits || layout.within) return;
   context.fillStyle = INK[theme].text;
   context.font = `${SMALL}px ${font}`;
   context.fillText("largest", layout.point(side, layout.number[side], 0)[0], across);
@@ -172,18 +173,30 @@ function fitting(numbers, { vertical, turned, pitch }) {
     .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < NUMBER) && taken.push(i));
 }
 
-/** A number in its column, where labels are turned behind its token, or else under or over it. */
+/**
+ * A number in its column; in a narrow layout over the ends of the lines; behind its token where labels are turned, or
+ * else under or over it.
+ */
 function paintNumber(pen, side, { i, best, alpha, reach, x, y }) {
   const { context, layout, theme, font, choice } = pen;
-  const several = choice.heads.length > 1;
-  const away = layout.vertical ? layout.number[side] - layout.label : pen.widthOf(pen.short(side, i)) + 7;
-  const [left, middle] = [x + reach * (away + (several ? 9 : 0)), y + (reach ? 0.5 : (side ? 1 : -1) * (TYPE + 2))];
+  const mark = choice.heads.length > 1 ? SWATCH : 0;
+  const direction = layout.within ? -reach : reach;
+  const middle = y + (reach ? 0.5 : (side ? 1 : -1) * (TYPE + 2));
+  let start = x;
+  if (layout.within) {
+    start = layout.ends[side] + direction * 3;
+    const width = NUMBER + mark;
+    context.clearRect(direction > 0 ? layout.ends[side] - 1 : layout.ends[side] + 1 - width, y - 7, width, 14);
+  } else if (layout.vertical) start += reach * (layout.number[side] - layout.label);
+  else start += reach * (pen.widthOf(pen.short(side, i)) + 7);
+  const left = start + direction * mark;
+  context.textAlign = ["right", "center", "left"][direction + 1];
   context.globalAlpha = alpha;
   context.font = `${SMALL}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.fillText(digits(best.value), left, middle);
-  if (!several) return;
+  if (!mark) return;
   context.fillStyle = choice.heads[best.head].colour;
-  if (reach) context.fillRect(left - reach * 9 - (reach < 0 ? 6 : 0), middle - 3, 6, 6);
+  if (direction) context.fillRect(start + (direction < 0 ? -6 : 0), middle - 3, 6, 6);
   else context.fillRect(left - 12, middle + (side ? 7 : -9), 24, 2);
 }

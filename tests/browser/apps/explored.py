@@ -1,0 +1,119 @@
+"""The explorer as its user meets it: choosing heads, pointing at cells and tokens, and reading what is said."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.settle import settled
+
+CELL = """(section, [head, q, k]) => {
+  const { board } = section.attnviz.view.pictures;
+  const panel = board.panels().find(({ name }) => name === head) ?? board.panels()[0];
+  const { left, top } = board.element.getBoundingClientRect();
+  return [left + panel.x._offset + panel.x.l2p(k), top + panel.y._offset + panel.y.l2p(q)];
+}"""
+"""Where the middle of a heatmap's cell is, in the window."""
+
+TOKEN = """(section, [side, index]) => {
+  const { layout, element } = section.attnviz.view.pictures.lines;
+  const { left, top } = element.getBoundingClientRect();
+  const [x, y] = layout.point(side, layout.label, layout.at(side, index));
+  return [left + x, top + y];
+}"""
+"""Where a token of the lines is written, in the window."""
+
+THUMBNAIL = """(section, [layer, head]) => {
+  const { grid } = section.attnviz.view;
+  const { left, top } = grid.element.getBoundingClientRect();
+  const frame = document.createElement('div');
+  grid.put(frame, [layer, head]);
+  const [x, y] = frame.style.transform.match(/[\\d.]+/g).map(Number);
+  return [left + x + 6, top + y + 6];
+}"""
+"""Where a head's thumbnail is, in the window."""
+
+
+class Explored:
+    """The explorer on a page."""
+
+    def __init__(self, page: Page) -> None:
+        """Wait until it is painted."""
+        self.page = page
+        self.section = page.locator(".explorer")
+        expect(self.section).to_have_attribute("data-painted", re.compile(r"\d+"), timeout=60_000)
+        settled(page)
+        self.grid = self.section.get_by_role("grid")
+        self.tooltip = self.section.locator(".tooltip")
+        self.readout = self.section.locator(".readout")
+        self.chips = self.section.locator(".legend .chip:not(.mean)")
+
+    @classmethod
+    def open(cls, page: Page, url: str, **link: str | int) -> Explored:
+        """Open a link and look at what it shows."""
+        page.goto(f"{url}/?{urlencode(link)}")
+        return cls(page)
+
+    def where(self, script: str, argument: list[Any]) -> tuple[float, float]:
+        x, y = self.section.evaluate(script, argument)
+        return x, y
+
+    def choose(self, layer: int, head: int, *keys: str) -> None:
+        """Click a thumbnail, with keys held down."""
+        at = self.where(THUMBNAIL, [layer, head])
+        for key in keys:
+            self.page.keyboard.down(key)
+        self.page.mouse.click(*at)
+        for key in keys:
+            self.page.keyboard.up(key)
+
+    def point_at_head(self, layer: int, head: int) -> None:
+        self.page.mouse.move(*self.where(THUMBNAIL, [layer, head]))
+
+    def point_at_cell(self, q: int, k: int, name: str = "") -> None:
+        self.page.mouse.move(*self.where(CELL, [name, q, k]))
+
+    def pin_cell(self, q: int, k: int) -> None:
+        self.page.mouse.click(*self.where(CELL, ["", q, k]))
+
+    def point_at_token(self, side: int, index: int) -> None:
+        self.page.mouse.move(*self.where(TOKEN, [side, index]))
+
+    def pin_token(self, side: int, index: int) -> None:
+        self.page.mouse.click(*self.where(TOKEN, [side, index]))
+
+    def leave(self) -> None:
+        self.page.mouse.move(2, 2)
+
+    def values(self, place: Locator | None = None) -> list[float]:
+        """The numbers that are said, with all their digits."""
+        shown = (place or self.tooltip).locator("[data-value]")
+        expect(shown).not_to_have_count(0)
+        return [float(value) for value in shown.evaluate_all("all => all.map(({ dataset }) => dataset.value)")]
+
+    def value_at(self, q: int, k: int, name: str = "") -> float:
+        """Point at a cell, and read the one number that is said about it."""
+        self.leave()
+        self.point_at_cell(q, k, name)
+        (value,) = self.values()
+        return value
+
+    def set(self, label: str, option: str) -> None:
+        self.section.get_by_label(label, exact=True).select_option(option)
+
+    def view(self) -> dict[str, Any]:
+        """What the viewer has set, as the browser knows it."""
+        state: dict[str, Any] = self.section.evaluate("section => section.attnviz.state.view")
+        return state
+
+    def lit(self, state: str = "hovered") -> set[str]:
+        """Which shapes are lit over the heatmap."""
+        marks = self.section.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
+        return set(marks.evaluate_all("all => all.map(({ dataset }) => dataset.shape)")) - {"halo"}
+
+    def lines_lit(self) -> int:
+        """How many lines stand out because a token is meant."""
+        return int(self.section.locator(".attnviz-lines").get_attribute("data-lit") or 0)

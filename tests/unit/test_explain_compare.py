@@ -1,0 +1,131 @@
+"""What a comparison says: sentences follow from its numbers, and say nothing that is not in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.alignment import Alignment, align
+from attnviz.attention import AttentionSteps, attend, causal_mask
+from attnviz.compare import compare, measure
+from attnviz.explain_compare import FORMULAS, gap_note, keys_worth, name, notice
+from attnviz.minimal_pairs import MINIMAL_PAIRS, MinimalPair, other_side
+from attnviz.tokens import WordPiece
+from attnviz.toy.block import ToyConfig, run_block
+
+
+def steps(weights: list[list[float]]) -> AttentionSteps:
+    """Make a head whose scores are the logarithms of these weights, scaled by 1."""
+    scores = torch.tensor(weights).log()
+    n = scores.shape[1]
+    return attend(scores, torch.eye(n), torch.eye(n), scale=1.0)
+
+
+def said(
+    a: AttentionSteps, b: AttentionSteps, quantity: str = "weights", words: str = "x y", differs: tuple[str, ...] = ()
+) -> str:
+    labels = words.split()
+    places = align(labels, labels)
+    found = compare(a, b, quantity, places, places)
+    return notice(found, measure(found), labels, labels, differs)
+
+
+def test_the_row_that_changes_most_and_where_it_looks() -> None:
+    a, b = steps([[0.5, 0.5], [0.9, 0.1]]), steps([[0.5, 0.5], [0.2, 0.8]])
+    sentence = said(a, b)
+    # ½ (0.9 log₂(0.9/0.55) + 0.1 log₂(0.1/0.45)) + ½ (0.2 log₂(0.2/0.55) + 0.8 log₂(0.8/0.45)) = ½ (0.4224 + 0.3722)
+    assert sentence.startswith("The row that changes most is “y” (0.40 of at most 1 bit; a row's average is 0.199): ")
+    assert sentence.endswith("A looks most at “x” (0.90; B: 0.20), B at “y” (0.80; A: 0.10).")
+
+
+def test_the_same_favourite_is_said_once() -> None:
+    sentence = said(steps([[0.9, 0.1], [0.5, 0.5]]), steps([[0.6, 0.4], [0.5, 0.5]]))
+    assert "both look most at “x”, A with 0.90 and B with 0.60." in sentence
+
+
+def test_repeated_words_are_told_apart_by_their_number() -> None:
+    assert name(["the", "cat", "the"], 2) == "“the” at 2"
+    assert name(["the", "cat", "the"], 1) == "“cat”"
+
+
+def test_scores_name_the_cell() -> None:
+    a, b = steps([[1.0, 1.0], [1.0, 1.0]]), steps([[1.0, 1.0], [float(np.e), 1.0]])
+    assert said(a, b, "scores") == "Most changes the score of “y” for “x”: 0.00 in A, 1.00 in B."
+
+
+@pytest.mark.parametrize(
+    ("differs", "quantity", "why"),
+    [
+        (("scale",), "scores", "The scale comes after the scores."),
+        (("mask",), "scaled", "The mask comes after the scaling."),
+        (("scale",), "weights", ""),
+        (("scale", "head"), "scores", ""),
+        ((), "scores", ""),
+    ],
+)
+def test_equal_matrices_are_called_equal_and_why(differs: tuple[str, ...], quantity: str, why: str) -> None:
+    a = steps([[0.3, 0.7], [0.5, 0.5]])
+    assert said(a, a, quantity, differs=differs) == f"A and B are equal in every cell. {why}".strip()
+
+
+def test_what_the_mask_leaves_is_equal_only_where_both_have_it() -> None:
+    a = steps([[0.3, 0.7], [0.5, 0.5]])
+    b = attend(a.query, a.key, a.value, scale=1.0, mask=causal_mask(2))
+    assert said(a, b, "masked") == "A and B are equal in every cell that both have."
+
+
+def test_nothing_in_common_is_said() -> None:
+    nothing = compare(
+        steps([[1.0]]), steps([[1.0]]), "weights", Alignment((0, -1), (-1, 0), (False,) * 2), align("a", "a")
+    )
+    assert notice(nothing, measure(nothing), ["a", "b"], ["a"]) == (
+        "A and B have no cell in common, so there is nothing to subtract."
+    )
+
+
+def test_a_changed_word_reaches_only_its_row_and_column_of_the_toys_scores() -> None:
+    a, b = (run_block(ids, ToyConfig()).layer.head(0) for ids in ((1, 2, 3, 4), (1, 2, 9, 4)))
+    places = align("wxyz", "wxvz")
+    found = compare(a, b, "scores", places, places)
+    labels = ["w", "x", "y | v", "z"]
+    assert "Only rows and columns of “y | v” differ" in notice(found, measure(found), labels, labels)
+    weights = compare(a, b, "weights", places, places)
+    assert "Only rows" not in notice(weights, measure(weights), labels, labels)
+
+
+def test_over_how_many_keys_rows_spread() -> None:
+    rows = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0, 0], [np.nan] * 4], np.float32)
+    assert keys_worth(rows) == pytest.approx((1 + 4 + 2) / 3)
+    assert keys_worth(np.full((2, 2), np.nan, np.float32)) is None
+
+
+@pytest.mark.parametrize("differs", [("scale",), ("mask",), ("head",)])
+def test_scale_and_mask_are_told_by_how_rows_spread(differs: tuple[str, ...]) -> None:
+    sentence = said(steps([[0.5, 0.5], [0.5, 0.5]]), steps([[0.9, 0.1], [0.9, 0.1]]), differs=differs)
+    assert ("a row of A spreads over 2.0 keys, one of B over 1.4" in sentence) is (differs != ("head",))
+
+
+def test_gaps_are_counted() -> None:
+    places = align(["was", "good"], ["was", "not", "good"])
+    a, b = steps([[1.0, 1.0]] * 2), steps([[1.0, 1.0, 1.0]] * 3)
+    assert gap_note(compare(a, b, "scores", places, places)) == "Hatched: 1 row only B has, 1 column only B has."
+    same = align("ab", "ab")
+    assert gap_note(compare(a, a, "scores", same, same)) == ""
+
+
+def test_all_figures_have_a_formula() -> None:
+    assert set(FORMULAS) == {"mean |A − B|", "JSD of a row", "cosine"}
+
+
+@pytest.mark.parametrize("pair", MINIMAL_PAIRS, ids=lambda pair: pair.a[:20])
+def test_minimal_pairs_differ_in_a_word_or_three(pair: MinimalPair) -> None:
+    tokens = WordPiece()
+    places = align(tokens.tokenize(pair.a).pieces, tokens.tokenize(pair.b).pieces)
+    assert 1 <= places.gaps + sum(places.changed) <= 3
+    assert other_side(pair.a) == pair.b
+    assert other_side(f" {pair.b} ") == pair.a
+
+
+def test_other_texts_have_no_other_side() -> None:
+    assert other_side("Something else.") is None
