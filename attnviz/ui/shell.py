@@ -28,6 +28,7 @@ CSS = """
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 18rem)); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - 18rem)); }
+.st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-step button { padding-inline: 0.55rem; }
 .st-key-step button p { font-size: 0.85rem; white-space: nowrap; }
 .notice { font-size: 0.95rem; line-height: 1.4; }

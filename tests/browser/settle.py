@@ -14,6 +14,10 @@ WAITING_FOR = """() => {
   if (app.dataset.testConnectionState !== 'CONNECTED') return 'the connection';
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
+  for (const host of document.querySelectorAll('.st-key-explorer, .st-key-compare_picture')) {
+    const inside = host.querySelector('[data-testid=stBidiComponentIsolated]')?.shadowRoot ?? host;
+    if (host.checkVisibility() && !inside.querySelector('[data-painted]')) return 'the picture of the heads';
+  }
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;
     const board = chart.querySelector('.attnviz-board');
