@@ -30,8 +30,12 @@ PAGES = (
 LISTING = ".stCode"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("link", PAGES)
+IN_THE_DARK = ("/?step=scores&q=1&k=2", "/tokens", "/heads", "/compare")
+
+
+@pytest.mark.parametrize(
+    ("link", "scheme"), [*((link, "light") for link in PAGES), *((link, "dark") for link in IN_THE_DARK)]
+)
 def test_axe_finds_nothing_serious(
     link: str, scheme: Literal["light", "dark"], app_url: str, new_context: Contexts
 ) -> None:

@@ -43,7 +43,7 @@ function window_(pen, { panel }) {
 function paintTitle({ context, theme, font }, { panel, x, y, titleRoom }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
-  context.fillStyle = INK[theme][panel.role] ?? INK[theme].text;
+  context.fillStyle = panel.ink ?? INK[theme][panel.role] ?? INK[theme].text;
   context.font = `600 14px ${font}`;
   const widthOf = (text) => context.measureText(text).width;
   context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21);
