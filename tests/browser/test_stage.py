@@ -66,6 +66,8 @@ def test_enter_pins_and_the_arrows_stop_at_the_edge(page: Page, app_url: str) ->
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowUp")
     page.wait_for_url(re.compile("q=0&k=0"))
+    settled(page)
+    assert sight.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
 
 
 def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> None:

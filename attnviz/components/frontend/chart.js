@@ -1,6 +1,7 @@
 // A Plotly figure that stays on the page: each new figure is compared with the one before and redrawn in place.
 
 import { element, perFrame } from "./dom.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 let loading = null;
@@ -104,22 +105,11 @@ class Chart {
     return this.config;
   }
 
-  leave() {
+  destroy() {
     this.sizes.disconnect();
     this.plotly?.purge(this.graph);
     this.graph.remove();
   }
 }
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement }) {
-  let chart = mounted.get(parentElement);
-  if (!chart) mounted.set(parentElement, (chart = new Chart(parentElement)));
-  const turn = chart.update(data);
-  return () => {
-    if (chart.turn !== turn) return;
-    chart.leave();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Chart(root));

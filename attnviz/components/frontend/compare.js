@@ -3,6 +3,7 @@
 import { Board } from "./board.js";
 import { parts, rowParts } from "./compare_line.js";
 import { element, span, theme } from "./dom.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
@@ -189,15 +190,4 @@ export function decode(data, range) {
   return Float32Array.from(data, (level) => (level === 65535 ? NaN : low + level * step));
 }
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement, setTriggerValue }) {
-  let compare = mounted.get(parentElement);
-  if (!compare) mounted.set(parentElement, (compare = new Compare(parentElement)));
-  const turn = compare.update(data, setTriggerValue);
-  return () => {
-    if (compare.turn !== turn) return;
-    compare.destroy();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Compare(root));

@@ -8,6 +8,7 @@ import { Scene } from "./explorer_scene.js";
 import { State } from "./explorer_state.js";
 import { Store } from "./explorer_store.js";
 import { View } from "./explorer_view.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 const CALM = 150; // ms without a change before something is fetched ahead
@@ -174,16 +175,4 @@ class Explorer {
   }
 }
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement, setTriggerValue }) {
-  let explorer = mounted.get(parentElement);
-  if (!explorer) mounted.set(parentElement, (explorer = new Explorer(parentElement)));
-  const turn = explorer.update(data, setTriggerValue);
-  return () => {
-    // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
-    if (explorer.turn !== turn) return;
-    explorer.destroy();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Explorer(root));

@@ -2,6 +2,7 @@
 
 import { channels, HATCH, SCALES } from "./colours.js";
 import { element, span, theme } from "./dom.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 const SIDE = 52; // CSS px
@@ -52,6 +53,10 @@ class Strip {
     return { root, canvas };
   }
 
+  destroy() {
+    this.section.remove();
+  }
+
   select(head) {
     this.buttons.forEach(({ root }, h) => root.setAttribute("aria-pressed", String(h === head)));
   }
@@ -82,15 +87,4 @@ function paint(canvas, weights, hidden, { height, width, shade }) {
   context.putImageData(image, 0, 0);
 }
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement, setTriggerValue }) {
-  let strip = mounted.get(parentElement);
-  if (!strip) mounted.set(parentElement, (strip = new Strip(parentElement)));
-  const turn = strip.update(data, setTriggerValue);
-  return () => {
-    if (strip.turn !== turn) return;
-    strip.section.remove();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Strip(root));

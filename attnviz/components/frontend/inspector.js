@@ -3,6 +3,7 @@
 import { Attention } from "./arithmetic.js";
 import { perFrame, theme } from "./dom.js";
 import { Overlay } from "./overlay.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { cell, findPanel } from "./panels.js";
 import { moved, Picture } from "./picture.js";
@@ -166,16 +167,4 @@ class Inspector {
 const same = (a, b) => a.q === b.q && a.k === b.k;
 const sameCell = (a, b) => Boolean(b) && a.panel === b.panel && a.i === b.i && a.j === b.j;
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement, setTriggerValue }) {
-  let inspector = mounted.get(parentElement);
-  if (!inspector) mounted.set(parentElement, (inspector = new Inspector(parentElement)));
-  const turn = inspector.update(data, setTriggerValue);
-  return () => {
-    // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
-    if (inspector.turn !== turn) return;
-    inspector.destroy();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Inspector(root));

@@ -3,6 +3,7 @@
 
 import { Board } from "./board.js";
 import { theme } from "./dom.js";
+import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 class Stage {
@@ -109,15 +110,4 @@ function equal(a, b) {
   return true;
 }
 
-const mounted = new WeakMap();
-
-export default function mount({ data, parentElement }) {
-  let stage = mounted.get(parentElement);
-  if (!stage) mounted.set(parentElement, (stage = new Stage(parentElement)));
-  const turn = stage.update(data);
-  return () => {
-    if (stage.turn !== turn) return;
-    stage.destroy();
-    mounted.delete(parentElement);
-  };
-}
+export default mounting((root) => new Stage(root));
