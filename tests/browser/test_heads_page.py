@@ -186,6 +186,25 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     assert explored.section.evaluate("section => section.attnviz.store.received") <= 8e6 + 512 * 512 * 2
 
 
+PLACES = """() => {
+  const section = document.querySelector('.st-key-explorer [data-testid=stBidiComponentIsolated]').shadowRoot.querySelector('section.explorer');
+  const box = (selector) => section.querySelector(selector).getBoundingClientRect();
+  const [grid, pictures] = [box('.grid'), box('.pictures')];
+  return { grid: [grid.left, grid.right, grid.bottom], pictures: [pictures.left, pictures.right, pictures.top] };
+}"""
+
+
+def test_a_window_made_narrow_and_wide_again_keeps_the_pictures_beside_the_grid(see: Callable[..., Explored]) -> None:
+    page = see(text=TEXT).page
+    for width in (700, 1280, 500, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
+        places = page.evaluate(PLACES)
+        (left, right, bottom), (first, _, top) = places["grid"], places["pictures"]
+        assert right <= first or bottom <= top, f"at {width} px: {places}"
+        assert left >= 0 and places["pictures"][1] <= width
+
+
 @pytest.mark.parametrize(
     "text", ["<img src=x onerror=alert(1)>", "🙂 مرحبا 中文 e\u0301", "a" * 200, "\u202eright to left", "x"]
 )
