@@ -130,7 +130,7 @@ def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> np
     """Return the Jensen-Shannon divergence of each pair of rows, (P,), in bits: 0 for the same, 1 for nothing shared.
 
     JSD(p, q) = ½ Σ p log₂(p/m) + ½ Σ q log₂(q/m) with m = ½ (p + q); 0 log 0 is 0 (Lin 1991, "Divergence measures based
-    on the Shannon entropy", section IV).
+    on the Shannon entropy").
 
     Args:
         p: (P, R), rows that sum to 1.

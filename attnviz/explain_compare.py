@@ -26,8 +26,8 @@ FORMULAS = {
 
 SOURCES = (
     "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "
-    "1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”, section IV). The "
-    "cosine takes each matrix as one long vector (Salton and McGill 1983, section 4.1, for vectors of words): 1 where "
+    "1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”). The "
+    "cosine takes each matrix as one long vector (Salton and McGill 1983, for vectors of words): 1 where "
     "one is a multiple of the other. A hidden weight counts as the 0 that it is; a cell that only one side has, and a "
     "hidden score, which is −∞, do not count. Tokens are aligned with as few changes as there can be (Wagner and "
     "Fischer 1974)."

@@ -20,7 +20,7 @@ _MISSING = 2**16 - 1
 
 def comparison(
     header: Mapping[str, Any],
-    matrices: Mapping[str, npt.NDArray[np.float32]],
+    matrices: Mapping[str, npt.NDArray[np.float32]] | None,
     *,
     key: str,
     on_pin: Callable[[int | None, int | None], None],
@@ -34,7 +34,8 @@ def comparison(
             null), `q` and `k` (the pinned place or null), `alt` (what the
             picture shows, for those who do not see it).
         matrices: "a", "b" and "difference", (P, R) float32 each, and "divergence", (P, 1), the bits between two rows,
-            where there is one; NaN where there is no number.
+            where there is one; NaN where there is no number. None, with a header of `trace`, `q` and `k`
+            alone, where the browser has the picture and only the pin is another; where it has not, it asks for all.
         key: the Streamlit key.
         on_pin: called with the pinned row and column, before the script runs again; both None when it is unpinned.
     """
@@ -45,9 +46,11 @@ def comparison(
             on_pin(position(pin.get("q")), position(pin.get("k")))
 
     coded, ranges = {}, {}
-    for name, matrix in matrices.items():
+    for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
-    component("compare")(data=pack({**header, "ranges": ranges}, coded), key=key, on_pin_change=pinned)
+    data = pack({**header, "ranges": ranges}, coded)
+    # A browser that asks for all makes the page run, and only a run that follows on a pin sends the pin alone.
+    component("compare")(data=data, key=key, on_pin_change=pinned, on_want_change=lambda: None)
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:

@@ -14,8 +14,8 @@ def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | N
 
     `payload` is `packing.pack(header, arrays)`:
 
-    - header: `step`, `q`, `k` (the pinned cell or None), `head`, `head_size`, `scale`, `scale_label`, `mask` ("none",
-      "causal" or "array"), `query_labels`, `key_labels`, and `note` if there is something to add;
+    - header: `step`, `q`, `k` (the pinned cell or None), `scale`, `scale_label`, `mask` ("none", "causal" or "array"),
+      `query_labels`, `key_labels`;
     - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
       the header's `mask` is "array".
 

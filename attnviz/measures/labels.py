@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attnviz.measures.summary import Measure
 
 MOST = 0.5
-"""A head is called after what gets at least half of its weight (the bar of Clark et al. 2019, section 3.1)."""
+"""A head is called after what gets at least half of its weight (the bar of Clark et al. 2019)."""
 TIMES_CHANCE = 2.0
 """And at least so many times what uniform attention would give it: in a text of three tokens half is nothing."""
 BROAD = 0.85

@@ -12,7 +12,7 @@ def moved_norms(layer: LayerTrace) -> Tensor:
     """Compute ‖f(xⱼ)‖ of each head and key, (H, Tk), with f(x) = (x W_V + b_V) W_O, W_O being the head's own rows.
 
     A query's output is the sum of α f(xⱼ) over keys and heads, plus b_O; so the norm of what key j adds to it is
-    α ‖f(xⱼ)‖, whatever the query. Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3.
+    α ‖f(xⱼ)‖, whatever the query. Kobayashi et al. 2020, "Attention is Not Only a Weight".
 
     Raises:
         ValueError: a layer whose W_O is not known.

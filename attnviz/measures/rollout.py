@@ -17,7 +17,7 @@ RESIDUAL = 0.5
 def rollout(layers: Iterable[Tensor]) -> Tensor:
     """Multiply self-attention over the layers, (L, T, T): entry l is the rollout up to and including layer l.
 
-    Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 3: Âₗ = 0.5 Aₗ + 0.5 I with its rows
+    Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers": Âₗ = 0.5 Aₗ + 0.5 I with its rows
     normalised, where Aₗ is the mean over the heads, and R₀ = Â₀, Rₗ = Âₗ Rₗ₋₁. Every row sums to 1. The feed-forward
     blocks and the values are left out of account.
 

@@ -18,7 +18,7 @@ def entropy(weights: Tensor) -> Tensor:
     """Compute −Σⱼ αᵢⱼ log₂ αᵢⱼ of each row, (..., Tq) in bits.
 
     0 where a query looks at one key only, log₂ n where it looks at n keys alike. Clark et al. 2019, "What Does BERT
-    Look At?", section 3.3, tell focused heads from broad ones by it.
+    Look At?", tell focused heads from broad ones by it.
     """
     return -weights.clamp_min(_LEAST).log2_().mul_(weights).sum(-1)
 

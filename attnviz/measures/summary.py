@@ -50,7 +50,7 @@ def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool
     return (
         Measure(
             "entropy", "entropy", "bits", 0.0, log2(max(len(keys), 1)), entropy,
-            r"-\sum_j \alpha_{ij} \log_2 \alpha_{ij}", "Clark et al. 2019, section 3.3",
+            r"-\sum_j \alpha_{ij} \log_2 \alpha_{ij}", "Clark et al. 2019",
         ),
         *(_by_place(queries, causal=causal) if same_text else ()),
         *_by_token(keys),
@@ -95,7 +95,7 @@ def _by_place(tokens: int, *, causal: bool) -> list[Measure]:
         if name == "next" and causal:
             continue  # no query sees it: the share is 0 by the mask, not by the head
         rows = partial(weight_at, offset=offset)
-        formula, source = rf"\alpha_{{i,{at}}}", "Clark et al. 2019, section 3.1"
+        formula, source = rf"\alpha_{{i,{at}}}", "Clark et al. 2019"
         title, label = f"to {name} token", f"{name}-token head"
         places.append(Measure(name, title, "", 0.0, 1.0, rows, formula, source, label))
     return places
@@ -112,7 +112,7 @@ def _by_token(keys: Tokens) -> list[Measure]:
     return [
         Measure(
             name, f"to {what}", "", 0.0, 1.0, partial(weight_on, keys=torch.tensor(marked)),
-            r"\sum_{j \in S} \alpha_{ij}", "Clark et al. 2019, section 3.2", f"attends to {what}",
+            r"\sum_{j \in S} \alpha_{ij}", "Clark et al. 2019", f"attends to {what}",
         )
         for name, (what, marked) in groups.items()
         if any(marked)

@@ -77,9 +77,11 @@ def shared() -> None:
 def presets() -> None:
     """Offer what can be compared; what the panes now amount to is marked."""
     st.html(CSS)
-    st.session_state[_PRESET] = current_preset()
+    offered = [preset for preset in PRESETS if preset != "model" or len(MODELS) > 1]
+    current = current_preset()
+    st.session_state[_PRESET] = current if current in offered else None
     st.pills(
-        "Compare", list(PRESETS), format_func=PRESETS.__getitem__, key=_PRESET, on_change=_take_preset,
+        "Compare", offered, format_func=PRESETS.__getitem__, key=_PRESET, on_change=_take_preset,
         label_visibility="collapsed",
     )  # fmt: skip
 

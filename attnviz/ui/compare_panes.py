@@ -159,7 +159,7 @@ def apply_preset(preset: str) -> None:
             B.put("model", MODELS[0])
     elif preset == "model":
         state.put("source", "pretrained")
-        B.put("model", next(name for name in MODELS if name != A.get("model")))
+        B.put("model", next((name for name in MODELS if name != A.get("model")), None))
     elif preset in ("head", "layer"):
         if preset == "layer":
             state.put("source", "pretrained")

@@ -19,6 +19,8 @@ from attnviz.ui.compare_panes import Choice, Head, differs
 from attnviz.vocabulary import number
 
 LONGEST_TITLE = 30
+_SENT, _PINNED = "compare_sent", "compare_pinned"
+"""What the browser was last sent, and what it showed when it pinned a cell: a run for the pin alone sends no more."""
 Labels = dict[str, list[str]]
 """The labels of the aligned rows, "query", and columns, "key"."""
 
@@ -52,18 +54,25 @@ def show_picture(compared: Comparison, heads: Sequence[Head], labels: Labels, ch
     matrices = {"a": compared.a, "b": compared.b, "difference": compared.difference}
     if compared.divergence is not None:
         matrices["divergence"] = compared.divergence.astype(np.float32)[:, None]
+    known = {"trace": _digest(compared, labels, names), **_pin(labels)}
     header: dict[str, Any] = {
-        "trace": _digest(compared, labels, names),
+        **known,
         "quantity": compared.quantity,
         "panels": _panels(compared, names),
         "labels": labels,
         "own": {side.name: side.own_labels() for side in (a, b)},
         "hidden": {"weights": "0 (masked)", "masked": "−∞ (masked)"}.get(compared.quantity),
         "alt": describe(compared, names),
-        **_pin(labels),
     }
+    only_pinned = st.session_state.pop(_PINNED, None) == known["trace"]
     with st.container(key="comparison"):
-        comparison(header, matrices, key="compare_picture", on_pin=_take_pin)
+        comparison(
+            known if only_pinned else header,
+            None if only_pinned else matrices,
+            key="compare_picture",
+            on_pin=_take_pin,
+        )
+    st.session_state[_SENT] = known["trace"]
 
 
 def title(side: Side, other: Side, keys: Alignment) -> str:
@@ -152,3 +161,4 @@ def _pin(labels: Labels) -> dict[str, int | None]:
 def _take_pin(q: int | None, k: int | None) -> None:
     state.put("q", q)
     state.put("k", k)
+    st.session_state[_PINNED] = st.session_state.get(_SENT)

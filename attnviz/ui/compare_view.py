@@ -16,7 +16,12 @@ from attnviz.compare import Apart, Comparison, align_tokens, compare, joined_lab
 from attnviz.ui import shell, state
 from attnviz.ui.compare_panes import Choice, Head, differs, run
 from attnviz.ui.compare_picture import show_picture
+from attnviz.ui.plain import plain
 from attnviz.vocabulary import number
+
+ONE_MODEL = """So both panes would show {0}, and there is nothing to compare. A second model has to be fetched once,
+with a network; after that it is on this machine. Without one, **Toy beside BERT** sets weights that have learned
+nothing beside a trained model's, and **Two layers** and **Two heads** compare within {0}."""
 
 
 def show(a: Choice, b: Choice) -> None:
@@ -25,6 +30,9 @@ def show(a: Choice, b: Choice) -> None:
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no token for its model.
     """
+    if is_missing_a_model(a, b):
+        st.info(ONE_MODEL.format(plain(str(a.model))))
+        return
     left, right = run(a), run(b)
     for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):
         shell.token_notes(tokens)
@@ -43,6 +51,12 @@ def show(a: Choice, b: Choice) -> None:
         for name, formula in explain_compare.FORMULAS.items():
             st.latex(rf"\text{{{name}}} = {formula}")
         st.caption(explain_compare.SOURCES)
+
+
+def is_missing_a_model(a: Choice, b: Choice) -> bool:
+    """Return whether A and B are only the same because a model that was asked for is not there."""
+    in_vain = any(choice.of_model and choice.pane.get("model").strip() != choice.model for choice in (a, b))
+    return in_vain and a.of_model and not differs(a, b)
 
 
 def lay_side_by_side(left: Head, right: Head) -> Comparison:

@@ -19,12 +19,12 @@ LABELS = f"""A head is **named** after what gets at least {MOST:.0%} of its weig
 the next token together come to that, and *broad* where its entropy is at least {BROAD:.0%} of uniform attention's.
 Names hold for this text, and perhaps for no other."""
 
-ROLLOUT = r"""**Attention rollout** (Abnar and Zuidema 2020, section 3) follows attention down to the words. With
+ROLLOUT = r"""**Attention rollout** (Abnar and Zuidema 2020) follows attention down to the words. With
 $A_l$ the mean of the heads of layer $l$, the rows of $\tfrac12 A_l + \tfrac12 I$ divided by their sums are
 $\hat A_l$; the rollout is $R_0 = \hat A_0$, then $R_l = \hat A_l\, R_{l-1}$. Its rows sum to 1. It knows nothing of
 the values or of the feed-forward blocks."""
 
-NORMS = r"""**Norm-weighted** values (Kobayashi et al. 2020, section 3) are the lengths of what is really added up:
+NORMS = r"""**Norm-weighted** values (Kobayashi et al. 2020) are the lengths of what is really added up:
 key $j$ gives query $i$ the vector $\alpha_{ij} f(x_j)$ with $f(x) = (x W_V + b_V)\, W_O$, $W_O$ being this head's
 rows, so its length is $\alpha_{ij}\, \lVert f(x_j) \rVert$. Where $W_O$ is not known, there are none."""
 

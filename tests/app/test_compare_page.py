@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +12,22 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
-from attnviz.components.packing import unpack
 from attnviz.minimal_pairs import MINIMAL_PAIRS
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.ui.compare_panes import PRESETS
 from attnviz.ui.link import DEFAULT_TEXT
+from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
-ROOT = Path(__file__).resolve().parents[2]
 WIDE = MINIMAL_PAIRS[0].b
-
-
-def open_link(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.run()
-    for name in list(at.query_params):
-        del at.query_params[name]
-    at.switch_page("app_pages/compare.py")
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+open_link = partial(open_page, "compare")
 
 
 def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what the picture is given."""
-    (found,) = at.get("bidi_component")
-    return unpack(found.proto.bytes)
+    return payload(at, "compare")
 
 
 def link(at: AppTest) -> dict[str, str]:
@@ -52,12 +38,6 @@ def press(at: AppTest, preset: str) -> AppTest:
     at.button_group(key="compare_preset").set_value(preset).run()
     assert not at.exception
     return at
-
-
-def messages(at: AppTest) -> str:
-    """Read the page's messages as they are shown, without the backslashes that keep Markdown out."""
-    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
-    return re.sub(r"\\(.)", r"\1", shown)
 
 
 def notice(at: AppTest) -> str:
@@ -195,7 +175,11 @@ def test_every_preset_differs_in_what_it_says_and_its_link_reproduces(preset: st
 def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
     at = press(open_link(), "model")
     assert "bert-base-uncased is not on this machine" in messages(at)
-    assert picture(at)[1]["b"].shape == (16, 16)
+    assert "both panes would show minilm, and there is nothing to compare" in messages(at)
+    assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
+    at.selectbox(key="b_head").set_value(3).run()
+    assert np.abs(picture(at)[1]["difference"]).max() > 0  # what differs otherwise is compared
+    at.selectbox(key="b_head").set_value(None).run()
     assert link(at) == {"source": "pretrained", "b_model": "bert-base-uncased"}
 
 
@@ -296,7 +280,7 @@ def test_empty_text_gives_a_hint(text: str) -> None:
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     assert "Type a sentence" in messages(at)
-    assert not at.get("bidi_component")
+    assert not sent(at, "compare")
 
 
 HOSTILE = [
@@ -322,8 +306,7 @@ def test_any_text_beside_any_other(text: str, source: str) -> None:
 def test_long_texts_are_cut_and_fit_in_what_a_view_may_send() -> None:
     at = open_link(source="pretrained", text="word " * 800, b_head="3")
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
-    (found,) = at.get("bidi_component")
-    assert len(found.proto.bytes) < 2_000_000
+    assert len(sent(at, "compare")[0]) < 2_000_000
     header, arrays = picture(at)
     wanted = load("minilm").trace("word " * 800).attentions(0)[0].numpy()
     low, high = header["ranges"]["a"]
@@ -335,6 +318,16 @@ def test_a_pin_is_in_the_picture_and_in_the_link() -> None:
     header, _ = picture(at)
     assert (header["q"], header["k"]) == (3, 1)
     assert link(at)["q"] == "3"
+
+
+def test_a_run_for_the_pin_alone_sends_the_pin_alone_and_the_next_one_all() -> None:
+    at = open_link(q="3", k="1")
+    whole, _ = picture(at)
+    at.session_state["compare_pinned"] = at.session_state["compare_sent"]  # what a pin in the browser does
+    header, arrays = picture(at.run())
+    assert (header["trace"], header["q"], header["k"], arrays) == (whole["trace"], 3, 1, {})
+    again, arrays = picture(at.run())
+    assert (again["trace"], again["q"], sorted(arrays)) == (whole["trace"], 3, ["a", "b", "difference", "divergence"])
 
 
 def test_a_pane_follows_the_number_of_heads_at_once() -> None:

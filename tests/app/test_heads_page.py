@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,44 +14,25 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.packing import unpack
 from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui import heads_table
 from attnviz.ui.heads_survey import survey
 from attnviz.ui.link import DEFAULT_TEXT
+from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
-PAGE = "app_pages/heads.py"
-
-
-def open_link(**query: str) -> AppTest:
-    at = AppTest.from_file(str(APP), default_timeout=120)
-    at.run()
-    at.switch_page(PAGE)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+open_link = partial(open_page, "heads")
 
 
 def explorer(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what the explorer is sent."""
-    (found,) = at.get("bidi_component")
-    return unpack(found.proto.bytes)
+    return payload(at, "explorer")
 
 
 def view(at: AppTest) -> dict[str, Any]:
     found: dict[str, Any] = explorer(at)[0]["view"]
     return found
-
-
-def messages(at: AppTest) -> str:
-    """Read the page's messages as they are shown, without the backslashes that keep Markdown out."""
-    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
-    return re.sub(r"\\(.)", r"\1", shown)
 
 
 def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
@@ -106,8 +87,7 @@ def test_a_long_text_is_sent_in_part_and_said_to_be_cut() -> None:
     header, arrays = explorer(at)
     assert header["sent"] == [[2, 9], [2, 0], [2, 1]]
     assert arrays["overview"].shape == (6, 12, 48, 48)
-    (found,) = at.get("bidi_component")
-    assert len(found.proto.bytes) < 2_500_000
+    assert len(sent(at, "explorer")[0]) < 2_500_000
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
 
 
@@ -146,7 +126,7 @@ def test_empty_text_gives_a_hint(text: str) -> None:
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     assert "Type a sentence" in messages(at)
-    assert not at.get("bidi_component")
+    assert not sent(at, "explorer")
 
 
 HOSTILE = ["<img src=x onerror=alert(1)> &amp; <b>", "مرحبا بالعالم", "👩\u200d👩\u200d👧 e\u0301", "\0\x1b", "a" * 300,
@@ -188,7 +168,7 @@ def test_a_text_of_which_the_tokenizer_makes_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("attnviz.ui.caches.trace", nothing)
     at = open_link(text="\u200b")
     assert "The tokenizer drops every character of this text" in messages(at)
-    assert not at.get("bidi_component")
+    assert not sent(at, "explorer")
 
 
 def test_the_caution_stands_beside_the_picture_and_the_rest_below() -> None:
@@ -244,7 +224,7 @@ def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
     at.run()
     assert not at.exception
     assert (at.query_params["layer"], at.query_params["head"], at.query_params["step"]) == ("3", "5", "weights")
-    at.switch_page(PAGE)
+    at.switch_page("app_pages/heads.py")
     at.query_params.clear()
     at.run()
     at.run()

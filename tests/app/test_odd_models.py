@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import time
 import weakref
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.pretrained import loading
 from attnviz.ui import caches, controls, model_box
+from tests.app.pages import boxes, open_page
 from tests.unit.families import drop_special_tokens, save
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
 DROPPED = "\u200b"
 """No white space, so not empty; but BERT's normaliser removes it."""
-
-
-def open_link(**query: str) -> AppTest:
-    at = AppTest.from_file(str(APP), default_timeout=120)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
-
-
-def messages(at: AppTest, kind: str) -> list[str]:
-    """Read the page's messages of a kind, without the backslashes that keep Markdown out."""
-    return [re.sub(r"\\(.)", r"\1", box.value) for box in at.get(kind)]
 
 
 @pytest.mark.parametrize("step", ["tokens", "weights", "output"])
@@ -46,8 +30,8 @@ def messages(at: AppTest, kind: str) -> list[str]:
 )
 def test_a_text_that_gives_no_token_gives_a_hint(tmp_path: Path, family: str, texts: dict[str, str], step: str) -> None:
     folder = drop_special_tokens(save(family, tmp_path / family))
-    at = open_link(source="pretrained", model=str(folder), step=step, **texts)
-    assert messages(at, "info") == [
+    at = open_page(source="pretrained", model=str(folder), step=step, **texts)
+    assert boxes(at, "info") == [
         "The tokenizer drops every character of this text, so there is no token. Type another text."
     ]
     assert at.query_params["step"] == step
@@ -59,7 +43,7 @@ def test_a_text_that_gives_no_token_gives_a_hint(tmp_path: Path, family: str, te
 
 def test_a_decoders_empty_text_gives_a_hint_beside_the_encoder(tmp_path: Path) -> None:
     folder = drop_special_tokens(save("bart", tmp_path / "bart"))
-    at = open_link(source="pretrained", model=str(folder), step="scores", text="hello", pair=DROPPED)
+    at = open_page(source="pretrained", model=str(folder), step="scores", text="hello", pair=DROPPED)
     assert len(at.info) == 1
 
 
@@ -68,11 +52,11 @@ def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest
     monkeypatch.setattr(loading, "_hub_answers", lambda: bool(knocks.append(time.monotonic())))
     link = {"source": "pretrained", "model": "nobody/knows-this-model", "step": "weights"}
     wanted = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
-    at = open_link(**link)
+    at = open_page(**link)
     for text in ("one", "two", "three"):
-        assert messages(at, "error") == [f"{wanted} Showing minilm."]
+        assert boxes(at, "error") == [f"{wanted} Showing minilm."]
         at.text_area(key="text").set_value(text).run()
-    assert messages(open_link(**link), "error") == [f"{wanted} Showing minilm."]
+    assert boxes(open_page(**link), "error") == [f"{wanted} Showing minilm."]
     assert len(knocks) == 1
 
 
@@ -82,34 +66,34 @@ def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(caches, "model", nothing)
     assert model_box.caches.model is nothing
-    at = open_link(source="pretrained")
-    assert messages(at, "error") == ["The built-in model is not installed."]
+    at = open_page(source="pretrained")
+    assert boxes(at, "error") == ["The built-in model is not installed."]
 
 
 def test_who_changes_the_model_by_hand_is_not_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = str(save("gpt2", tmp_path / "decoder"))
     monkeypatch.setattr(controls, "MODELS", ("minilm", decoder))
-    at = open_link(source="pretrained", model=decoder, layer="1", head="3", step="weights")
+    at = open_page(source="pretrained", model=decoder, layer="1", head="3", step="weights")
     assert at.session_state["view"]["kind"] == "decoder"
     at.selectbox(key="model").set_value("minilm").run()
-    assert messages(at, "warning") == []
+    assert boxes(at, "warning") == []
     assert at.session_state["view"]["kind"] == "encoder"
     at.selectbox(key="layer").set_value(5).run()
     at.selectbox(key="model").set_value(decoder).run()
-    assert messages(at, "warning") == []
+    assert boxes(at, "warning") == []
     assert at.session_state["view"]["layer"] == 0
 
 
 def test_a_link_to_what_a_model_has_not_is_warned_about() -> None:
-    at = open_link(source="pretrained", kind="decoder", layer="7", step="weights")
-    said = " ".join(messages(at, "warning"))
+    at = open_page(source="pretrained", kind="decoder", layer="7", step="weights")
+    said = " ".join(boxes(at, "warning"))
     assert "This model has no decoder attention." in said
     assert "Layer 7 is not there" in said
 
 
 def test_a_model_makes_room_while_somebody_has_it_on_the_screen(tmp_path: Path) -> None:
     folders = [str(save("bert", tmp_path / name)) for name in "abc"]
-    at = open_link(source="pretrained", model=folders[0], step="weights")
+    at = open_page(source="pretrained", model=folders[0], step="weights")
     first = model_box.model_or_built_in(folders[0])
     last_hidden = caches.trace(first, "hello", None).last_hidden_state
     model, trace = weakref.ref(first), weakref.ref(last_hidden)
@@ -123,14 +107,14 @@ def test_a_model_makes_room_while_somebody_has_it_on_the_screen(tmp_path: Path) 
 
 
 def test_the_table_counts_characters_as_the_chips_do() -> None:
-    at = open_link(text="Tokenization b", tokenizer="bert", step="tokens")
+    at = open_page(text="Tokenization b", tokenizer="bert", step="tokens")
     assert at.dataframe[0].value["characters"].to_list() == ["–", "0 to 4", "5 to 11", "13", "–"]
     titles = " ".join(element.proto.body for element in at.get("html"))
     assert "characters 5 to 11 (ization)" in titles
 
 
 def test_a_character_without_an_id_has_none_in_the_table() -> None:
-    at = open_link(text="naïve", tokenizer="char", step="tokens")
+    at = open_page(text="naïve", tokenizer="char", step="tokens")
     ids = at.dataframe[0].value["id"]
     assert [None if pd.isna(id_) else int(id_) for id_ in ids] == [52, 39, None, 60, 43]
     assert any("not in the vocabulary has no id" in caption.value for caption in at.caption)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,18 +16,9 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.ui.link import DEFAULT_TEXT
 from attnviz.vocabulary import STEPS
+from tests.app.pages import messages, open_page, sent
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
 COMPUTED = [step for step in STEPS if step != "tokens"]
-
-
-def open_link(**query: str) -> AppTest:
-    at = AppTest.from_file(str(APP), default_timeout=120)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
 
 
 def figure(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -47,7 +36,7 @@ def panels(at: AppTest) -> dict[str, np.ndarray]:
 
 def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """Read what the page's browser components are given."""
-    return [unpack(component.proto.bytes) for component in at.get("bidi_component")]
+    return [unpack(found) for name in ("heads", "stage", "inspector", "chart") for found in sent(at, name)]
 
 
 def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -59,15 +48,9 @@ def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
     return WordTokenizer().tokenize(text).ids
 
 
-def messages(at: AppTest) -> str:
-    """Read the page's messages as they are shown, without the backslashes that keep Markdown out."""
-    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
-    return re.sub(r"\\(.)", r"\1", shown)
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_toys_figures_equal_torch(causal: bool) -> None:
-    at = open_link(step="head_outputs", mask="causal" if causal else "none")
+    at = open_page(step="head_outputs", mask="causal" if causal else "none")
     layer = run_block(words(), ToyConfig(causal=causal)).layer
     q, k, v = layer.query, layer.key, layer.value
     wanted = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
@@ -80,7 +63,7 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
 
 
 def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
-    at = open_link(source="pretrained", layer="3", head="5", step="weights")
+    at = open_page(source="pretrained", layer="3", head="5", step="weights")
     wanted = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
     np.testing.assert_array_equal(panels(at)["weights"], wanted.numpy())
     header, arrays = inspector(at)
@@ -91,14 +74,14 @@ def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
 @pytest.mark.parametrize("step", COMPUTED)
 @pytest.mark.parametrize("source", ["toy", "pretrained"])
 def test_every_step_of_both_sources_shows_a_figure(source: str, step: str) -> None:
-    at = open_link(source=source, step=step)
+    at = open_page(source=source, step=step)
     assert step in panels(at) or step == "qkv"
     assert not at.warning
     assert not at.error
 
 
 def test_previous_and_next_walk_from_the_first_step_to_the_last_and_back() -> None:
-    at = open_link(step="tokens")
+    at = open_page(step="tokens")
     order = list(STEPS)
     assert at.button(key="previous").disabled
     for step in order[1:]:
@@ -116,22 +99,22 @@ def test_a_link_holds_the_whole_view() -> None:
         "text": "To be or not", "tokenizer": "char", "heads": "4", "head_size": "6", "mask": "causal", "scale": "0.125",
         "seed": "7", "positions": "random", "step": "weights", "head": "3", "q": "4", "k": "2", "projection": "0",
     }  # fmt: skip
-    at = open_link(**link)
+    at = open_page(**link)
     assert not at.warning
     assert dict(at.query_params) == link
     header, _ = inspector(at)
-    assert (header["q"], header["k"], header["head"], header["scale"]) == (4, 2, 3, 0.125)
+    assert (header["q"], header["k"], figure(at)[0]["head"], header["scale"]) == (4, 2, 3, 0.125)
     assert header["query_labels"][:3] == ["T", "o", "␣"]
-    again = open_link(**at.query_params)
+    again = open_page(**at.query_params)
     np.testing.assert_array_equal(panels(again)["weights"], panels(at)["weights"])
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
-    assert dict(open_link().query_params) == {}
+    assert dict(open_page().query_params) == {}
 
 
 def test_settings_survive_a_change_of_page() -> None:
-    at = open_link(step="scaled", seed="5", heads="3")
+    at = open_page(step="scaled", seed="5", heads="3")
     before = panels(at)["scaled"]
     at.switch_page("app_pages/tokens.py").run()
     at.run()
@@ -157,13 +140,13 @@ def test_settings_survive_a_change_of_page() -> None:
     ],
 )
 def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said: str) -> None:
-    at = open_link(**link)
+    at = open_page(**link)
     assert said in messages(at)
     assert panels(at)
 
 
 def test_the_note_goes_when_the_user_moves_on() -> None:
-    at = open_link(heads="99")
+    at = open_page(heads="99")
     assert at.warning
     at.button(key="next").click().run()
     at.button(key="next").click().run()
@@ -172,7 +155,7 @@ def test_the_note_goes_when_the_user_moves_on() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
 def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_link()
+    at = open_page()
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     assert "Type a sentence" in messages(at)
@@ -184,13 +167,13 @@ def test_empty_text_gives_a_hint(text: str) -> None:
 )
 @pytest.mark.parametrize("tokenizer", ["word", "char", "bert"])
 def test_any_text_in_any_tokenizer(text: str, tokenizer: str) -> None:
-    at = open_link(text=text, tokenizer=tokenizer, step="weights")
+    at = open_page(text=text, tokenizer=tokenizer, step="weights")
     weights = np.nan_to_num(panels(at)["weights"])
     np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_unknown_characters_are_named() -> None:
-    at = open_link(text="naïve 7", tokenizer="char")
+    at = open_page(text="naïve 7", tokenizer="char")
     assert "Not in the vocabulary: 'ï' (U+00EF) at position 2, '7' (U+0037) at position 6." in messages(at)
 
 
@@ -198,33 +181,33 @@ def test_unknown_characters_are_named() -> None:
     ("link", "kept", "dropped"), [({}, 512, 288), ({"source": "pretrained"}, 512, 290)], ids=["toy", "model"]
 )
 def test_a_long_text_is_cut_and_the_number_dropped_is_said(link: dict[str, str], kept: int, dropped: int) -> None:
-    at = open_link(text="word " * 800, step="weights", **link)
+    at = open_page(text="word " * 800, step="weights", **link)
     assert panels(at)["weights"].shape == (kept, kept)
     assert f"first {kept} tokens are used; {dropped} were dropped" in messages(at)
 
 
 def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
-    at = open_link(source="pretrained", model="../../etc/passwd", step="weights")
+    at = open_page(source="pretrained", model="../../etc/passwd", step="weights")
     assert "neither a folder here nor a name" in messages(at)
     assert panels(at)["weights"].shape == (16, 16)
 
 
 def test_a_sentence_pair_reaches_the_model() -> None:
-    at = open_link(source="pretrained", text="the cat", pair="the dog", step="weights")
+    at = open_page(source="pretrained", text="the cat", pair="the dog", step="weights")
     header, _ = inspector(at)
     assert header["query_labels"] == ["[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]"]
 
 
 def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
     """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
-    at = open_link(source="pretrained", step="weights", q="3", k="1", drawing="chart")
+    at = open_page(source="pretrained", step="weights", q="3", k="1", drawing="chart")
     shapes = figure(at)[0]["layout"]["shapes"]
     assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
     assert at.query_params["q"] == "3"
 
 
 def test_the_scale_can_be_a_number() -> None:
-    at = open_link(step="scaled")
+    at = open_page(step="scaled")
     at.selectbox(key="scale_choice").set_value("number").run()
     at.number_input(key="scale_number").set_value(0.5).run()
     found = panels(at)
@@ -234,7 +217,7 @@ def test_the_scale_can_be_a_number() -> None:
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])
 def test_other_parametrisations(qkv: str) -> None:
-    at = open_link(qkv=qkv, step="qkv", head="0")
+    at = open_page(qkv=qkv, step="qkv", head="0")
     found = panels(at)
     if qkv == "identity":
         np.testing.assert_array_equal(found["query"], found["embeddings"])
@@ -244,9 +227,7 @@ def test_other_parametrisations(qkv: str) -> None:
 
 
 def test_averages_page_shows_three_equal_results() -> None:
-    at = AppTest.from_file(str(APP), default_timeout=120)
-    at.run()
-    at.switch_page("app_pages/averages.py").run()
+    at = open_page("averages")
     results = {}
     for way in ("loop", "matrix", "softmax", "data"):
         at.session_state["way"] = way

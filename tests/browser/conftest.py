@@ -90,6 +90,13 @@ class Watch:
             page.screenshot(path=ROOT / "build" / f"{name}-{number}.png", full_page=True)
 
 
+@pytest.fixture(scope="session")
+def explorer_url() -> Iterator[str]:
+    """Serve the page that holds nothing but the explorer, and with it the packaged files."""
+    with running("tests/browser/apps/explorer_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
+        yield url
+
+
 @pytest.fixture
 def new_context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Contexts]:
     """Open browser contexts, as fresh as another person's browser: `new_context(viewport=..., color_scheme=...)`."""

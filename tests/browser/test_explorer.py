@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,6 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import Explored
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.server import ROOT, running
 from tests.browser.settle import settled
 
 HALF_A_STEP = 7.7e-6
@@ -24,17 +23,10 @@ REST = "Point at a token or a cell; a click pins it, Esc lets it go."
 See = Callable[..., Explored]
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the page that holds nothing but the explorer."""
-    with running("tests/browser/apps/explorer_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
-        yield url
-
-
 @pytest.fixture
-def see(page: Page, served: str) -> See:
+def see(page: Page, explorer_url: str) -> See:
     """Open the page with what its link says: `see(tokens=64, few=1)`."""
-    return lambda **link: Explored.open(page, served, **link)
+    return lambda **link: Explored.open(page, explorer_url, **link)
 
 
 # ---- choosing heads
@@ -477,9 +469,9 @@ def test_all_of_it_is_seen_at_once_on_a_laptop(see: See) -> None:
         assert box["y"] + box["height"] <= 720, part
 
 
-def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served: str) -> None:
+def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], explorer_url: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    explored = Explored.open(phone.new_page(), served)
+    explored = Explored.open(phone.new_page(), explorer_url)
     assert explored.page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [explored.section.locator(part).bounding_box() for part in (".grid", ".attnviz-lines", ".attnviz-board")]
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)

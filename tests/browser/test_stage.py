@@ -231,3 +231,28 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
         np.nan_to_num(matrix(page, "weights"), nan=0.0), head.weights.numpy(), rtol=1e-6, atol=1e-9
     )
     assert sight.result("weights") == pytest.approx(float(head.weights[500, 9]), rel=1e-4)
+
+
+PLACES = """(css) => Object.fromEntries(
+  document.querySelector(css).attnviz.panels().map(({ name, x, y }) => [name, [x._offset, y._offset]])
+)"""
+
+
+def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_them_side_by_side(
+    new_context: Contexts, app_url: str
+) -> None:
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    Sight.open(page, app_url, step="weights", q=3, k=1)
+    for narrow, width in ((True, 390), (False, 1280), (True, 400), (False, 1920)):
+        page.set_viewport_size({"width": width, "height": 844})
+        settled(page)
+        places = page.evaluate(PLACES, BOARD)
+        (left, top), (right, below), (beside, _) = places["masked"], places["weights"], places["row_sum"]
+        assert (left == right, top < below) == (narrow, narrow)
+        assert beside > right
+        np.testing.assert_allclose(cells(page, "weights"), toy_head().weights.flatten().numpy(), atol=0.00501)
+        picture = page.locator(".st-key-picture").bounding_box()
+        tools = page.locator(".st-key-picture_tools").bounding_box()
+        assert picture and tools
+        assert picture["y"] + picture["height"] <= tools["y"]
+        assert picture["x"] + picture["width"] <= width

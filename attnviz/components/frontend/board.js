@@ -13,12 +13,15 @@ import { arrange, place } from "./board_layout.js";
 import { canvasOf, cellPixels } from "./board_image.js";
 import { between, mixed, pairs } from "./board_morph.js";
 import { paintPlace } from "./board_paint.js";
+import { complete, describe } from "./board_panel.js";
 import { AxisViews } from "./board_view.js";
 import { BoardPointer } from "./board_pointer.js";
 import { INK } from "./colours.js";
 import { element, perFrame } from "./dom.js";
+import { boardPicture } from "./export_board.js";
 import { Overlay } from "./overlay.js";
 import { moved, Picture } from "./picture.js";
+import { leastType, typeFor } from "./type.js";
 
 const MORPH = 260; // ms
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
@@ -31,8 +34,10 @@ export class Board {
     this.element = element("div", { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" }, this.canvas);
     this.element.style.cssText = "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
     this.element.attnviz = this;
+    this.element.attnvizPicture = boardPicture(this);
     root.append(this.element);
     this.theme = "light";
+    this.type = typeFor();
     this.views = new AxisViews();
     this.images = new WeakMap();
     this.moment = 1;
@@ -41,7 +46,10 @@ export class Board {
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.element);
     this.pointer = new BoardPointer(this);
-    document.fonts?.ready.then(() => this.redraw());
+    document.fonts?.ready.then(() => {
+      this.widths = null;
+      this.redraw();
+    });
     if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });
   }
 
@@ -133,14 +141,21 @@ export class Board {
     const { clientWidth: width, clientHeight: height } = this.element;
     const context = this.canvas.getContext("2d");
     this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
-    context.font = `12px ${this.font}`;
-    const widths = new Map();
-    const widthOf = (text) => {
-      if (!widths.has(text)) widths.set(text, context.measureText(text).width);
-      return widths.get(text);
-    };
-    this.places = place(this.shown, { width, height }, { widthOf, span: (kind, count) => this.views.span(kind, count) });
+    this.type = typeFor(leastType());
+    const widthOf = this.measurer(context, `${this.type.label}px ${this.font}`);
+    this.places = place(this.shown, { width, height }, { widthOf, type: this.type, span: (kind, count) => this.views.span(kind, count) });
     this.placed = this.shown;
+  }
+
+  /** Measures labels, each once: another head of a long text has the same 512 tokens. */
+  measurer(context, font) {
+    if (this.widths?.font !== font || this.widths.labels !== this.labels) this.widths = { font, labels: this.labels, known: new Map() };
+    const { known } = this.widths;
+    context.font = font;
+    return (text) => {
+      if (!known.has(text)) known.set(text, context.measureText(text).width);
+      return known.get(text);
+    };
   }
 
   /** The matrices where they are drawn, in the terms of panels.js; the same as of a Plotly graph. */
@@ -155,7 +170,7 @@ export class Board {
         width: cols,
         x: axis(at.x, at.width, this.views.of(panel.cols, cols)),
         y: axis(at.y, at.height, this.views.of(panel.rows, rows)),
-        labelled: { rows: at.rowLabels, columns: at.columnLabels },
+        labelled: { rows: at.rowLabels, columns: at.columnLabels, turned: at.turned },
         covered: this.covers?.(panel.name) ?? null,
       };
     });
@@ -192,33 +207,40 @@ export class Board {
     if (this.moment === 1) this.pairs = null;
   }
 
-  /** Draws the picture as it is at `moment`, on any pen that has a canvas's methods. */
-  paint(context) {
+  /**
+   * Draws the picture on any pen that has a canvas's methods: as it is at `moment`, or `places` as they are given.
+   * `imageOf(place)` gives a matrix's cells as an image.
+   */
+  paint(context, { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at) } = {}) {
     const pen = {
       context,
-      theme: this.theme,
+      theme,
       font: this.font,
+      type: this.type,
       labels: this.shown.labels,
       view: (kind, count) => this.views.of(kind, count),
     };
-    const t = this.backwards ? 1 - this.moment : this.moment;
-    const places = this.pairs ? this.pairs.map((pair) => between(pair, t)) : this.places;
     for (const at of places) {
       if (at.alpha === 0) continue;
       const covers = this.covers?.(at.panel.name) ?? null;
-      paintPlace(pen, covers ? { ...at, covers } : at, this.imageOf(at));
+      paintPlace(pen, covers ? { ...at, covers } : at, imageOf(at));
     }
-    if (!this.pairs) this.paintOperation(context);
+    if (places.every(({ alpha }) => alpha === undefined)) this.paintOperation(context, theme);
+  }
+
+  placesNow() {
+    const t = this.backwards ? 1 - this.moment : this.moment;
+    return this.pairs ? this.pairs.map((pair) => between(pair, t)) : this.places;
   }
 
   /** Writes the operation in the empty corner of a product. */
-  paintOperation(context) {
+  paintOperation(context, theme) {
     const { between: text, grid } = this.shown;
     const corner = this.places.find(({ row, column }) => row === 1 && column === 0);
     if (!text || grid[0]?.[0] !== null || !corner) return;
     const beside = this.places.find(({ row }) => row === 0);
-    context.font = `15px ${this.font}`;
-    context.fillStyle = INK[this.theme].text;
+    context.font = `${15 * this.type.unit}px ${this.font}`;
+    context.fillStyle = INK[theme].text;
     context.textAlign = "left";
     context.textBaseline = "middle";
     context.fillText(text, corner.x, beside.y + beside.height / 2);
@@ -306,23 +328,6 @@ export class Board {
     this.redraw();
   }
 }
-
-/** What a panel's drawing needs and can be worked out from its numbers. */
-function complete(panel) {
-  if (panel.z) return;
-  const [rows, cols] = panel.shape;
-  panel.z = Array.from({ length: rows }, (_, i) => panel.data.subarray(i * cols, (i + 1) * cols));
-  let [low, high, gaps] = [Infinity, -Infinity, false];
-  for (const x of panel.data) {
-    if (Number.isNaN(x)) gaps = true;
-    else if (x < low || x > high) [low, high] = [Math.min(low, x), Math.max(high, x)];
-  }
-  panel.gaps = gaps;
-  if (high >= low) [panel.low_seen, panel.high_seen] = [low, high];
-  panel.largest = high >= low ? Math.max(Math.abs(low), Math.abs(high)) : 0;
-}
-
-const describe = ({ title, shape: [rows, cols] }) => `${title}, ${rows} rows by ${cols} columns`;
 
 const pick = (from, names) => Object.fromEntries(names.map((name) => [name, from[name]]));
 

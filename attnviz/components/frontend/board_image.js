@@ -18,12 +18,17 @@ export function pool(data, [rows, cols], most) {
   const width = Math.max(1, Math.min(cols, Math.floor(most.cols)));
   if (height === rows && width === cols) return { data, shape: [rows, cols] };
   const pooled = new Float32Array(height * width).fill(NaN);
+  const sizes = new Float32Array(height * width).fill(-1);
+  const across = Int32Array.from({ length: cols }, (_, j) => Math.floor((j * width) / cols));
   for (let i = 0; i < rows; i += 1) {
     const row = Math.floor((i * height) / rows) * width;
     for (let j = 0; j < cols; j += 1) {
-      const at = row + Math.floor((j * width) / cols);
       const x = data[i * cols + j];
-      if (!(Math.abs(x) <= Math.abs(pooled[at]))) pooled[at] = Number.isNaN(x) ? pooled[at] : x;
+      const at = row + across[j];
+      if (Math.abs(x) > sizes[at]) { // NaN is larger than nothing
+        sizes[at] = Math.abs(x);
+        pooled[at] = x;
+      }
     }
   }
   return { data: pooled, shape: [height, width] };

@@ -1,12 +1,15 @@
 // Where the matrices of a picture lie: a grid whose cells are as equal as the room allows, with space for labels.
 
-const TITLE = 38; // px above each matrix: its name, its shape and range
+import { typeFor } from "./type.js";
+
+// Lengths in px; those that hold text grow with its type (see type.js).
+const TITLE = 38; // above each matrix: its name, its shape and range
 const AXIS_TITLE = 18;
 const GAP = 18;
 const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
-export const LONGEST = 104; // px: longer row labels are shortened in the middle
+export const LONGEST = 104; // longer row labels are shortened in the middle
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
 const EVEN = { width: 20, height: 13 }; // from this size on, all matrices get cells of one size
@@ -37,33 +40,36 @@ export function arrange(picture) {
 
 /**
  * Gives each matrix its box {x, y, width, height} in a picture of `size`.
- * `widthOf(text)` measures a label; `span(kind, count)` says how many rows or columns of an axis are in view.
+ * `widthOf(text)` measures a label; `span(kind, count)` says how many rows or columns of an axis are in view; `type` is
+ * from type.js.
  */
-export function place(picture, size, { widthOf, span }) {
+export function place(picture, size, { widthOf, span, type = typeFor() }) {
+  const { unit } = type;
   const slots = arrange(picture);
   const columns = picture.grid[0]?.map((_, c) => slots.filter(({ column }) => column === c)) ?? [];
   const rows = picture.grid.map((_, r) => slots.filter(({ row }) => row === r));
-  const longest = (kind) => longestLabel(picture.labels[kind], widthOf);
+  const longest = (kind) => longestLabel(picture.labels[kind], widthOf, unit);
 
-  const before = columns.map((own, c) => gutter(own, c, longest, picture.labels));
-  const after = columns.map((own, c) => (own.some(({ panel }) => panel.bar) ? BAR : 0) + (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS));
+  const before = columns.map((own, c) => gutter(own, c, longest, { labels: picture.labels, unit }));
+  const after = columns.map((own, c) => (own.some(({ panel }) => panel.bar) ? BAR * unit : 0) + (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS));
   const free = { width: size.width - sum(before) - sum(after) };
   const counts = {
     width: columns.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.cols, panel.shape[1])))),
     height: rows.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.rows, panel.shape[0])))),
   };
-  const widths = share(free.width, counts.width, picture.widths, "width");
+  const widths = share(free.width, counts.width, picture.widths, "width", unit);
 
-  const below = rows.map((own) => Math.max(0, ...own.map((slot) => footer(slot, widths[slot.column] / counts.width[slot.column], longest, picture.labels))));
-  free.height = size.height - rows.length * TITLE - sum(below) - GAP * 0.5 * (rows.length - 1) - 2;
-  const heights = share(free.height, counts.height, picture.heights, "height");
+  const below = rows.map((own) => Math.max(0, ...own.map((slot) => footer(slot, widths[slot.column] / counts.width[slot.column], longest, { labels: picture.labels, unit }))));
+  free.height = size.height - rows.length * TITLE * unit - sum(below) - GAP * 0.5 * (rows.length - 1) - 2;
+  const heights = share(free.height, counts.height, picture.heights, "height", unit);
 
   const placed = slots.map((slot) => ({
     ...slot,
     x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
-    y: TITLE * (slot.row + 1) + sum(heights.slice(0, slot.row)) + sum(below.slice(0, slot.row)) + GAP * 0.5 * slot.row,
+    y: TITLE * unit * (slot.row + 1) + sum(heights.slice(0, slot.row)) + sum(below.slice(0, slot.row)) + GAP * 0.5 * slot.row,
     width: (widths[slot.column] * span(slot.panel.cols, slot.panel.shape[1])) / counts.width[slot.column],
     height: (heights[slot.row] * span(slot.panel.rows, slot.panel.shape[0])) / counts.height[slot.row],
+    turned: isTurned(slot.panel, widths[slot.column] / counts.width[slot.column], longest, picture.labels),
   }));
   for (const at of placed) {
     const next = placed.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x);
@@ -73,31 +79,37 @@ export function place(picture, size, { widthOf, span }) {
 }
 
 /** Shares out pixels: cells of one size where that leaves them readable, else as the picture asks. */
-function share(free, counts, wanted, side) {
+function share(free, counts, wanted, side, unit) {
   const room = Math.max(free, 10 * counts.length);
-  const even = Math.min(LARGEST_CELL[side], room / sum(counts));
+  const largest = LARGEST_CELL[side] * unit;
+  const even = Math.min(largest, room / sum(counts));
   if (even >= EVEN[side] || !wanted) return counts.map((count) => count * even);
   const total = sum(wanted);
-  return counts.map((count, i) => Math.min((room * wanted[i]) / total, count * LARGEST_CELL[side]));
+  return counts.map((count, i) => Math.min((room * wanted[i]) / total, count * largest));
 }
 
-function gutter(slots, column, longest, labels) {
+function gutter(slots, column, longest, { labels, unit }) {
   const own = slots.filter(({ rowLabels }) => rowLabels).map(({ panel }) => {
-    const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER;
-    return text + AXIS_TITLE;
+    const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER * unit;
+    return text + AXIS_TITLE * unit;
   });
   return Math.max(column === 0 ? 4 : 0, ...own);
 }
 
-function footer({ panel, columnLabels }, cell, longest, labels) {
+function footer({ panel, columnLabels }, cell, longest, { labels, unit }) {
   if (!columnLabels) return 0;
-  const turned = labels[panel.cols] && longest(panel.cols) > cell - 4;
-  return (turned ? longest(panel.cols) * Math.sin(TURN) + 12 : 18) + (panel.cols ? AXIS_TITLE : 2);
+  const turned = isTurned(panel, cell, longest, labels);
+  return (turned ? longest(panel.cols) * Math.sin(TURN) + 12 : 18 * unit) + (panel.cols ? AXIS_TITLE * unit : 2);
 }
 
-function longestLabel(labels, widthOf) {
-  if (!labels) return INDEX_GUTTER;
-  return Math.min(LONGEST, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
+/** Whether the labels of the columns are too wide to stand side by side. */
+function isTurned({ cols }, cell, longest, labels) {
+  return Boolean(labels[cols]) && longest(cols) > cell - 4;
+}
+
+function longestLabel(labels, widthOf, unit) {
+  if (!labels) return INDEX_GUTTER * unit;
+  return Math.min(LONGEST * unit, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
 }
 
 /** A token as it is written on an axis: where many are left out, its number says which it is. */

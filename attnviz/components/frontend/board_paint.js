@@ -2,6 +2,7 @@
 
 import { blend, HATCH, INK, inkOn, SCALES } from "./colours.js";
 import { labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
+import { typeFor } from "./type.js";
 
 export const AXIS_TITLES = {
   query: "query (from)",
@@ -10,13 +11,12 @@ export const AXIS_TITLES = {
   dim: "head width D",
   concat: "heads side by side, H·D",
 };
-const LABEL = 12; // px, type size of labels
 const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const COVER = { light: "#E4E1EE", dark: "#3B3650" };
 
-/** `pen` is {context, theme, font, labels, view(kind, count) -> [from, to], dpr}. */
+/** `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], dpr}; `type` is from type.js. */
 export function paintPlace(pen, place, image) {
   const { context } = pen;
   context.save();
@@ -40,18 +40,18 @@ function window_(pen, { panel }) {
   return [{ row: top, column: left }, { row: bottom, column: right }];
 }
 
-function paintTitle({ context, theme, font }, { panel, x, y, titleRoom }) {
+function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = panel.ink ?? INK[theme][panel.role] ?? INK[theme].text;
-  context.font = `600 14px ${font}`;
+  context.font = `600 ${14 * type.unit}px ${font}`;
   const widthOf = (text) => context.measureText(text).width;
-  context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21);
-  context.font = `11px ${font}`;
+  context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21 * type.unit);
+  context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
   const whole = panel.low_seen === null || panel.low_seen === undefined ? size : `${size} · ${plainNumber(panel.low_seen, 2)} … ${plainNumber(panel.high_seen, 2)}`;
-  context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6);
+  context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
 }
 
 function paintCells(pen, place, image, { from, to, cell }) {
@@ -83,27 +83,31 @@ function paintCells(pen, place, image, { from, to, cell }) {
   context.globalAlpha = place.alpha ?? 1;
 }
 
-let hatch = {};
+const tiles = {};
 
+/** The tile says what is drawn on it, for those who make hatching of lines. */
 function hatching(context, theme) {
-  if (hatch.theme !== theme) {
-    const tile = document.createElement("canvas");
-    tile.width = 6;
-    tile.height = 6;
-    const pen = tile.getContext("2d");
-    const [ground, line] = HATCH[theme];
-    pen.fillStyle = ground;
-    pen.fillRect(0, 0, 6, 6);
-    pen.strokeStyle = line;
-    pen.lineWidth = 1.4;
-    for (const shift of [-6, 0, 6]) {
-      pen.moveTo(shift - 1, 7);
-      pen.lineTo(shift + 7, -1);
-    }
-    pen.stroke();
-    hatch = { theme, pattern: context.createPattern(tile, "repeat") };
+  const tile = (tiles[theme] ??= hatchTile(theme));
+  return context.createPattern(tile, "repeat");
+}
+
+function hatchTile(theme) {
+  const tile = document.createElement("canvas");
+  tile.width = 6;
+  tile.height = 6;
+  const pen = tile.getContext("2d");
+  const [ground, line] = HATCH[theme];
+  tile.hatch = { ground, line, lineWidth: 1.4 };
+  pen.fillStyle = ground;
+  pen.fillRect(0, 0, 6, 6);
+  pen.strokeStyle = line;
+  pen.lineWidth = tile.hatch.lineWidth;
+  for (const shift of [-6, 0, 6]) {
+    pen.moveTo(shift - 1, 7);
+    pen.lineTo(shift + 7, -1);
   }
-  return hatch.pattern;
+  pen.stroke();
+  return tile;
 }
 
 function paintGrid({ context, theme }, { x, y, width, height }, { from, to, cell }) {
@@ -116,9 +120,10 @@ function paintGrid({ context, theme }, { x, y, width, height }, { from, to, cell
   }
 }
 
-function paintCovers({ context, theme, font }, { panel, x, y, covers }, { from, cell }) {
+function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { from, cell }) {
   const [rows, cols] = panel.shape;
-  context.font = `600 ${Math.min(14, cell.height * 0.7)}px ${font}`;
+  const size = Math.min(14 * type.unit, cell.height * (type.least ? 0.9 : 0.7));
+  context.font = `600 ${size}px ${font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let i = 0; i < rows; i += 1) {
@@ -128,23 +133,24 @@ function paintCovers({ context, theme, font }, { panel, x, y, covers }, { from, 
       context.fillStyle = COVER[theme];
       context.fillRect(left + 0.5, top + 0.5, cell.width - 1, cell.height - 1);
       context.fillStyle = INK[theme].attention;
-      context.fillText("?", left + cell.width / 2, top + cell.height / 2 + 0.5);
+      if (size >= type.least) context.fillText("?", left + cell.width / 2, top + cell.height / 2 + 0.5);
     }
   }
 }
 
 /**
  * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and where all
- * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal.
+ * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal. Where
+ * nothing may be smaller than `least`, numbers that would have to be are left out.
  */
-export function numbering(panel, cell) {
+export function numbering(panel, cell, { unit, least } = typeFor()) {
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
-  const type = (letters) => Math.min(14, cell.height * 0.72, (cell.width * 0.92) / (letters * 0.53));
+  const type = (letters) => Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * 0.53));
   const small = panel.scale === "weights" || panel.largest < 0.995;
   const ways = [
-    { decimals: 2, bare: false, type: panel.largest < 9.995 ? type(digits + 2.5) : 0, least: SMALLEST + 1 },
-    { decimals: 2, bare: true, type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0, least: SMALLEST },
-    { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: SMALLEST },
+    { decimals: 2, bare: false, type: panel.largest < 9.995 ? type(digits + 2.5) : 0, least: Math.max(SMALLEST + 1, least) },
+    { decimals: 2, bare: true, type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0, least: Math.max(SMALLEST, least) },
+    { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: Math.max(SMALLEST, least) },
   ];
   return ways.find((way) => way.type >= way.least) ?? null;
 }
@@ -152,7 +158,7 @@ export function numbering(panel, cell) {
 function paintNumbers(pen, place, { from, to, cell }) {
   const { context, theme, font } = pen;
   const { panel, x, y } = place;
-  const shown = numbering(panel, cell);
+  const shown = numbering(panel, cell, pen.type);
   if (!shown) return;
   context.font = `${shown.type}px ${font}`;
   context.textAlign = "center";
@@ -166,11 +172,14 @@ function paintNumbers(pen, place, { from, to, cell }) {
       if (Number.isNaN(value) || place.covers?.(i, j)) continue;
       context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
       const text = plainNumber(value, shown.decimals);
-      context.fillText(shown.bare ? text.replace(/^(−?)0/, "$1") : text, x + (j + 0.5 - from.column) * cell.width, y + (i + 0.5 - from.row) * cell.height + 0.5);
+      context.fillText(shown.bare ? bared(text) : text, x + (j + 0.5 - from.column) * cell.width, y + (i + 0.5 - from.row) * cell.height + 0.5);
     }
   }
   context.globalAlpha = place.alpha ?? 1;
 }
+
+/** A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0. */
+const bared = (text) => text.replace(/^(−?)0/, "$1").replace(/1\.00$/, "1.0");
 
 /** A number in a cell: a true minus sign, no negative zero. */
 export function plainNumber(value, decimals) {
@@ -192,10 +201,10 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
   context.restore();
 }
 
-function paintRowLabels({ context, theme, font, labels }, { panel, x, y, height }, { from, to, cell }) {
+function paintRowLabels({ context, theme, font, type, labels }, { panel, x, y, height }, { from, to, cell }) {
   const tokens = labels[panel.rows];
-  const size = Math.max(9, Math.min(LABEL, cell.height * 1.05));
-  const { shown, every } = ticks(from.row, Math.min(to.row, panel.shape[0]), cell.height, tokens ? 10 : 12);
+  const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
+  const { shown, every } = ticks(from.row, Math.min(to.row, panel.shape[0]), cell.height, Math.max(tokens ? 10 : 12, type.least));
   context.font = `${size}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.textAlign = "right";
@@ -204,33 +213,34 @@ function paintRowLabels({ context, theme, font, labels }, { panel, x, y, height 
   for (const i of shown) {
     const middle = y + (i + 0.5 - from.row) * cell.height;
     if (middle < y - 1 || middle > y + height + 1) continue;
-    const text = tokens ? shorten(labelText(tokens, i, every), LONGEST, widthOf) : String(i);
+    const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
     context.fillText(text, x - 6, middle);
   }
-  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, ink: INK[theme], kind: panel.rows }, (width) => {
-    const left = tokens ? Math.min(LONGEST, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8 : 22;
-    return { x: x - left - 8, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
+  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
+    const left = tokens ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8 : 22 * type.unit;
+    return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
   });
 }
 
-function paintColumnLabels({ context, theme, font, labels }, { panel, x, y, width, height }, { from, to, cell }) {
+function paintColumnLabels({ context, theme, font, type, labels }, { panel, x, y, width, height }, { from, to, cell }) {
   const tokens = labels[panel.cols];
   const last = Math.min(to.column, panel.shape[1]);
-  context.font = `${LABEL}px ${font}`;
+  const longest = LONGEST * type.unit;
+  context.font = `${type.label}px ${font}`;
   context.fillStyle = INK[theme].text;
   const widthOf = (text) => context.measureText(text).width;
   const named = panel.ticks ? Object.entries(panel.ticks).map(([j, text]) => [Number(j), text]) : null;
-  const widest = tokens ? Math.min(LONGEST, Math.max(10, ...tokens.map(widthOf))) : 10;
+  const widest = tokens ? Math.min(longest, Math.max(10, ...tokens.map(widthOf))) : 10;
   const turned = Boolean(tokens) && widest > cell.width - 4;
-  const { shown, every } = ticks(from.column, last, cell.width, tokens ? 11 : 22);
+  const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
   const texts = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
-  let deepest = 14;
+  let deepest = 14 * type.unit;
   for (const [j, text] of texts) {
     const middle = x + (j + 0.5 - from.column) * cell.width;
     if (middle < x - 1 || middle > x + width + 1) continue;
-    const short = shorten(text, LONGEST, widthOf);
+    const short = shorten(text, longest, widthOf);
     context.save();
-    context.translate(middle, y + height + (turned ? 6 : 13));
+    context.translate(middle, y + height + (turned ? 6 : 13) * type.unit);
     if (turned) context.rotate(-TURN);
     context.textAlign = turned ? "right" : "center";
     context.textBaseline = turned ? "middle" : "alphabetic";
@@ -238,15 +248,15 @@ function paintColumnLabels({ context, theme, font, labels }, { panel, x, y, widt
     context.restore();
     if (turned) deepest = Math.max(deepest, widthOf(short) * Math.sin(TURN) + 8);
   }
-  paintAxisTitle(context, AXIS_TITLES[panel.cols], { font, ink: INK[theme], kind: panel.cols }, (wide) => ({
-    x: x + Math.max(width, Math.min(wide, 60)) / 2, y: y + height + deepest + 12, turn: 0, fits: true,
+  paintAxisTitle(context, AXIS_TITLES[panel.cols], { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
+    x: x + Math.max(width, Math.min(wide, 60)) / 2, y: y + height + deepest + 12 * type.unit, turn: 0, fits: true,
   }));
 }
 
-function paintAxisTitle(context, text, { font, ink, kind }, where) {
+function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
   if (!text) return;
   context.save();
-  context.font = `12px ${font}`;
+  context.font = `${type.label}px ${font}`;
   context.fillStyle = ink[kind] ?? ink.text;
   const { x, y, turn, fits } = where(context.measureText(text).width);
   if (fits) {
@@ -259,10 +269,10 @@ function paintAxisTitle(context, text, { font, ink, kind }, where) {
   context.restore();
 }
 
-function paintBar({ context, theme, font }, { panel, x, y, width, height }) {
+function paintBar({ context, theme, font, type }, { panel, x, y, width, height }) {
   const left = x + width + 10;
   const foot = y + height;
-  const tall = Math.min(height, 180, Math.max(56, foot - UNDER_BUTTONS));
+  const tall = Math.min(height, 180 * type.unit, Math.max(56 * type.unit, foot - UNDER_BUTTONS));
   const top = foot - tall;
   const steps = 64;
   for (let s = 0; s < steps; s += 1) {
@@ -270,13 +280,13 @@ function paintBar({ context, theme, font }, { panel, x, y, width, height }) {
     context.fillStyle = `rgb(${red}, ${green}, ${blue})`;
     context.fillRect(left, top + (s * tall) / steps, 9, tall / steps + 0.5);
   }
-  context.font = `11px ${font}`;
+  context.font = `${type.fine}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.textAlign = "left";
   context.textBaseline = "middle";
   const digits = panel.high >= 9.995 ? 1 : panel.high < 0.1 ? 3 : 2;
   const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
   marks.forEach((value, i) => {
-    context.fillText(plainNumber(value, value === 0 ? 0 : digits), left + 13, top + 5 + ((tall - 10) * i) / 2);
+    context.fillText(plainNumber(value, value === 0 ? 0 : digits), left + 13, top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2);
   });
 }

@@ -44,7 +44,7 @@ export class BoardPointer {
       button("−", "Zoom out (−)", () => this.board.zoomBy(STEP)),
       this.whole,
     );
-    box.style.cssText = "position:absolute;top:34px;right:0;display:flex;flex-direction:column;z-index:6;opacity:0.6";
+    box.style.cssText = "position:absolute;top:34px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";
     return box;
   }
 

@@ -1,8 +1,11 @@
 // A Plotly figure that stays on the page: each new figure is compared with the one before and redrawn in place.
 
+import { enlarged } from "./chart_type.js";
 import { element, perFrame } from "./dom.js";
+import { chartPicture } from "./export_chart.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
+import { leastType } from "./type.js";
 
 let loading = null;
 
@@ -38,6 +41,7 @@ class Chart {
     this.turn = 0;
     this.drawing = 0;
     this.graph = element("div", { class: "attnviz-chart", role: "figure" });
+    this.graph.attnvizPicture = chartPicture(this);
     root.append(this.graph);
     this.sizes = new ResizeObserver(perFrame(() => this.resize()));
     this.sizes.observe(this.graph);
@@ -52,7 +56,7 @@ class Chart {
     return this.turn;
   }
 
-  async draw({ header: { alt, plotly, config, data, layout }, arrays }) {
+  async draw({ header: { alt, plotly, config, ...figure }, arrays }) {
     this.drawing += 1;
     const drawing = this.drawing;
     this.graph.setAttribute("aria-label", alt);
@@ -68,8 +72,10 @@ class Chart {
       this.graph.classList.remove("attnviz-chart-failed");
       this.graph.replaceChildren();
     }
-    const traces = data.map((trace, index) => ({ ...trace, z: rows(arrays[index]) }));
     this.size = this.measure();
+    this.least = leastType();
+    const { data, layout } = enlarged(figure, this.size, this.least);
+    const traces = data.map((trace, index) => ({ ...trace, z: rows(arrays[index]) }));
     const bare = traces.map(({ texttemplate, ...trace }) => trace);
     await this.plotly.react(this.graph, bare, { ...layout, ...this.size, autosize: false }, this.configure(config));
     const numbered = traces.flatMap(({ texttemplate }, index) => (texttemplate ? [index] : []));
@@ -87,6 +93,10 @@ class Chart {
 
   resize() {
     const now = this.measure();
+    if (this.size && now.width && leastType() !== this.least) {
+      this.draw(unpack(this.data));
+      return;
+    }
     if (!this.size || !now.width || (now.width === this.size.width && now.height === this.size.height)) return;
     this.size = now;
     this.plotly.relayout(this.graph, now);

@@ -2,37 +2,34 @@
 
 import { Board } from "./board.js";
 import { parts, rowParts } from "./compare_line.js";
-import { element, span, theme } from "./dom.js";
+import { element, onlyHeard, span, theme } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
+import { NOTHING, Pin, samePin } from "./pin.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
-const ANSWER = 3000; // ms after which the server's word on what is pinned counts again
 const NARROW = 640; // px: from here on the matrices stand side by side
 const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
 const EACH = 330; // px: the height of one of several stacked matrices
 const ROWS = "divergence"; // the one column that has a number for each row
 const HINT = "Point at a cell to read both numbers and their difference; click pins it.";
-const NOTHING = { query: null, key: null };
-const same = (a, b) => a.query === b.query && a.key === b.key;
 
 class Compare {
   constructor(root) {
     this.turn = 0;
     this.painted = 0;
-    this.pin = NOTHING;
+    this.pin = new Pin((pin) => this.setTriggerValue("pin", pin));
     this.hovered = null;
-    this.sent = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
     this.line = element("p", { class: "line" });
-    this.heard = element("p", { class: "only-heard", role: "status" });
+    this.heard = onlyHeard({ role: "status" });
     this.section.append(this.frame, this.line, this.heard);
     root.append(this.section);
     this.board = new Board(this.frame, {
       onPoint: (at) => this.point(at),
       onClick: (at) => this.click(at),
-      onMove: (to) => this.setPin(to, SETTLE),
+      onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
     });
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.ends = new AbortController();
@@ -56,8 +53,12 @@ class Compare {
   }
 
   take({ header, arrays }) {
-    this.takePin({ query: header.q ?? null, key: header.k ?? null });
+    this.pin.take(header);
     if (header.trace === this.header?.trace) return; // only the pin is another
+    if (!header.panels) {
+      this.setTriggerValue("want", true); // only the pin was sent, of a picture that never came
+      return;
+    }
     this.header = header;
     this.matrices = Object.fromEntries(
       Object.entries(arrays).map(([name, { data }]) => [name, decode(data, header.ranges[name])]),
@@ -106,23 +107,8 @@ class Compare {
 
   // ---- what is meant
 
-  /** The server's pin counts, unless it still speaks of a time before our own last one. */
-  takePin(pin) {
-    const answered = !this.sent || same(this.sent.pin, pin);
-    if (!answered && performance.now() - this.sent.at < ANSWER) return;
-    this.sent = null;
-    this.pin = pin;
-  }
-
   setPin(pin, wait) {
-    if (same(pin, this.pin)) return;
-    this.pin = pin;
-    this.sent = { pin, at: performance.now() };
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => {
-      this.sent = { pin, at: performance.now() };
-      this.setTriggerValue("pin", { q: pin.query, k: pin.key });
-    }, wait);
+    if (!this.pin.set(pin, wait)) return;
     this.draw();
     this.heard.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
   }
@@ -134,8 +120,8 @@ class Compare {
   }
 
   click({ panel, i, j }) {
-    const at = { query: i, key: panel === ROWS ? this.mostChanged(i) : j };
-    this.setPin(same(at, this.pin) ? NOTHING : at, 0);
+    const at = { q: i, k: panel === ROWS ? this.mostChanged(i) : j };
+    this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
   }
 
   /** The column where a row differs most. */
@@ -151,13 +137,14 @@ class Compare {
   }
 
   pinned() {
-    return this.pin.query !== null && this.pin.key !== null;
+    return this.pin.at.q !== null && this.pin.at.k !== null;
   }
 
   draw() {
     if (!this.header) return;
-    this.board.light({ hovered: this.hovered, pinned: this.pin });
-    const at = this.hovered ?? (this.pinned() ? { i: this.pin.query, j: this.pin.key } : null);
+    const { q, k } = this.pin.at;
+    this.board.light({ hovered: this.hovered, pinned: { query: q, key: k } });
+    const at = this.hovered ?? (this.pinned() ? { i: q, j: k } : null);
     this.write(at);
   }
 
@@ -174,7 +161,7 @@ class Compare {
   }
 
   destroy() {
-    clearTimeout(this.waiting);
+    this.pin.destroy();
     this.ends.abort();
     this.sizes.disconnect();
     this.board.destroy();

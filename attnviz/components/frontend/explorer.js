@@ -143,7 +143,7 @@ class Explorer {
     this.light();
     this.note(view, shown);
     clearTimeout(this.calm);
-    this.calm = setTimeout(() => this.fetcher.fetchAhead(view.layer), CALM);
+    this.calm = setTimeout(() => this.fetcher.fetchAhead([view.layer, view.head]), CALM);
   }
 
   light() {

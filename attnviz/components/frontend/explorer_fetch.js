@@ -2,7 +2,7 @@
 
 const PATIENCE = 4000; // ms until an unanswered question is asked again
 const TRIES = 3;
-const ALL = 6.5e6; // bytes of one trace after which nothing more is fetched ahead: with the page, 8 MB are never sent
+const ALL = 6.5e6; // bytes of one trace after which only what one key away is fetched ahead: no view is sent 8 MB
 const AT_ONCE = 1e6; // bytes of one answer to what is fetched ahead: nobody shall wait long behind it
 
 const named = ([layer, head]) => `${layer} ${head}`;
@@ -70,15 +70,16 @@ export class Fetcher {
     this.startDue = 0;
   }
 
-  /** Fetches one more answer's worth ahead, where nothing else is on its way. */
-  fetchAhead(layer) {
+  /** Fetches one more answer's worth ahead of the current head, where nothing else is on its way. */
+  fetchAhead(head) {
     if (this.asked.size || (this.ahead && performance.now() < this.aheadDue)) return;
     const { rows, cols } = this.store.frame;
     const bytes = rows * cols * 2;
-    const most = Math.min(Math.floor((ALL - this.store.received) / bytes), Math.max(1, Math.floor(AT_ONCE / bytes)));
-    const heads = nearby(layer, this.store.header).filter((head) => !this.store.has(head));
-    if (most < 1 || !heads.length) return;
-    this.ahead = heads.slice(0, most);
+    const left = Math.floor((ALL - this.store.received) / bytes);
+    const wanted = left >= 1 ? nearby(head, this.store.header) : beside(head, this.store.header);
+    const missing = wanted.filter((one) => !this.store.has(one));
+    if (!missing.length) return;
+    this.ahead = missing.slice(0, Math.max(1, Math.min(left, Math.floor(AT_ONCE / bytes))));
     this.aheadDue = performance.now() + PATIENCE; // a lost answer must not end the fetching ahead
     this.ask(this.ahead);
   }
@@ -88,8 +89,16 @@ export class Fetcher {
   }
 }
 
-/** The heads that are looked at next: the layer's own, then those of the layers beside it. */
-export function nearby(layer, { layers, heads }) {
+/** The heads that an arrow key goes to: the same one of the layers beside this, and those beside it in its layer. */
+export function beside([layer, head], { layers, heads }) {
+  const steps = [[1, 0], [0, 1], [-1, 0], [0, -1]].map(([down, across]) => [layer + down, head + across]);
+  return steps.filter(([l, h]) => head >= 0 && l >= 0 && l < layers && h >= 0 && h < heads);
+}
+
+/** The heads that may be looked at next: those one key away, the rest of the layer, then the layers beside it. */
+export function nearby([layer, head], { layers, heads }) {
   const near = [layer, layer + 1, layer - 1].filter((l) => l >= 0 && l < layers);
-  return near.flatMap((l) => Array.from({ length: heads }, (_, head) => [l, head]));
+  const every = near.flatMap((l) => Array.from({ length: heads }, (_, h) => [l, h]));
+  const first = beside([layer, head], { layers, heads });
+  return [...first, ...every.filter((one) => !first.some((other) => named(other) === named(one)))];
 }

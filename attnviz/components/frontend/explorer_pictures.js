@@ -7,7 +7,8 @@ import { element } from "./dom.js";
 import { Lines } from "./lines.js";
 
 const LEAST = 110; // px: smaller heatmaps are left out
-const LABELS = { width: 150, height: 110 }; // px that a board's labels, titles and bar take beside its matrices
+const LABELS = { width: 118, height: 110 }; // px that a board's labels and titles take beside its matrices
+const BAR = { width: 32, from: 300 }; // px that its colour bar takes, where the pane is at least so wide
 const TITLE = 50; // px above each matrix and between two
 
 export class Pictures {
@@ -35,6 +36,7 @@ export class Pictures {
     this.waiting.hidden = true;
     this.element.dataset.show = given.view.show;
     this.element.dataset.direction = given.view.direction;
+    this.element.dataset.heads = given.heads.length > 1 ? "several" : "one";
     this.board.setTheme(given.theme);
     if (given.view.show !== "lines") this.showBoard();
     this.drawLines();
@@ -88,10 +90,11 @@ export class Pictures {
     const { clientWidth, clientHeight } = this.boardRoom;
     if (!clientWidth) return;
     const { columns, fit } = tiling(this.panels.length, clientWidth, clientHeight);
-    if (this.arrangement === `${columns} ${fit}`) return;
-    this.arrangement = `${columns} ${fit}`;
-    this.fit = fit;
-    const rightmost = Math.floor(fit / columns) * columns - 1; // the last one there
+    const barred = clientWidth >= BAR.from || fit === 1; // else the numbers above each matrix must do
+    const rightmost = barred ? Math.floor(fit / columns) * columns - 1 : null; // the last one there
+    const arrangement = `${columns} ${fit} ${barred}`;
+    if (this.arrangement === arrangement) return;
+    Object.assign(this, { arrangement, fit });
     const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === rightmost }));
     const grid = [];
     for (let n = 0; n < fit; n += columns) {
@@ -148,11 +151,12 @@ function sameHeads(before, heads, rows, cols) {
 
 /** How many heatmaps stay readable in a room, and in how many columns they are largest. */
 export function tiling(count, width, height) {
+  const beside = LABELS.width + (width >= BAR.from ? BAR.width : 0);
   for (let fit = count; fit >= 1; fit -= 1) {
     let best = { columns: 1, fit, side: -Infinity };
     for (let columns = 1; columns <= fit; columns += 1) {
       const rows = Math.ceil(fit / columns);
-      const side = Math.min((width - LABELS.width) / columns - 18, (height - LABELS.height + TITLE) / rows - TITLE);
+      const side = Math.min((width - beside) / columns - 18, (height - LABELS.height + TITLE) / rows - TITLE);
       if (side > best.side) best = { columns, fit, side };
     }
     if (best.side >= LEAST || fit === 1) return best;

@@ -10,13 +10,14 @@ import { fadedBy, ranked } from "./explorer_scene.js";
 import { Tooltip } from "./explorer_tooltip.js";
 import { headName } from "./explorer_words.js";
 import { Grid } from "./grid.js";
+import { leastType } from "./type.js";
 
-const BOTTOM = 64; // px between the explorer and the window's end: what stands below it begins in sight
+const BOTTOM = 64; // px, 16 in lecture mode, between the explorer and the window's end: what stands below it begins in sight
 const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
 const LEAST_HEIGHT = 520; // px
 const WIDE = 736; // px from which on there are two columns; the same as in explorer.css
 const SHARE = 0.62; // of the height at most for the grid
-const HINT = "Click or arrow keys choose a head; with Ctrl or Shift it is added.";
+const HINT = "Click or arrow keys choose a head; Ctrl or Shift adds it.";
 const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
 
 export class View {
@@ -183,7 +184,7 @@ export class View {
   fit() {
     const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
     const top = this.section.getBoundingClientRect().top + scrolled;
-    this.height = Math.max(LEAST_HEIGHT, window.innerHeight - Math.min(top, ABOVE) - BOTTOM);
+    this.height = Math.max(LEAST_HEIGHT, window.innerHeight - Math.min(top, ABOVE) - (leastType() ? 16 : BOTTOM));
     this.section.style.setProperty("--height", `${this.height}px`);
     const wide = this.section.clientWidth >= WIDE;
     if (wide !== this.wide) this.controls.fold.open = wide; // on a phone the picture comes first

@@ -2,7 +2,9 @@
 // neither draws the thumbnails anew.
 
 import { element } from "./dom.js";
+import { gridPicture } from "./export_grid.js";
 import { boxAt, layOut, paintGrid, placeAt } from "./grid_paint.js";
+import { leastType } from "./type.js";
 
 export class Grid {
   /**
@@ -21,6 +23,7 @@ export class Grid {
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
     const properties = { "aria-label": "All layers and heads", "aria-multiselectable": "true", "aria-activedescendant": "active-head" };
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
+    this.element.attnvizPicture = gridPicture(this);
     root.append(this.element);
     this.frames = [];
     this.active = [0, 0];
@@ -55,7 +58,7 @@ export class Grid {
   fit() {
     if (!this.given || !this.room.clientWidth) return; // not shown yet
     const { layers, heads, order, most } = this.given;
-    this.layout = layOut({ layers, heads, width: this.room.clientWidth, most, ranked: Boolean(order) });
+    this.layout = layOut({ layers, heads, width: this.room.clientWidth, most, ranked: Boolean(order), least: leastType() });
     Object.assign(this.element.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
     this.element.setAttribute("aria-rowcount", this.layout.rows);
     this.element.setAttribute("aria-colcount", this.layout.columns);

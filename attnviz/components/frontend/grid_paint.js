@@ -2,33 +2,36 @@
 
 import { channels, HATCH, INK, pixelTable, SCALES } from "./colours.js";
 import { blocks } from "./grid_pool.js";
+import { typeFor } from "./type.js";
 
+// What holds text grows with its type (see type.js).
 const GUTTER = 36; // px left of the thumbnails: "layer" and its numbers
 const TOP = 32; // px above them: "head" and its numbers
 const CAPTION = 13; // px above each thumbnail in ranked order: its name
 const GAP = 4; // px between thumbnails
 const SIDES = { least: 12, fair: 18, most: 48 };
-const TYPE = 11; // px
+const TYPE = { label: 11, fine: 10 }; // px: layers and heads; names in ranked order
 const STRIPE = 4; // px from one line of the hatching to the next
 
 /**
  * Where everything stands: a grid as wide as there is room, and no higher than `most` where that leaves it readable.
  * In ranked order rows are no layers, so there are as many columns as make the thumbnails largest.
  */
-export function layOut({ layers, heads, width, most, ranked }) {
-  const [left, top, caption] = ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0];
+export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
+  const type = typeFor(least, TYPE);
+  const [left, top, caption] = (ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0]).map((length) => Math.round(length * type.unit));
   const count = layers * heads;
   const sideOf = (columns) => {
     const across = Math.floor((width - left + GAP) / columns) - GAP;
     const down = Math.floor((most - top + GAP) / Math.ceil(count / columns)) - GAP - caption;
-    return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), SIDES.most));
+    return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), SIDES.most * type.unit));
   };
   let columns = heads;
   if (ranked) for (let other = 1; other <= count; other += 1) if (sideOf(other) > sideOf(columns)) columns = other;
   const side = sideOf(columns);
   const pitch = { x: side + GAP, y: side + GAP + caption };
   const rows = Math.ceil(count / columns);
-  return { count, columns, rows, left, top, caption, side, pitch, width: left + columns * pitch.x - GAP, height: top + rows * pitch.y - GAP };
+  return { type, count, columns, rows, left, top, caption, side, pitch, width: left + columns * pitch.x - GAP, height: top + rows * pitch.y - GAP };
 }
 
 /** The box of the thumbnail at a place, counted row by row. */
@@ -60,35 +63,39 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
     context.lineWidth = 0.5;
     context.globalAlpha = faded?.[n] ? 0.35 : 0.8;
     context.strokeRect(x, y, side, side);
-    if (order) caption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, { theme, font });
+    if (order) caption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, { theme, font, room: layout.pitch.x, ...layout.type });
   }
   context.globalAlpha = 1;
   if (!order) paintLabels(context, layout, { theme, font });
 }
 
-function caption(context, text, x, y, { theme, font }) {
-  context.font = `${TYPE - 1}px ${font}`;
+function caption(context, text, x, y, { theme, font, room, fine, least }) {
+  context.font = `${fine}px ${font}`;
+  if (least && context.measureText(text).width > room) return;
   context.fillStyle = INK[theme].text;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   context.fillText(text, x, y);
 }
 
-function paintLabels(context, { rows, columns, left, top, side, pitch, width, height }, { theme, font }) {
-  context.font = `${TYPE}px ${font}`;
+function paintLabels(context, { type, rows, columns, left, top, side, pitch, width, height }, { theme, font }) {
+  const { label, unit } = type;
+  context.font = `${label}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (let l = 0; l < rows; l += 1) context.fillText(String(l), left - 7, top + l * pitch.y + side / 2);
+  const every = (room, needed) => Math.ceil(needed / room); // labels that would touch are left out
+  for (let l = 0; l < rows; l += every(pitch.y, label * 0.95)) context.fillText(String(l), left - 7 * unit, top + l * pitch.y + side / 2);
   context.textAlign = "center";
-  for (let h = 0; h < columns; h += 1) context.fillText(String(h), left + h * pitch.x + side / 2, top - 10);
-  context.font = `600 ${TYPE}px ${font}`;
-  context.fillText("head", left + (width - left) / 2, 7);
-  context.translate(7, top + (height - top) / 2);
+  const widest = context.measureText(String(columns - 1)).width + 2;
+  for (let h = 0; h < columns; h += every(pitch.x, widest)) context.fillText(String(h), left + h * pitch.x + side / 2, top - 10 * unit);
+  context.font = `600 ${label}px ${font}`;
+  context.fillText("head", left + (width - left) / 2, 7 * unit);
+  context.translate(7 * unit, top + (height - top) / 2);
   context.rotate(-Math.PI / 2);
   context.fillText("layer", 0, 0);
   context.rotate(Math.PI / 2);
-  context.translate(-7, -top - (height - top) / 2);
+  context.translate(-7 * unit, -top - (height - top) / 2);
 }
 
 /**

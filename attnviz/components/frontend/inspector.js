@@ -7,20 +7,18 @@ import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { cell, findPanel } from "./panels.js";
 import { moved, Picture } from "./picture.js";
+import { NOTHING, Pin, samePin } from "./pin.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: the arrow keys of a number field run through many cells, the server needs only the last
-const ANSWER = 3000; // ms after which the server's word on what is pinned counts again
 const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
-const NOTHING = { q: null, k: null };
 const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
   constructor(root) {
     this.turn = 0;
-    this.pin = NOTHING;
+    this.pinned = new Pin((pin) => this.setTriggerValue("pin", pin));
     this.hovered = null;
-    this.sent = null;
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());
     this.view = new View(root, {
@@ -44,7 +42,7 @@ class Inspector {
       this.data = data;
       const { header, arrays } = unpack(data);
       this.attention = new Attention(header, arrays);
-      this.takePin({ q: header.q ?? null, k: header.k ?? null });
+      this.pinned.take(header);
       this.view.setPayload(header, this.attention);
     }
     this.theme = theme(this.view.section);
@@ -53,23 +51,12 @@ class Inspector {
     return this.turn;
   }
 
-  /** The server's pin counts, unless it still speaks of a time before our own last one. */
-  takePin(pin) {
-    const answered = !this.sent || same(this.sent.pin, pin);
-    if (!answered && performance.now() - this.sent.at < ANSWER) return;
-    this.sent = null;
-    this.pin = pin;
+  get pin() {
+    return this.pinned.at;
   }
 
   setPin(pin, wait) {
-    if (same(pin, this.pin)) return;
-    this.pin = pin;
-    this.sent = { pin, at: performance.now() };
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => {
-      this.sent = { pin, at: performance.now() };
-      this.setTriggerValue("pin", pin);
-    }, wait);
+    if (!this.pinned.set(pin, wait)) return;
     this.view.announce(this.attention, pin);
     this.draw();
   }
@@ -91,7 +78,7 @@ class Inspector {
     if (at.rows !== "query" && at.rows !== "key" && at.cols !== "query" && at.cols !== "key") return;
     const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
     // In a panel with one token axis another cell of the pinned row is no request to unpin it.
-    const again = whole ? same(pin, this.pin) : sameCell(at, this.clicked) && same(pin, this.pin);
+    const again = samePin(pin, this.pin) && (whole || sameCell(at, this.clicked));
     this.clicked = at;
     this.setPin(again ? NOTHING : pin, 0);
   }
@@ -119,7 +106,6 @@ class Inspector {
     let at = this.hovered;
     let panel = at && findPanel(panels, at);
     if (!panel) at = null;
-    const pinned = this.pin.q === null && this.pin.k === null ? null : this.pin;
     this.showCell({ at, panel, panels, products });
     this.overlay.draw({
       graph,
@@ -127,7 +113,7 @@ class Inspector {
       products,
       labels: this.view.labels,
       hovered: at && cell(panel, at.i, at.j),
-      pinned: pinned && { kinds: { query: pinned.q, key: pinned.k }, operands: {}, at: null },
+      pinned: this.pinned.any ? { kinds: { query: this.pin.q, key: this.pin.k }, operands: {}, at: null } : null,
       theme: this.theme,
     });
   }
@@ -149,13 +135,13 @@ class Inspector {
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
     const whole = [at.rows, at.cols].sort().join() === "key,query";
     const chained = whole && attention.has(q, k) && STEP_PANELS.includes(panel.name);
-    const isPin = same({ q, k }, pin);
+    const isPin = samePin({ q, k }, pin);
     if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });
   }
 
   destroy() {
-    clearTimeout(this.waiting);
+    this.pinned.destroy();
     this.ends.abort();
     this.draw.cancel();
     this.picture.destroy();
@@ -164,7 +150,6 @@ class Inspector {
   }
 }
 
-const same = (a, b) => a.q === b.q && a.k === b.k;
 const sameCell = (a, b) => Boolean(b) && a.panel === b.panel && a.i === b.i && a.j === b.j;
 
 export default mounting((root) => new Inspector(root));

@@ -6,14 +6,16 @@
 
 import { shorten } from "./board_layout.js";
 import { INK } from "./colours.js";
-import { element, perFrame } from "./dom.js";
+import { element, onlyHeard, perFrame } from "./dom.js";
+import { linesPicture } from "./export_lines.js";
 import { Choice } from "./lines_choice.js";
 import { Input } from "./lines_input.js";
-import { arrange, TYPE } from "./lines_layout.js";
+import { arrange, typeOf } from "./lines_layout.js";
 import { pinSentence, tokenSentence } from "./lines_says.js";
 import { Strokes, trace } from "./lines_strokes.js";
 import { Whole } from "./lines_whole.js";
 import { NAMES, paintWords } from "./lines_words.js";
+import { leastType } from "./type.js";
 
 const PALE = 0.1; // what is left of the other lines while a token is meant
 const FIRST = 500; // thin lines in a frame that answers the user
@@ -22,7 +24,6 @@ const PAUSE = 60; // ms until the next frame: Chromium rasters what it was given
 const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
 const NOTHING = { q: null, k: null };
 const FILL = "position: absolute; inset: 0; width: 100%; height: 100%";
-const UNSEEN = "position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap";
 
 export class Lines {
   /** Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null. */
@@ -52,11 +53,12 @@ export class Lines {
     this.whole = new Whole();
     this.pane = element("div", { style: "position: sticky; top: 0; left: 0; overflow: hidden" }, this.faint, this.dark, this.front, this.whole.element);
     this.track = element("div", {}, this.pane);
-    this.status = element("span", { role: "status", "aria-live": "polite", style: UNSEEN });
+    this.status = onlyHeard({ role: "status", "aria-live": "polite" });
     this.element = element("div", {
       class: "attnviz-lines", role: "application", "aria-roledescription": "lines", tabIndex: 0,
       style: "position: relative; width: 100%; height: 100%; scrollbar-width: thin; outline-offset: -2px",
     }, this.track, this.status);
+    this.element.attnvizPicture = linesPicture(this);
     this.element.addEventListener("scroll", () => this.scroll());
     root.append(this.element);
   }
@@ -175,12 +177,13 @@ export class Lines {
     this.density = Math.min(window.devicePixelRatio || 1, 3);
     this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
     const context = this.front.getContext("2d");
-    const widthOf = measurer(context, `${TYPE}px ${this.font}`);
+    const type = typeOf(leastType());
+    const widthOf = measurer(context, `${type.label}px ${this.font}`);
     const longest = [queryLabels, keyLabels].map((labels) =>
       labels.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0));
     const counts = [queryLabels.length, keyLabels.length];
     longest.forEach((width, side) => (longest[side] = Math.max(width, vertical ? widthOf(NAMES[side]) + 8 : 0)));
-    this.layout = arrange({ direction, size, counts, heads: heads.length, longest });
+    this.layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
     this.widthOf = widthOf;
     this.short = shortener([queryLabels, keyLabels], this.layout.room, widthOf);
     for (const canvas of [this.faint, this.dark, this.front]) {

@@ -3,11 +3,12 @@
 // "Along" is y and "across" is x where the layout is vertical, and the other way round where it is horizontal.
 // Distances across are counted outwards from the ends of the lines.
 
-export const TYPE = 13; // px: labels
-export const SMALL = 11; // px: numbers and notes; nothing is smaller
-const HEAD = 24; // px for a side's name
+import { typeFor } from "./type.js";
+
+const TYPE = { label: 13, fine: 11 }; // px: labels; numbers and notes
+const HEAD = 24; // px for a side's name; what holds text grows with its type (see type.js)
 export const GAP = 5;
-export const NUMBER = 42; // px that a number takes with the space around it
+const NUMBER = 42; // px that a number takes with the space around it
 export const SWATCH = 9; // and the mark that says which head's it is
 const SQUARE = 9; // at most; narrower where there are many heads
 const NARROW = 420; // px under which numbers have no column of their own: they stand at the ends of the lines
@@ -15,9 +16,12 @@ const LONGEST = 170;
 const WIDEST = 620; // px between the two columns: wider lines are harder to follow
 export const TURN = Math.PI / 4;
 
+/** The type of all that stands beside lines, where nothing may be smaller than `least` px. */
+export const typeOf = (least) => typeFor(least, TYPE);
+
 /** `longest` is the widest label of each side in px; `counts` how many tokens each side has. */
-export function arrange({ direction, size, counts, heads, longest }) {
-  const given = { size, counts, longest, most: Math.max(1, ...counts), squares: heads > 1 ? heads : 0 };
+export function arrange({ direction, size, counts, heads, longest, type = typeOf(0) }) {
+  const given = { size, counts, longest, type, figure: (NUMBER * type.fine) / TYPE.fine, most: Math.max(1, ...counts), squares: heads > 1 ? heads : 0 };
   return new Layout(direction === "horizontal" ? horizontal(given) : vertical(given), given);
 }
 
@@ -26,56 +30,59 @@ function squareOf({ squares }, room) {
   return square >= 1.5 ? square : 0; // too many heads for squares that could be told apart
 }
 
-function vertical({ size, longest, most, squares }) {
+function vertical({ size, longest, type: { unit }, figure, most, squares }) {
   const square = squareOf({ squares }, size.width * 0.1);
   const strip = square * squares;
   const within = size.width < NARROW;
-  const number = within ? 0 : GAP + NUMBER + (squares ? SWATCH : 0);
+  const head = HEAD * unit;
+  const number = within ? 0 : GAP + figure + (squares ? SWATCH : 0);
   const label = GAP + (strip ? strip + GAP : 0);
   const fixed = 2 * (label + number + GAP);
   const nearest = Math.max(84, size.width * 0.45 - 110); // what the lines keep, however long the tokens are
-  const widest = Math.max(44, Math.min(LONGEST, (size.width - fixed - nearest) / 2));
+  const widest = Math.max(44, Math.min(LONGEST * unit, (size.width - fixed - nearest) / 2));
   const room = longest.map((width) => Math.min(widest, Math.max(width, 44)));
   const between = Math.min(WIDEST, Math.max(40, size.width - fixed - room[0] - room[1]));
   const depth = room.map((width) => label + width + number + GAP);
   const left = (size.width - between - depth[0] - depth[1]) / 2;
-  const window = { from: HEAD, length: Math.max(20, size.height - HEAD - 4) };
+  const window = { from: head, length: Math.max(20, size.height - head - 4) };
   return {
     vertical: true, turned: false, within, window, square, label, room,
-    pitch: Math.min(36, Math.max(19, window.length / most)),
+    pitch: Math.min(36 * unit, Math.max(19 * unit, window.length / most)),
     number: room.map((width) => label + width + GAP),
     ends: [left + depth[0], left + depth[0] + between],
     overhang: 0,
-    heads: [HEAD / 2, HEAD / 2],
+    heads: [head / 2, head / 2],
   };
 }
 
-function horizontal({ size, longest, most, squares }) {
+function horizontal({ size, longest, type, figure, most, squares }) {
+  const { unit } = type;
+  const head = HEAD * unit;
   const square = squareOf({ squares }, size.height * 0.1);
   const strip = square * squares;
-  const widest = Math.min(LONGEST * 0.6, Math.max(...longest));
-  const natural = Math.max(18, widest + 10);
-  const turned = most * natural > size.width && natural > 40;
+  const widest = Math.min(LONGEST * unit * 0.6, Math.max(...longest));
+  const natural = Math.max(18 * unit, widest + 10);
+  const turned = most * natural > size.width && natural > 40 * unit;
   const label = GAP + (strip ? strip + GAP : 0);
-  const room = longest.map((width) => Math.min(width, turned ? 92 : natural - 6));
-  const number = NUMBER + (squares ? SWATCH : 0);
+  const room = longest.map((width) => Math.min(width, turned ? 92 * unit : natural - 6));
+  const number = figure + (squares ? SWATCH : 0);
   const along = room.map((width) => (turned ? width + GAP + number : 0));
-  const depth = along.map((length) => label + (turned ? length * Math.sin(TURN) + 8 : TYPE + 4 + SMALL + 8) + HEAD - 4);
+  const depth = along.map((length) => label + (turned ? length * Math.sin(TURN) + 8 : type.label + 4 + type.fine + 8) + head - 4);
   const overhang = turned ? Math.max(...along) * Math.cos(TURN) : 0;
   const window = { from: 8, length: Math.max(20, size.width - 16) };
   const between = Math.max(40, size.height - depth[0] - depth[1]);
   return {
     vertical: false, turned, within: false, window, square, label, room, overhang,
-    pitch: Math.min(turned ? 44 : 110, Math.max(turned ? 21 : natural, (window.length - overhang) / most)),
+    pitch: Math.min((turned ? 44 : 110) * unit, Math.max(turned ? 21 * unit : natural, (window.length - overhang) / most)),
     number: room.map((width) => (turned ? width + GAP : 0)),
     ends: [depth[0], depth[0] + between],
-    heads: [HEAD / 2 - 2, depth[0] + between + depth[1] - HEAD / 2 + 2],
+    heads: [head / 2 - 2, depth[0] + between + depth[1] - head / 2 + 2],
   };
 }
 
 class Layout {
-  constructor(measures, { size, counts, squares }) {
-    Object.assign(this, measures, { size, counts, squares: measures.square ? squares : 0 });
+  constructor(measures, { size, counts, squares, type, figure }) {
+    Object.assign(this, measures, { size, counts, type, figure, squares: measures.square ? squares : 0 });
     this.travels = counts.map((count) => Math.max(0, count * this.pitch + this.overhang - this.window.length));
     this.travel = Math.max(...this.travels);
     this.offsets = [0, 0];

@@ -1,7 +1,6 @@
 // The whole of a token that is too long for its place, shown beside it while it is pointed at.
 
 import { element } from "./dom.js";
-import { TYPE } from "./lines_layout.js";
 
 const AWAY = 14; // px from the middle of the token
 const STYLE = `position: absolute; box-sizing: border-box; max-height: 60%; overflow: hidden; overflow-wrap: anywhere;
@@ -20,7 +19,7 @@ export class Whole {
     const { style } = this.element;
     const { width: right, height: bottom } = layout.size;
     Object.assign(style, {
-      maxWidth: `${Math.min(420, right - 8)}px`, font: `${TYPE}px/1.4 ${font}`,
+      maxWidth: `${Math.min(420, right - 8)}px`, font: `${layout.type.label}px/1.4 ${font}`,
       borderColor: ink.rule, background: ink.canvas, color: ink.text,
     });
     const [x, y] = layout.point(side, layout.label, layout.at(side, index));

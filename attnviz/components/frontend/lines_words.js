@@ -2,7 +2,7 @@
 
 import { INK } from "./colours.js";
 import { opacity } from "./lines_choice.js";
-import { GAP, NUMBER, SMALL, SWATCH, TURN, TYPE } from "./lines_layout.js";
+import { GAP, SWATCH, TURN } from "./lines_layout.js";
 import { digits } from "./lines_says.js";
 
 export const NAMES = ["query (from)", "key (to)"];
@@ -26,7 +26,7 @@ function paintName({ context, layout, theme, font, choice }, side, lit) {
   const across = layout.heads[side];
   context.textBaseline = "middle";
   context.fillStyle = INK[theme][ROLES[side]];
-  context.font = `600 ${TYPE}px ${font}`;
+  context.font = `600 ${layout.type.label}px ${font}`;
   context.textAlign = layout.vertical && side === 0 ? "right" : "left";
   if (!layout.vertical) {
     const explained = `${NAMES[side]} · number: the largest of the heads`;
@@ -34,12 +34,12 @@ function paintName({ context, layout, theme, font, choice }, side, lit) {
     context.fillText(explain ? explained : NAMES[side], layout.window.from, across);
     return;
   }
-  context.fillText(NAMES[side], layout.point(side, layout.label, 0)[0], across);
-  const fits = context.measureText(NAMES[side]).width <= layout.room[side];
+  const fits = context.measureText(NAMES[side]).width <= layout.room[side] + GAP;
+  context.fillText(fits ? NAMES[side] : ROLES[side], layout.point(side, layout.label, 0)[0], across);
   if (layout.square) paintSwatches(context, layout, choice, side);
   if (!several || !fits || layout.within) return;
   context.fillStyle = INK[theme].text;
-  context.font = `${SMALL}px ${font}`;
+  context.font = `${layout.type.fine}px ${font}`;
   context.fillText("largest", layout.point(side, layout.number[side], 0)[0], across);
 }
 
@@ -82,8 +82,8 @@ function paintSide(pen, side, lit) {
 
 /** Does some work where a token's label begins, turned as it is. */
 function at({ context, layout }, side, i, work) {
-  const { vertical, turned, label } = layout;
-  const [x, y] = layout.point(side, label + (vertical || turned ? 0 : TYPE / 2 + 1), layout.at(side, i));
+  const { vertical, turned, label, type } = layout;
+  const [x, y] = layout.point(side, label + (vertical || turned ? 0 : type.label / 2 + 1), layout.at(side, i));
   if (!turned) {
     work(x, y);
     return;
@@ -105,7 +105,8 @@ function paintToken(pen, side, i, { lit, alpha, ground, reach, x, y }) {
   const isCursor = lit.cursor?.side === side && lit.cursor.index === i;
   const grounded = ground > 0.01;
   if (isPinned || isHovered || isCursor || grounded) {
-    const height = Math.min(layout.vertical ? layout.pitch - 1 : 19, 22);
+    const { unit } = layout.type;
+    const height = Math.min(layout.vertical ? layout.pitch - 1 : 19 * unit, 22 * unit);
     const box = boxOf(x, y, pen.widthOf(text), height, reach);
     if (grounded) fillBox(context, box, choice.heads[0]?.colour ?? ink, ground * 0.38);
     if (isPinned || isHovered) fillBox(context, box, ink, isPinned ? 0.2 : 0.13);
@@ -114,7 +115,7 @@ function paintToken(pen, side, i, { lit, alpha, ground, reach, x, y }) {
       context.strokeRect(...box);
     }
   }
-  context.font = `${TYPE}px ${font}`;
+  context.font = `${layout.type.label}px ${font}`;
   context.globalAlpha = alpha;
   context.fillStyle = isPinned || isHovered ? ink : INK[theme].text;
   context.fillText(`\u2068${text}\u2069`, x, y + 0.5); // isolated: a token's own direction ends with it
@@ -165,12 +166,12 @@ function paintSquares({ context, layout, theme, choice }, side, { from, to, othe
 }
 
 /** The numbers that find room, the largest first. */
-function fitting(numbers, { vertical, turned, pitch }) {
-  if (vertical || turned || pitch >= NUMBER) return numbers;
+function fitting(numbers, { vertical, turned, pitch, figure }) {
+  if (vertical || turned || pitch >= figure) return numbers;
   const taken = [];
   return numbers
     .toSorted((a, b) => b.best.value - a.best.value)
-    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < NUMBER) && taken.push(i));
+    .filter(({ i }) => !taken.some((j) => Math.abs(i - j) * pitch < figure) && taken.push(i));
 }
 
 /**
@@ -181,22 +182,23 @@ function paintNumber(pen, side, { i, best, alpha, reach, x, y }) {
   const { context, layout, theme, font, choice } = pen;
   const mark = choice.heads.length > 1 ? SWATCH : 0;
   const direction = layout.within ? -reach : reach;
-  const middle = y + (reach ? 0.5 : (side ? 1 : -1) * (TYPE + 2));
+  const middle = y + (reach ? 0.5 : (side ? 1 : -1) * (layout.type.label + 2));
   let start = x;
   if (layout.within) {
     start = layout.ends[side] + direction * 3;
-    const width = NUMBER + mark;
-    context.clearRect(direction > 0 ? layout.ends[side] - 1 : layout.ends[side] + 1 - width, y - 7, width, 14);
+    const { fine } = layout.type;
+    const width = layout.figure + mark;
+    context.clearRect(direction > 0 ? layout.ends[side] - 1 : layout.ends[side] + 1 - width, y - fine * 0.64, width, fine * 1.28);
   } else if (layout.vertical) start += reach * (layout.number[side] - layout.label);
   else start += reach * (pen.widthOf(pen.short(side, i)) + 7);
   const left = start + direction * mark;
   context.textAlign = ["right", "center", "left"][direction + 1];
   context.globalAlpha = alpha;
-  context.font = `${SMALL}px ${font}`;
+  context.font = `${layout.type.fine}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.fillText(digits(best.value), left, middle);
   if (!mark) return;
   context.fillStyle = choice.heads[best.head].colour;
   if (direction) context.fillRect(start + (direction < 0 ? -6 : 0), middle - 3, 6, 6);
-  else context.fillRect(left - 12, middle + (side ? 7 : -9), 24, 2);
+  else context.fillRect(left - 12, middle + (side ? 7 : -9) * layout.type.unit, 24, 2);
 }

@@ -2,6 +2,7 @@
 // follows the pointer, lights rows and columns, and says what is pinned.
 
 import { Board } from "./board.js";
+import { NARROW, stacked } from "./board_stack.js";
 import { theme } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
@@ -16,6 +17,8 @@ class Stage {
     this.board.onHold = () => this.turnTo(this.board.lights.pinned.query ?? 0);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
+    this.sizes = new ResizeObserver(() => this.header && this.isNarrow() !== this.narrow && this.show());
+    this.sizes.observe(this.board.element);
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
@@ -44,9 +47,21 @@ class Stage {
     if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
     this.coverUp();
     this.fresh = true;
+    this.show({ morph: along, backwards: along && header.order < before.order });
+  }
+
+  isNarrow() {
+    const { clientWidth } = this.board.element;
+    return clientWidth > 0 && clientWidth < NARROW;
+  }
+
+  show(motion) {
+    this.narrow = this.isNarrow();
+    const picture = { ...this.header, panels: this.panels };
+    const { tall, ...shown } = this.narrow ? stacked(picture) : { ...picture, tall: picture.grid.length > 2 };
     // Matrices stacked higher than two need a picture that is higher than the window.
-    this.board.element.classList.toggle("attnviz-tall", header.grid.length > 2);
-    this.board.show({ ...header, panels }, { morph: along, backwards: along && header.order < before.order });
+    this.board.element.classList.toggle("attnviz-tall", tall);
+    this.board.show(shown, motion);
   }
 
   /** Tells the page, and whoever measures it, that a new picture is complete. */
@@ -100,6 +115,7 @@ class Stage {
 
   destroy() {
     this.ends.abort();
+    this.sizes.disconnect();
     this.board.destroy();
   }
 }

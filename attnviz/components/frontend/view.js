@@ -1,7 +1,7 @@
 // What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
 
 import { Chain } from "./chain.js";
-import { element, span } from "./dom.js";
+import { element, onlyHeard, span } from "./dom.js";
 import { Product, cellName, colourOf } from "./product.js";
 
 const HINT = "Point at a cell to see its arithmetic; click to pin it.";
@@ -27,15 +27,14 @@ export class View {
     this.hint = element("p", { class: "hint" }, HINT);
     this.chain = new Chain();
     this.product = new Product();
-    this.note = element("p", { class: "note" });
-    this.live = element("p", { class: "only-heard", "aria-live": "polite" });
+    this.live = onlyHeard({ "aria-live": "polite" });
     const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
     // The style sheet makes it visible, so nothing is seen before it has come.
     this.section = element(
       "section",
       { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
       element("header", {}, this.badge, this.title),
-      this.hint, this.product.root, this.chain.root, this.note, pin, this.live,
+      this.hint, this.product.root, this.chain.root, pin, this.live,
     );
     root.append(this.section);
   }
@@ -45,8 +44,6 @@ export class View {
     this.step = header.step;
     this.labels = { query: header.query_labels, key: header.key_labels };
     this.chain.markStep(header.step);
-    this.note.textContent = header.note ?? "";
-    this.note.hidden = !header.note;
     this.fields.q.input.max = attention.queries - 1;
     this.fields.k.input.max = attention.keys - 1;
   }

@@ -65,7 +65,7 @@ if link.get("place") == "first":
     st.text("the chart comes late")
 picture, beside = st.columns([0.7, 0.3])
 header = {
-    "step": step, "q": state["pin"][0], "k": state["pin"][1], "head": 0, "head_size": given.size, "mask": mask,
+    "step": step, "q": state["pin"][0], "k": state["pin"][1], "mask": mask,
     "scale": given.scale, "scale_label": f"1/√{given.size}", "query_labels": names, "key_labels": names,
 }  # fmt: skip
 arrays = {"query": given.query, "key": given.key, "value": given.value}

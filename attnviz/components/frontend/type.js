@@ -1,0 +1,17 @@
+// How large the pictures write. In lecture mode the page sets --least-type, in rem, on its root: nothing may then be
+// smaller, and what makes room for text grows with it.
+
+/** The smallest type that may be on the screen, in px: 0 where the page asks for none. */
+export function leastType() {
+  const root = getComputedStyle(document.documentElement);
+  return (Number(root.getPropertyValue("--least-type")) || 0) * parseFloat(root.fontSize);
+}
+
+/**
+ * The sizes of type for a least one: `unit` is what lengths that hold labels are multiplied by, so that a label of
+ * `label` px becomes `least` px; `fine` is the size of what is written smaller than labels.
+ */
+export function typeFor(least = 0, { label = 12, fine = 11 } = {}) {
+  const unit = Math.max(1, least / label);
+  return { least, unit, label: label * unit, fine: Math.max(fine, least) };
+}

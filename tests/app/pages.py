@@ -1,0 +1,53 @@
+"""Opening a page of `app.py` by a link, without a browser, and reading what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from attnviz.components.packing import unpack
+
+Payload = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+def open_page(name: str = "", **query: str) -> AppTest:
+    """Open a page of app_pages/ with a link's query; without a name, the one at the app's own address."""
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    if name:
+        at.run()
+        for key in list(at.query_params):  # what the first page has put there
+            del at.query_params[key]
+        at.switch_page(f"app_pages/{name}.py")
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def boxes(at: AppTest, kind: str) -> list[str]:
+    """Read the page's messages of a kind as they are shown, without the backslashes that keep Markdown out."""
+    return [re.sub(r"\\(.)", r"\1", box.value) for box in at.get(kind)]
+
+
+def messages(at: AppTest) -> str:
+    """Read all of the page's messages as they are shown."""
+    return " ".join(box for kind in ("warning", "error", "info") for box in boxes(at, kind))
+
+
+def sent(at: AppTest, component: str) -> list[bytes]:
+    """Return what each browser component of this name is sent."""
+    shown = [one.proto for one in at.get("bidi_component")]
+    return [proto.bytes for proto in shown if proto.component_name == f"attnviz.{component}"]
+
+
+def payload(at: AppTest, component: str) -> Payload:
+    """Read the header and the arrays that the one component of this name is sent."""
+    (found,) = sent(at, component)
+    return unpack(found)
