@@ -6,9 +6,7 @@ The file is read twice: once by the server, which takes `app` and warms up, and 
 
 import streamlit as st
 
-from attnviz.ui.server import ROUTES, warm_up
-
-app = st.App(__file__, lifespan=warm_up, routes=ROUTES)
+from attnviz.ui.server import ROUTES, middleware, warm_up
 
 if __name__ == "__main__":
     st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
@@ -19,6 +17,9 @@ if __name__ == "__main__":
             st.Page("app_pages/averages.py", title="From averages to attention", url_path="averages"),
             st.Page("app_pages/tokens.py", title="Tokens", url_path="tokens"),
             st.Page("app_pages/compare.py", title="Compare", url_path="compare"),
+            st.Page("app_pages/lessons.py", title="Lessons", url_path="lessons"),
         ],
         position="top",
     ).run()
+else:
+    app = st.App(__file__, lifespan=warm_up, routes=ROUTES, middleware=middleware())

@@ -24,6 +24,7 @@ from transformers.utils import logging
 
 from attnviz.pretrained.model import PretrainedModel
 from attnviz.pretrained.recording import IMPLEMENTATION
+from attnviz.pretrained.sizes import check_model, check_numbers
 from attnviz.tokens import repair
 
 logging.set_verbosity_error()
@@ -108,8 +109,10 @@ def open_folder(folder: Path, name: str) -> PretrainedModel:
         raise ModelError(NO_SAFETENSORS.format(name=called))
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would make up an empty one
         raise ModelError(f"{called} has no tokenizer among its files; choose another model.")
+    _read(lambda: check_numbers(folder), called, "configuration")
     with _transformers:
         config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), called, "configuration")
+        _read(lambda: check_model(folder, config), called, "configuration")
         tokenizer: Any = _read(
             lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), called, "tokenizer"
         )

@@ -43,9 +43,10 @@ class PretrainedModel:
         self._tokenizing = Lock()
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
             raise ValueError("its tokenizer has more ids than the model has embeddings")
-        self._takes_segments = (
+        self.takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
+        """Whether the model is told which of two sentences a token is of"""
         calls = self._probe()
         if not calls:
             raise ValueError("it does not run through transformers' AttentionInterface")
@@ -60,6 +61,12 @@ class PretrainedModel:
             kind: (kinds.count(kind), calls[kinds.index(kind)].query.shape[0]) for kind in dict.fromkeys(kinds)
         }
         """Layers and heads of each kind of attention that the model has"""
+        names = {module: name for name, module in model.named_modules()}
+        self.attention_paths: dict[Kind, tuple[str, ...]] = {
+            kind: tuple(names[call.module] for call, its in zip(calls, kinds, strict=True) if its == kind)
+            for kind in dict.fromkeys(kinds)
+        }
+        """Where each layer's attention lies in the model, such as encoder.layer.3.attention.self"""
 
     @property
     def is_encoder_decoder(self) -> bool:
@@ -76,6 +83,15 @@ class PretrainedModel:
             offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
             limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))
         return min(limits)
+
+    def part(self, path: str) -> nn.Module:
+        """Return the part of the model that lies at a path, for whoever only looks at it.
+
+        Raises:
+            AttributeError: nothing lies there.
+        """
+        found: nn.Module = self._model.get_submodule(path)
+        return found
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
@@ -122,7 +138,7 @@ class PretrainedModel:
     def _forward(self, tokens: Tokens, decoder_tokens: Tokens | None) -> Tensor:
         """Run the model's own forward pass on a batch of one, and return its last hidden state, (T, C)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([tokens.ids])}
-        if self._takes_segments:
+        if self.takes_segments:
             kinds = getattr(self._model.config, "type_vocab_size", None) or 2
             inputs["token_type_ids"] = torch.tensor([tokens.segments]).clamp(max=kinds - 1)
         if decoder_tokens is not None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gc
 import threading
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
-from cachetools import LRUCache, TTLCache, cached
+from cachetools import TTLCache
+
+from attnviz.serving.hands import hands
+from attnviz.serving.shared import Shared
+from attnviz.settings import settings
+from attnviz.ui.patience import queue_note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,12 +45,9 @@ def limit_threads() -> None:
     torch.set_num_threads(1)
 
 
-def _size(trace: Any) -> int:
-    return int(trace.nbytes)
-
-
 _failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
 _failures_lock = threading.Lock()
+_loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
 
 def model(name: str) -> PretrainedModel:
@@ -54,9 +56,28 @@ def model(name: str) -> PretrainedModel:
     Hold it no longer than a run of the page, not in a page's global variables: it can't be freed before.
 
     Raises:
-        attnviz.pretrained.ModelError: it can't be loaded, or could not some seconds ago; the message is for the user.
+        attnviz.pretrained.ModelError: it can't be loaded, or could not some seconds ago, or is not offered here; the
+            message is for the user.
     """
-    return _model(name.strip())
+    if not settings().allows(name):
+        from attnviz.pretrained import ModelError
+        from attnviz.pretrained.loading import shown
+
+        raise ModelError(f"“{shown(name.strip())}” is not offered on this server, which has {offered()}.")
+    found: PretrainedModel = _model(name.strip())
+    _loaded[name.strip()] = found
+    return found
+
+
+def is_loaded(name: str) -> bool:
+    """Say whether `model` will return at once."""
+    return name.strip() in _loaded
+
+
+def offered() -> str:
+    """Name the models that the settings offer, as a sentence may."""
+    *others, last = settings().models
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 @st.cache_resource(max_entries=MODELS, show_spinner=False)
@@ -81,7 +102,7 @@ def _model(name: str) -> PretrainedModel:
     return loaded
 
 
-_traces: WeakKeyDictionary[PretrainedModel, LRUCache[tuple[str, str | None], Trace]] = WeakKeyDictionary()
+_traces: WeakKeyDictionary[PretrainedModel, Shared[Trace]] = WeakKeyDictionary()
 """Each model's traces. They show its weights, so they go when it goes, and one loaded anew starts with none."""
 _traces_lock = threading.Lock()
 
@@ -93,36 +114,41 @@ def trace(loaded: PretrainedModel, text: str, pair: str | None) -> Trace:
         attnviz.tokens.NoTokensError: the model's tokenizer makes nothing of the text.
     """
     with _traces_lock:
-        of_model = _traces.setdefault(loaded, LRUCache(TRACE_BYTES, getsizeof=_size))
-        found = of_model.get((text, pair))
-    if found is None:
-        found = loaded.trace(text, pair)
-        with _traces_lock:
-            if found.nbytes <= TRACE_BYTES:
-                of_model[text, pair] = found
-    return found
+        of_model = _traces.get(loaded)
+        if of_model is None:
+            of_model = _traces[loaded] = Shared("traces", TRACE_BYTES, hands())
+    with queue_note() as tell:
+        return of_model.get((text, pair), partial(loaded.trace, text, pair), tell)
 
 
-@cached(LRUCache(TOY_BYTES, getsizeof=_size), lock=threading.Lock())
 def toy_trace(ids: tuple[int, ...], config: ToyConfig) -> ToyTrace:
     """Run the toy block once for all sessions that show it."""
     from attnviz.toy.block import run_block
 
     limit_threads()
-    return run_block(ids, config)
+    shared: Shared[ToyTrace] = _shared("toy", TOY_BYTES)
+    with queue_note() as tell:
+        return shared.get((ids, config), partial(run_block, ids, config), tell)
 
 
-@cached(LRUCache(SURVEY_BYTES, getsizeof=_size), key=lambda _trace, _kind, name: name, lock=threading.Lock())
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     """Survey all heads once for all sessions that show this text; `name` is `heads_survey.survey_name(trace, kind)`."""
     from attnviz.ui import heads_survey
 
-    return heads_survey.survey(trace, kind, name)
+    shared: Shared[Survey] = _shared("surveys", SURVEY_BYTES)
+    with queue_note() as tell:
+        return shared.get(name, partial(heads_survey.survey, trace, kind, name), tell)
 
 
-@cached(LRUCache(ROLLOUT_BYTES, getsizeof=_size), key=lambda _trace, _kind, name: name, lock=threading.Lock())
-def rolled_out(trace: Trace, kind: Kind, _name: str) -> NDArray[np.float32]:
+def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     """Roll attention out once for all sessions that ask for it, (L, T, T); the name is `survey`'s."""
     from attnviz.ui import heads_survey
 
-    return heads_survey.rolled_out(trace, kind)
+    shared: Shared[NDArray[np.float32]] = _shared("rollouts", ROLLOUT_BYTES)
+    with queue_note() as tell:
+        return shared.get(name, partial(heads_survey.rolled_out, trace, kind), tell)
+
+
+@cache
+def _shared(name: str, room: int) -> Shared[Any]:
+    return Shared(name, room, hands())

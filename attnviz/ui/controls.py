@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.link import MAX_TEXT
 from attnviz.ui.tokenizers import choose_charset
@@ -20,7 +21,13 @@ POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
-MODELS = ("minilm", "bert-base-uncased")
+MODELS = settings().models
+OTHER_MODELS = {
+    (True, True): " Or type a name on the Hugging Face hub, or a folder on this machine.",
+    (True, False): " Or type a name on the Hugging Face hub.",
+    (False, True): " Or type a folder on this machine.",
+}
+"""What may be typed beside, by whether the hub and folders are allowed."""
 
 
 def choose_source() -> str:
@@ -89,10 +96,11 @@ def seed() -> None:
 def choose_model() -> str:
     """Ask for a model by name, and for a second sentence."""
     current = state.get("model")
+    others = OTHER_MODELS.get((settings().hub, settings().folders), "")
     options = list(MODELS) if current in MODELS else [*MODELS, current]
     name: str = state.bound(
-        "model", st.selectbox, "Model", options, accept_new_options=True,
-        help="minilm needs no network. Or type a name on the Hugging Face hub, or a folder on this machine.",
+        "model", st.selectbox, "Model", options, accept_new_options=bool(others),
+        help=f"minilm needs no network.{others}",
     )  # fmt: skip
     return name or "minilm"
 

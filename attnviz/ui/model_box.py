@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -22,7 +23,8 @@ def model_or_built_in(name: str) -> PretrainedModel:
 
     Where the built-in one can't be loaded either, the page ends with the reason.
     """
-    with st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …"):
+    loading = nullcontext() if caches.is_loaded(name) else st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …")
+    with loading:
         from attnviz.pretrained import BUILT_IN, ModelError
 
         try:

@@ -14,11 +14,23 @@ from importlib import resources
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.chart import PLOTLY_PATH
+from attnviz.components.export_view import FONT_PATHS
+from attnviz.serving.headers import SafeHeaders
+from attnviz.serving.limits import Limits
+from attnviz.serving.metrics import MEDIA_TYPE, metrics
+from attnviz.serving.traffic import traffic
+from attnviz.serving.uploads import Uploads
+from attnviz.settings import SettingsError, settings
+
+_loaded = threading.Event()
+"""Set when the built-in model is in memory."""
 
 
 @asynccontextmanager
@@ -36,7 +48,14 @@ def _import_and_load() -> None:
 
     caches.limit_threads()
     caches.model("minilm")
-    from attnviz.ui import compare_view, heads_view  # noqa: F401 — the other pages' first visit need not wait either
+    _loaded.set()
+    # The other pages' first visit need not wait either; pandas, which the page of tokens needs, takes longest.
+    from attnviz.ui import compare_view, heads_view, token_step  # noqa: F401
+
+    if settings().public:
+        from attnviz.ready import checks, print_checks
+
+        print_checks(checks(load=lambda: caches.model("minilm")), sys.stderr)
 
 
 async def plotly_js(_: Request) -> Response:
@@ -54,7 +73,62 @@ def _compressed_plotly() -> bytes:
     return gzip.compress(script.read_bytes(), compresslevel=6)
 
 
-ROUTES = [Route(PLOTLY_PATH, plotly_js)]
+_cutting = threading.Lock()
+
+
+def font(request: Request) -> Response:
+    """Serve a weight of the font that exported pictures carry. No coroutine: cutting it takes a second, once."""
+    from attnviz.export.fonts import ttf
+
+    with _cutting:  # a class that exports at once cuts it once
+        file = ttf(bold=request.url.path.endswith(FONT_PATHS["bold"]))
+    return Response(
+        file,
+        media_type="font/ttf",
+        headers={"Cache-Control": "public, max-age=31536000, immutable"},
+    )
+
+
+async def health(_: Request) -> Response:
+    """Say whether the built-in model is loaded: 200 or 503."""
+    return PlainTextResponse("ok\n") if _loaded.is_set() else PlainTextResponse("loading\n", 503)
+
+
+async def readiness(_: Request) -> Response:
+    """Say whether one more visitor can be taken: 200, or 503 while the model loads and while every place is taken."""
+    return PlainTextResponse("full\n", 503) if traffic().full() else await health(_)
+
+
+async def figures(_: Request) -> Response:
+    """Tell a monitor how the server does."""
+    return Response(metrics(traffic(), ready=_loaded.is_set()), media_type=MEDIA_TYPE)
+
+
+ROUTES = [
+    Route(PLOTLY_PATH, plotly_js),
+    *(Route(path, font) for path in FONT_PATHS.values()),
+    Route("/healthz", health),
+    Route("/readyz", readiness),
+    Route("/metrics", figures),
+]
+
+
+def middleware() -> list[Middleware]:
+    """Return what every request goes through before Streamlit sees it, as the settings say.
+
+    A wrong setting ends the process with one line.
+    """
+    try:
+        limits = settings()
+    except SettingsError as error:
+        sys.exit(f"attnviz: {error}")
+    trusted = [Middleware(ProxyHeadersMiddleware, trusted_hosts=list(limits.trusted_proxies))]
+    return [
+        *(trusted if limits.trusted_proxies else []),
+        Middleware(SafeHeaders, frame_ancestors=limits.frame_ancestors, replica=limits.replica),
+        Middleware(Limits, traffic=traffic()),
+        Middleware(Uploads),
+    ]
 
 
 def answer_at_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.settings import settings
 from attnviz.tokens import MAX_UPLOAD, BadUploadError, CharVocab, WordPiece
 from attnviz.ui import state
 
@@ -37,12 +38,12 @@ def char_vocab(text: str) -> CharVocab:
 
 def choose_charset() -> None:
     """Make the widgets that choose the character vocabulary, with the upload where it is asked for."""
-    choice = state.choice("charset", st.selectbox, "Character vocabulary", _CHARSETS, format_func=_CHARSETS.__getitem__)
+    offered = [name for name in _CHARSETS if name != "file" or settings().uploads]
+    choice = state.choice("charset", st.selectbox, "Character vocabulary", offered, format_func=_CHARSETS.__getitem__)
     if choice != "file":
         return
-    st.file_uploader(
-        "A UTF-8 text file, up to 5 MB", key=_FILE, max_upload_size=MAX_UPLOAD // 2**20, on_change=_take_upload
-    )
+    most = min(MAX_UPLOAD // 2**20, settings().largest_upload)
+    st.file_uploader(f"A UTF-8 text file, up to {most} MB", key=_FILE, max_upload_size=most, on_change=_take_upload)
     uploaded = st.session_state.get(_UPLOADED)
     if isinstance(uploaded, CharVocab):
         st.caption(f"In use: the {len(uploaded):,} different characters of your file.")

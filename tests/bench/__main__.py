@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import bertviz_views, forward, frames, heads, screen
+from tests.bench import bertviz_views, forward, frames, heads, load, memory, screen
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "changes", "forward", "heads", "frames")
+PARTS = ("cold", "changes", "forward", "heads", "frames", "memory", "load")
 
 
 def main() -> None:
@@ -30,6 +30,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
     parser.add_argument("--tokens", nargs="+", type=int, choices=heads.LENGTHS, default=heads.LENGTHS, help="for heads")
     parser.add_argument("--rounds", type=int, default=heads.ROUNDS, help="for heads: visits to each page")
+    parser.add_argument("--texts", type=int, default=memory.TEXTS, help="for memory: texts that go through every page")
+    parser.add_argument("--sessions", nargs="+", type=int, default=load.COUNTS, help="for load: how many at once")
+    parser.add_argument("--seconds", type=float, default=load.SECONDS, help="for load: how long they work")
     parser.add_argument("--patient", action="store_true", help="run even what BertViz is known not to survive")
     parser.add_argument("--json", type=Path, help="write the rows to this file too")
     asked = parser.parse_args()
@@ -43,6 +46,8 @@ def main() -> None:
         "forward": forward.rows,
         "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
         "frames": frames.rows,
+        "memory": lambda: memory.rows(asked.texts),
+        "load": lambda: load.rows(asked.sessions, asked.seconds),
     }
     rows = []
     for name in asked.only or PARTS:

@@ -74,14 +74,19 @@ def start(
 ) -> Server:
     """Start `streamlit run script` from `cwd`, and return without waiting for it."""
     port = free_port()
+    arguments = ["streamlit", "run", str(script), "--server.port", str(port), "--server.headless", "true", *options]
+    return launch(arguments, port, cwd=cwd, env=env)
+
+
+def launch(arguments: Sequence[str], port: int, *, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Server:
+    """Start `python -m` with these arguments, which have it serve this port, and return without waiting for it."""
     users = {k: v for k, v in os.environ.items() if k not in NOT_A_USERS and not k.startswith("STREAMLIT_")}
-    command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    command += ["--server.port", str(port), "--server.headless", "true", *options]
-    handle, log = tempfile.mkstemp(prefix="streamlit-", suffix=".log")
+    handle, log = tempfile.mkstemp(prefix="server-", suffix=".log")
     started = time.time()
     process = subprocess.Popen(
-        command, cwd=cwd, env={**users, **(env or {})}, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle
-    )
+        [sys.executable, "-m", *arguments],
+        cwd=cwd, env={**users, **(env or {})}, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle,
+    )  # fmt: skip
     os.close(handle)
     return Server(process, f"http://127.0.0.1:{port}", Path(log), started)
 

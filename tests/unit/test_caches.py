@@ -120,11 +120,11 @@ def test_a_trace_is_shared_by_sessions_and_bounded(
     monkeypatch.setattr(caches, "TRACE_BYTES", 3 * first.nbytes)
     for text in ("one", "two", "three", "four", "five"):
         caches.trace(model, text, None)
-        assert sum(trace.nbytes for trace in caches._traces[model].values()) <= 3 * first.nbytes
-    assert len(caches._traces[model]) == 3
+        assert caches._traces[model].figures()[1] <= 3 * first.nbytes
+    assert caches._traces[model].figures()[0] == 3
     long = caches.trace(model, "word " * 60, None)  # larger than all the room
     assert long.nbytes > 3 * first.nbytes
-    assert len(caches._traces[model]) == 3
+    assert caches._traces[model].figures()[0] == 3
 
 
 def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: Loads, folders: list[str]) -> None:

@@ -1,0 +1,102 @@
+"""What every answer says to the browser: which code may run, who may frame the page, and which replica has answered."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import streamlit
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+REPLICA_COOKIE = "attnviz_replica"
+"""Names the replica that holds a browser's session; the load balancer sends the browser back to it."""
+
+FEATURES = "camera=(), microphone=(), geolocation=(), payment=(), usb=()"
+
+
+class SafeHeaders:
+    """ASGI middleware that adds the headers of `safe_headers` to every answer.
+
+    Where this server is one of several, pages and websockets also leave a cookie with its name. The name changes hands
+    with the websocket: when another replica takes a session over, uploads and downloads follow it there.
+    """
+
+    def __init__(self, app: ASGIApp, *, frame_ancestors: Iterable[str] = (), replica: str = "") -> None:
+        self.app = app
+        self.headers = safe_headers(tuple(frame_ancestors))
+        self.replica = replica
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, with the headers in front of its answer."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        secure = "; Secure" if scope["scheme"] in ("https", "wss") else ""
+        cookie = f"{REPLICA_COOKIE}={self.replica}; Path=/; HttpOnly; SameSite=Lax{secure}" if self.replica else ""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.accept"):
+                message.setdefault("headers", [])
+                headers = MutableHeaders(scope=message)
+                if message["type"] == "http.response.start":
+                    for name, value in self.headers.items():
+                        headers[name] = value
+                if cookie and (scope["type"] == "websocket" or "text/html" in headers.get("content-type", "")):
+                    headers.append("set-cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the headers of every answer; `frame_ancestors` are the sites that may show the app in a frame.
+
+    Nothing is said about frames where there are none. X-Frame-Options, for browsers that know no better, can only say
+    "this site" or "nobody".
+    """
+    framing = {"'self'": "SAMEORIGIN", "'none'": "DENY"}.get(" ".join(frame_ancestors))
+    return {
+        "Content-Security-Policy": content_policy(frame_ancestors),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Permissions-Policy": FEATURES,
+        **({"X-Frame-Options": framing} if framing else {}),
+    }
+
+
+def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
+    """Return the Content-Security-Policy under which Streamlit and our components work, and foreign code does not.
+
+    Scripts come from this server alone; of those written into a page, only the ones in Streamlit's own index.html run.
+    WebAssembly, which Streamlit's protobuf asks for, is no way to run text as code.
+    Styles may be written in place: Streamlit and KaTeX do so for nearly every element.
+    """
+    rules = {
+        "default-src": ["'self'"],
+        "script-src": ["'self'", "'wasm-unsafe-eval'", *inline_scripts()],
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "font-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "worker-src": ["'self'", "blob:"],
+        "object-src": ["'none'"],
+        "frame-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        **({"frame-ancestors": list(frame_ancestors)} if frame_ancestors else {}),
+    }
+    return "; ".join(" ".join([name, *values]) for name, values in rules.items())
+
+
+@cache
+def inline_scripts() -> tuple[str, ...]:
+    """Return the sources 'sha256-…' of the scripts that stand in Streamlit's index.html (CSP Level 3, section 8.4)."""
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    return tuple(f"'sha256-{digest}'" for digest in digests)

@@ -1,0 +1,220 @@
+"""Many at once: sessions of mixed use against `python -m attnviz serve`, and against the plain app as one starts it.
+
+Four fifths of the changes are steps, heads and layers; one fifth is a text that nobody has typed before, for MiniLM.
+Everybody thinks for two seconds on average. A change is timed by the client, from sending it until its run has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlencode
+
+import psutil
+
+from tests.bench.apps import PLAIN_SCRIPT
+from tests.bench.load_session import Visitor
+from tests.bench.table import Row
+from tests.bench.texts import fresh_text
+from tests.browser.server import Server, free_port, launch, start
+
+THINK = 2.0
+"""Seconds between one's changes, on average"""
+NEW_TEXTS = 0.2
+"""The share of changes that are a text which nobody has typed before"""
+TOKENS = 16
+SECONDS = 40
+"""How long the sessions work, after all of them have opened the page"""
+ARRIVALS = 8
+"""Visitors a second who open the page"""
+COUNTS = (10, 100, 300)
+ENTRANCE = "/?" + urlencode({"source": "pretrained", "step": "weights", "text": "The lamp is out, but he climbs."})
+
+
+@dataclass
+class Figures:
+    """What one load has measured."""
+
+    changes: list[float] = field(default_factory=list)
+    """ms"""
+    texts: list[float] = field(default_factory=list)
+    """ms; of the changes, those that were a new text"""
+    wrong: Counter[str] = field(default_factory=Counter)
+    cpu: float = 0.0
+    """ms of the server's processor time for a change"""
+    megabytes: float = 0.0
+    """The server's resident memory while all were there"""
+
+    def p95(self) -> float:
+        """Return the time within which 19 of 20 changes were done, in ms."""
+        return percentile(self.changes, 95)
+
+
+def percentile(series: Sequence[float], percent: float) -> float:
+    """Return the smallest value that so many percent of a series do not exceed; NaN of none."""
+    ordered = sorted(series)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] if ordered else float("nan")
+
+
+async def act_ours(visitor: Visitor, chance: random.Random) -> float:
+    """Go to another step, head or layer."""
+    kind = chance.choice(("step", "head", "head", "layer"))
+    if kind == "head":
+        return await visitor.tell("heads_strip", "head", chance.randrange(12))
+    if kind == "layer":
+        return await visitor.choose("layer", chance.randrange(6))
+    return await visitor.choose("step", chance.randrange(1, 10))
+
+
+async def act_plain(visitor: Visitor, chance: random.Random) -> float:
+    """Go to another head or layer."""
+    name, count = chance.choice((("Layer", 6), ("Head", 12)))
+    return await visitor.choose(name, chance.randrange(count))
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Whom to send against which app."""
+
+    url: str
+    ours: bool
+    count: int
+    seconds: float
+
+    def measure(self, server: psutil.Process) -> Figures:
+        """Let everybody open the page, then work, and return what was measured."""
+        return asyncio.run(self._measure(server))
+
+    async def _measure(self, server: psutil.Process) -> Figures:
+        figures = Figures()
+        first = Visitor(self.url)  # whoever comes first has the plain app load its model: with ten at once, that fails
+        await first.connect()
+        await first.load()
+        await first.close()
+        visitors = [Visitor(self.url) for _ in range(self.count)]
+        await asyncio.gather(*(self._arrive(visitor, at, figures) for at, visitor in enumerate(visitors)))
+        began, until = _cpu(server), time.monotonic() + self.seconds
+        await asyncio.gather(*(self._work(visitor, at, until, figures) for at, visitor in enumerate(visitors)))
+        figures.cpu = (_cpu(server) - began) * 1e3 / max(1, len(figures.changes))
+        figures.megabytes = server.memory_info().rss / 1e6
+        await asyncio.gather(*(visitor.close() for visitor in visitors), return_exceptions=True)
+        for visitor in visitors:
+            figures.wrong += visitor.wrong
+        return figures
+
+    async def _arrive(self, visitor: Visitor, at: int, figures: Figures) -> None:
+        await asyncio.sleep(at / ARRIVALS)
+        with _noting(figures.wrong):
+            await visitor.connect()
+            await visitor.load()
+
+    async def _work(self, visitor: Visitor, at: int, until: float, figures: Figures) -> None:
+        chance = random.Random(at)
+        with _noting(figures.wrong):
+            while True:
+                think = chance.expovariate(1 / THINK)
+                await asyncio.sleep(min(think, max(0.0, until - time.monotonic())))
+                if time.monotonic() >= until:
+                    return
+                if chance.random() < NEW_TEXTS:
+                    ms = await visitor.write("text" if self.ours else "Text", new_text())
+                    figures.texts.append(ms)
+                else:
+                    ms = await (act_ours if self.ours else act_plain)(visitor, chance)
+                figures.changes.append(ms)
+                wanted = "bidi_component" if self.ours else "plotly_chart"
+                if not visitor.shown[wanted]:
+                    visitor.wrong[f"an answer without a {wanted}"] += 1
+
+
+@contextmanager
+def _noting(wrong: Counter[str]) -> Iterator[None]:
+    """Count what goes wrong: under load, everything may."""
+    try:
+        yield
+    except Exception as error:
+        wrong[f"{type(error).__name__}: {str(error)[:100]}"] += 1
+
+
+_numbers = iter(range(10**9))
+
+
+def new_text() -> str:
+    """Return a text of some `TOKENS` tokens that nobody has asked for before."""
+    return f"{next(_numbers)} {fresh_text(TOKENS - 3)}"
+
+
+def _cpu(server: psutil.Process) -> float:
+    times = server.cpu_times()
+    return float(times.user + times.system)
+
+
+@contextmanager
+def served(ours: bool) -> Iterator[Server]:
+    """Start one of the two apps, and wait until it serves with its model loaded."""
+    with tempfile.TemporaryDirectory() as empty:
+        if ours:
+            port = free_port()
+            server = launch(["attnviz", "serve", "--port", str(port)], port, env={"ATTNVIZ_REQUESTS": "0"})
+        else:
+            server = start(PLAIN_SCRIPT, cwd=Path(empty), options=("--browser.gatherUsageStats", "false"))
+        try:
+            server.wait(300)
+            if ours:
+                _loaded(server)
+            yield server
+        finally:
+            server.stop()
+            server.log.unlink()
+
+
+def _loaded(server: Server) -> None:
+    for _ in range(1500):
+        try:
+            urllib.request.urlopen(f"{server.url}/readyz", timeout=5).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise RuntimeError(f"the model did not load:\n{server.said()}")
+
+
+def measure(*, ours: bool, count: int, seconds: float = SECONDS) -> Figures:
+    """Measure one crowd against a server of its own."""
+    with served(ours) as server:
+        url = server.url + (ENTRANCE if ours else "/")
+        figures = Crowd(url, ours, count, seconds).measure(psutil.Process(server.process.pid))
+    sys.stderr.write(
+        f"{'attnviz' if ours else 'the plain app'}, {count} sessions: {len(figures.changes)} changes, "
+        f"p50 {median(figures.changes or [0]):.0f} ms, p95 {figures.p95():.0f} ms, new texts p95 "
+        f"{percentile(figures.texts, 95):.0f} ms, {figures.cpu:.1f} ms of processor a change, "
+        f"{figures.megabytes:.0f} MB, wrong: {dict(figures.wrong) or 'nothing'}\n"
+    )
+    return figures
+
+
+def rows(counts: Sequence[int] = COUNTS, seconds: float = SECONDS) -> Iterator[Row]:
+    """Measure every crowd, and the plain app with ten."""
+    plain = measure(ours=False, count=10, seconds=seconds).p95() if 10 in counts else 0.0
+    for count in counts:
+        found = measure(ours=True, count=count, seconds=seconds)
+        limit = {10: 0.1, 100: 150}.get(count)
+        yield Row(
+            f"{count} sessions, mixed use: 19 of 20 changes within", plain if count == 10 else 0.0, found.p95(), limit
+        )
+        yield Row(f"{count} sessions: errors", 0.0, sum(found.wrong.values()), 0, unit="", alone=True)
+        yield Row(f"{count} sessions: processor a change", 0.0, found.cpu, None)
+        yield Row(
+            f"{count} sessions: memory", 0.0, found.megabytes, 1500 if count == 100 else None, unit="MB", alone=True
+        )

@@ -1,0 +1,62 @@
+"""Whether memory stays bounded: different texts through every page, and what the server holds as they go by."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import psutil
+
+from attnviz.ui.link import DEFAULT_TEXT
+from tests.bench.table import Row
+from tests.safety.client import Visitor
+from tests.safety.server import serve, wait_until_ready
+
+TEXTS = 1000
+PAGES = (
+    ("", "step=weights"), ("", "source=pretrained&step=output"), ("heads", "rollout=1&more=measures"), ("averages", ""),
+    ("tokens", ""), ("compare", "source=pretrained&compare=same"),
+)  # fmt: skip
+"""What is opened with each text: every page that a text goes through, and both sources."""
+VISIT = 10
+"""Texts that one visitor looks at."""
+MOST = 1.5e9
+"""Bytes that one process may hold (issue 4, section 3)."""
+GROWTH = 1.05
+"""The last quarter's largest over the third's: the caches are full by then."""
+
+
+def text(number: int) -> str:
+    """Return a text like no other, 8 to 120 words long."""
+    words = DEFAULT_TEXT.split()
+    chosen = random.Random(number)
+    return " ".join([str(number), *(chosen.choice(words) for _ in range(chosen.randint(8, 120)))])
+
+
+def rows(count: int = TEXTS) -> Iterator[Row]:
+    """Send `count` texts through every page of a server, and compare its memory at the end with that before."""
+    held = resident(count)
+    third, last = (max(held[part * count // 4 : (part + 1) * count // 4]) for part in (2, 3))
+    yield Row(f"memory after {count} texts through every page", 0, last / 1e6, MOST / 1e6, "MB")
+    yield Row("the same, last quarter over third quarter", third / 1e6, last / 1e6, GROWTH, "MB")
+
+
+def resident(count: int) -> list[int]:
+    """Return the resident bytes of a server after each of `count` texts."""
+    server = serve({"ATTNVIZ_REQUESTS": "0"})
+    try:
+        wait_until_ready(server)
+        process = psutil.Process(server.process.pid)
+        held = []
+        for first in range(0, count, VISIT):
+            with Visitor(server.url) as visitor:
+                for number in range(first, min(first + VISIT, count)):
+                    for page, query in PAGES:
+                        shown = visitor.open(page, f"{query}&text={text(number).replace(' ', '+')}")
+                        if shown.broke:
+                            raise RuntimeError(f"/{page}?{query}: {shown.said}")
+                    held.append(process.memory_info().rss)
+        return held
+    finally:
+        server.stop()
+        server.log.unlink()

@@ -1,0 +1,306 @@
+"""Many at once: what is computed for all, who waits, and who is turned away."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.serving import shared as shared_module
+from attnviz.serving.hands import Hands
+from attnviz.serving.limits import Limits
+from attnviz.serving.metrics import metrics
+from attnviz.serving.shared import Shared, kept
+from attnviz.serving.traffic import ADDRESSES, ARRIVING, Buckets, Traffic
+from attnviz.settings import PUBLIC, Settings
+
+
+@dataclass(frozen=True)
+class Result:
+    nbytes: int = 1
+
+
+class Work:
+    """Something to compute: counts, waits until it is let go, and may fail."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.calls = self.at_work = self.most = 0
+        self.failures = failures
+        self.let_go = threading.Event()
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Result:
+        with self._lock:
+            self.calls += 1
+            number = self.calls
+            self.at_work += 1
+            self.most = max(self.most, self.at_work)
+        assert self.let_go.wait(30)
+        with self._lock:
+            self.at_work -= 1
+        if number <= self.failures:
+            raise OSError(f"failure {number}")
+        return Result()
+
+
+def until(true: Any) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def test_what_many_ask_for_at_once_is_computed_once() -> None:
+    shared, work = Shared[Result]("once", 10, Hands(2)), Work()
+    with ThreadPoolExecutor(16) as threads:
+        asked = [threads.submit(shared.get, "key", work) for _ in range(16)]
+        until(lambda: work.calls)
+        work.let_go.set()
+        results = [one.result(30) for one in asked]
+    assert work.calls == 1
+    assert all(result is results[0] for result in results)
+    assert shared.get("key", work) is results[0]
+    assert kept()["once"] == (1, 1)
+
+
+def test_a_failure_is_the_first_ones_alone() -> None:
+    """Who has only waited has it tried once more; and nothing of a failure is kept."""
+    shared, work = Shared[Result]("test", 10, Hands(2)), Work(failures=1)
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(shared.get, "key", work) for _ in range(8)]
+        until(lambda: work.calls)
+        time.sleep(0.1)  # the others are waiting by now
+        work.let_go.set()
+        failures = [one.exception(30) for one in asked]
+    assert [str(error) for error in failures if error] == ["failure 1"]
+    assert work.calls == 2
+
+    always = Work(failures=100)
+    always.let_go.set()
+    with ThreadPoolExecutor(8) as threads:
+        errors = [one.exception(30) for one in [threads.submit(shared.get, "other", always) for _ in range(8)]]
+    assert all(isinstance(error, OSError) for error in errors)
+    assert len({id(error) for error in errors}) == 8  # a traceback belongs to one thread
+
+
+def test_no_more_run_at_once_than_there_are_hands_and_the_others_know_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_module, "ASK_AGAIN", 0.01)
+    hands, work = Hands(2), Work()
+    shared = Shared[Result]("test", 100, hands)
+    told: dict[int, list[int]] = {number: [] for number in range(6)}
+    with ThreadPoolExecutor(6) as threads:
+        asked = []
+        for number in range(6):
+            asked.append(threads.submit(shared.get, number, work, told[number].append))
+            until(lambda expected=number + 1: sum(hands.counts()[:2]) == expected)
+        until(lambda: told[5] and told[2])
+        assert hands.counts() == (2, 4, 0)
+        assert (set(told[0]) | set(told[1]), set(told[2]), set(told[5])) == ({0}, {2}, {5})
+        work.let_go.set()
+        for one in asked:
+            one.result(30)
+    assert work.most == 2
+    until(lambda: hands.counts() == (0, 0, 6))
+
+
+def test_a_computation_may_ask_for_another_where_there_is_one_hand() -> None:
+    hands = Hands(1)
+    inner, outer = Shared[Result]("inner", 10, hands), Shared[Result]("outer", 10, hands)
+    assert outer.get(1, lambda: inner.get(1, lambda: Result(3))) == Result(3)
+
+
+def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_same() -> None:
+    shared = Shared[Result]("test", 10, Hands(1))
+    for number in range(9):
+        shared.get(number, lambda: Result(3))
+    assert shared.figures() == (3, 9)
+    assert shared.get("large", lambda: Result(11)) == Result(11)
+    assert shared.figures() == (3, 9)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=80), st.integers(1, 600))
+def test_no_address_gets_more_than_its_bucket_and_what_has_flowed_in(pauses: list[float], a_minute: int) -> None:
+    clock = Clock()
+    buckets = Buckets(a_minute, clock)
+    size = max(20.0, a_minute / 4)
+    taken = 0
+    for pause in pauses:
+        clock.now += pause
+        for _ in range(30):
+            wait = buckets.take("a")
+            taken += not wait
+            assert wait <= 60 / a_minute + 1e-6
+    assert taken <= size + clock.now * a_minute / 60 + 1e-6
+    clock.now += 60 / a_minute + 1e-6
+    assert not buckets.take("a")
+    assert not buckets.take("b")
+
+
+def test_buckets_are_bounded_and_off_where_there_is_no_limit() -> None:
+    buckets = Buckets(60, Clock())
+    for number in range(ADDRESSES + 50):
+        buckets.take(str(number))
+    assert len(buckets._buckets) == ADDRESSES
+    assert not any(Buckets(0, Clock()).take("a") for _ in range(1000))
+
+
+class Inner:
+    """Stands in for Streamlit: answers every request, and reads a connection until it ends."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"shell"})
+            return
+        await send({"type": "websocket.accept"})
+        while (await receive())["type"] != "websocket.disconnect":
+            self.messages += 1
+
+
+async def ask(
+    app: Limits, path: str = "/", method: str = "GET", address: str = "1.1.1.1"
+) -> tuple[int, dict[str, str], str]:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "path": path,
+        "method": method,
+        "headers": [(b"accept", b"text/html")],
+        "client": (address, 1),
+    }
+    await app(scope, lambda: asyncio.sleep(0, {"type": "http.request"}), send)
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+async def connect(app: Limits, incoming: asyncio.Queue[str], answers: list[str], address: str = "1.1.1.1") -> None:
+    async def receive() -> Any:
+        return {"type": await incoming.get()}
+
+    async def send(message: Any) -> None:
+        answers.append(f"{message['type']} {message.get('status', '')}".strip())
+
+    scope = {
+        "type": "websocket", "path": "/_stcore/stream", "headers": [], "client": (address, 1),
+        "extensions": {"websocket.http.response": {}},
+    }  # fmt: skip
+    await app(scope, receive, send)
+
+
+def test_a_full_server_shows_the_busy_page_and_takes_the_next_when_one_has_gone() -> None:
+    clock = Clock()
+    traffic = Traffic(replace(PUBLIC, sessions=2, requests=0), clock)
+    app = Limits(Inner(), traffic)
+
+    async def visit() -> None:
+        incoming = [asyncio.Queue[str]() for _ in range(3)]
+        answers: list[list[str]] = [[], [], []]
+        tasks = [asyncio.create_task(connect(app, incoming[at], answers[at])) for at in range(2)]
+        await asyncio.sleep(0.01)
+        assert answers[:2] == [["websocket.accept"]] * 2
+        status, headers, page = await ask(app)
+        assert (status, headers["retry-after"]) == (503, "20")
+        assert "Busy just now" in page
+        assert (await ask(app, "/static/app.js"))[0] == 200
+        await incoming[2].put("websocket.connect")
+        await connect(app, incoming[2], answers[2])
+        assert answers[2][0] == "websocket.http.response.start 503"
+        await incoming[0].put("websocket.disconnect")
+        await tasks[0]
+        assert (await ask(app))[0] == 200  # and whoever was sent this page has the place
+        assert (await ask(app))[0] == 503
+        clock.now += ARRIVING + 1  # never came
+        assert (await ask(app))[0] == 200
+        await incoming[1].put("websocket.disconnect")
+        await tasks[1]
+
+    asyncio.run(visit())
+    assert traffic.visitors == 0
+    assert traffic.refused == {"full": 3}
+
+
+def test_an_address_beyond_its_limit_is_told_to_wait_and_no_other() -> None:
+    traffic = Traffic(replace(PUBLIC, requests=60, sessions=0), Clock())
+    app = Limits(Inner(), traffic)
+
+    async def visit() -> None:
+        statuses = [(await ask(app))[0] for _ in range(30)]
+        assert statuses == [200] * 20 + [429] * 10
+        _, headers, page = await ask(app)
+        assert headers["retry-after"] == "1"
+        assert "your address" in page
+        assert (await ask(app, address="2.2.2.2"))[0] == 200
+        assert (await ask(app, "/healthz"))[0] == 200
+
+    asyncio.run(visit())
+
+
+def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner, waited = Inner(), []
+    traffic = Traffic(replace(PUBLIC, requests=60, sessions=0), Clock())
+    app = Limits(inner, traffic)
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    async def visit() -> None:
+        incoming = asyncio.Queue[str]()
+        for _ in range(23):
+            incoming.put_nowait("websocket.receive")
+        incoming.put_nowait("websocket.disconnect")
+        await connect(app, incoming, [])
+
+    monkeypatch.setattr("attnviz.serving.limits.asyncio.sleep", sleep)
+    asyncio.run(visit())
+    assert inner.messages == 23
+    assert waited == pytest.approx([1, 2, 3])
+    assert traffic.slowed("1.1.1.1")
+    assert not traffic.slowed("2.2.2.2")
+    assert not traffic.slowed(None)
+
+
+def test_uploads_are_refused_where_they_are_off() -> None:
+    for limits, status in ((PUBLIC, 403), (Settings(), 200)):
+        app = Limits(Inner(), Traffic(limits, Clock()))
+        for path in ("/_stcore/upload_file/s/f", "/base/_stcore/upload_file/s/f", "/_stcore/upload_file/static/f"):
+            assert asyncio.run(ask(app, path, "PUT"))[0] == status
+
+
+def test_metrics_are_in_prometheus_own_format() -> None:
+    traffic = Traffic(Settings())
+    traffic.answers[200] += 3
+    traffic.refused["full"] += 1
+    Shared[Result]("metered", 10, Hands(1)).get(1, Result)
+    lines = metrics(traffic, ready=True).splitlines()
+    samples = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert all(float(value) >= 0 for value in samples.values())
+    assert samples['attnviz_http_requests_total{code="200"}'] == "3"
+    assert samples['attnviz_refused_total{why="full"}'] == "1"
+    assert samples["attnviz_ready"] == "1"
+    assert float(samples["process_resident_memory_bytes"]) > 10**7
+    described = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert {name.partition("{")[0] for name in samples} <= set(described)

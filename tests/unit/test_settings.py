@@ -1,0 +1,91 @@
+"""What whoever runs the app may decide, and what happens where they say it wrongly."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read
+
+
+def test_nothing_said_is_ones_own_machine() -> None:
+    free = read({"PATH": "/usr/bin", "ATTNVIZ_CHROMIUM": "/usr/bin/chromium"})
+    assert free == Settings()
+    assert all(free.allows(name) for name in ("minilm", "gpt2", "some/model", "/models/mine", "../mine", "~/mine"))
+
+
+def test_a_public_link_is_safe_where_nothing_else_is_said() -> None:
+    public = read({"ATTNVIZ_PUBLIC": "1"})
+    assert public == PUBLIC
+    assert not (public.hub or public.folders or public.uploads)
+    assert public.sessions
+    assert public.requests
+    assert public.allows(" minilm\n")
+    for name in ("gpt2", "bert-base-uncased", "/etc", "..", "~", "../mine", "tests/unit", "", "minilm/../x"):
+        assert not public.allows(name)
+
+
+def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Path) -> None:
+    said = {
+        "PUBLIC": "yes", "MODELS": "minilm, gpt2 ,", "HUB": "on", "FOLDERS": "0", "UPLOADS": "true",
+        "LARGEST_UPLOAD": "2", "LARGEST_TEXT": "900", "SESSIONS": "7", "REQUESTS": "60",
+        "TRUSTED_PROXIES": "10.0.0.0/8,::1", "FRAME_ANCESTORS": "'self',https://lms.example.org:8443",
+        "REPLICA": "a1", "PASSES": "3",
+    }  # fmt: skip
+    assert {name.lower() for name in said} == {field.name for field in fields(Settings)}
+    wanted = Settings(
+        public=True, models=("minilm", "gpt2"), hub=True, folders=False, uploads=True, largest_upload=2,
+        largest_text=900, sessions=7, requests=60, trusted_proxies=("10.0.0.0/8", "::1"),
+        frame_ancestors=("'self'", "https://lms.example.org:8443"), replica="a1", passes=3,
+    )  # fmt: skip
+    assert read({f"ATTNVIZ_{name}": value for name, value in said.items()}) == wanted
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'public = true\nmodels = ["minilm", "gpt2"]\nhub = true\nfolders = false\nuploads = true\n'
+        'largest_upload = 2\nlargest_text = 900\nsessions = 7\nrequests = 60\ntrusted_proxies = ["10.0.0.0/8", "::1"]\n'
+        """frame_ancestors = ["'self'", "https://lms.example.org:8443"]\nreplica = "a1"\npasses = 3\n"""
+    )
+    assert read({"ATTNVIZ_SETTINGS": str(file)}) == wanted
+    assert read({"ATTNVIZ_SETTINGS": str(file), "ATTNVIZ_SESSIONS": "8"}).sessions == 8
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [
+        ("ATTNVIZ_MODLES", "gpt2", "no such setting"),
+        ("ATTNVIZ_UPLOADS", "maybe", "a switch"),
+        ("ATTNVIZ_SESSIONS", "many", "from 0 to"),
+        ("ATTNVIZ_SESSIONS", "-1", "from 0 to"),
+        ("ATTNVIZ_SESSIONS", "1e3", "from 0 to"),
+        ("ATTNVIZ_SESSIONS", "٣", "from 0 to"),
+        ("ATTNVIZ_LARGEST_TEXT", "20001", "from 100 to 20000"),
+        ("ATTNVIZ_MODELS", " , ", "at least one model"),
+        ("ATTNVIZ_TRUSTED_PROXIES", "nginx", "addresses or networks"),
+        ("ATTNVIZ_FRAME_ANCESTORS", "https://a; script-src *", "or sites such as"),
+        ("ATTNVIZ_REPLICA", "a b; Path=/", "letters, digits"),
+        ("ATTNVIZ_SETTINGS", "/no/such/file.toml", "can't be read"),
+    ],
+)
+def test_a_wrong_value_is_one_line_that_names_it(variable: str, value: str, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason) as error:
+        read({variable: value})
+    assert "\n" not in str(error.value)
+    assert value.strip() in str(error.value)
+
+
+@pytest.mark.parametrize("said", ["sessions = true", "models = 'a'\nmodels = 'b'", "sessions", "models = [1]", "a = 1"])
+def test_a_wrong_file_is_one_line_that_names_it(tmp_path: Path, said: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(said)
+    with pytest.raises(SettingsError) as error:
+        read({"ATTNVIZ_SETTINGS": str(file)})
+    assert "\n" not in str(error.value)
+    assert str(file) in str(error.value)
+
+
+def test_defaults_are_within_their_own_limits() -> None:
+    for defaults in (Settings(), PUBLIC):
+        assert all(low <= getattr(defaults, name) <= high for name, (low, high) in LIMITS.items())
+        assert defaults.passes_at_once >= 1
