@@ -1,0 +1,32 @@
+"""One server for all of these tests, started as for a public link, but with uploads switched on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.browser.conftest import browser, new_context, pytest_runtest_makereport  # noqa: F401
+from tests.browser.server import Server
+from tests.safety.server import SECRET, serve, wait_until_ready
+
+
+@pytest.fixture(scope="package")
+def served() -> Iterator[Server]:
+    """Serve the app; afterwards its log holds no word of a visitor, and it has asked nobody outside."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as outside:
+        url = f"http://127.0.0.1:{outside.getsockname()[1]}"
+        server = serve({"ATTNVIZ_UPLOADS": "1", "HF_ENDPOINT": url, "http_proxy": url, "https_proxy": url})
+        try:
+            wait_until_ready(server)
+            yield server
+        finally:
+            server.stop()
+            said = server.said()
+            server.log.unlink()
+        outside.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            outside.accept()
+    assert SECRET.lower() not in said.lower(), f"the log holds a visitor's text:\n{said}"

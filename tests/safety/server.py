@@ -1,0 +1,52 @@
+"""A server for the public, started as its operators start it: `python -m attnviz serve` in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.browser.server import NOT_A_USERS, ROOT, Server, free_port
+
+SECRET = "Rumpelstilz"
+"""Every text that these tests type holds this word, so that a log with it shows that a text was logged."""
+
+
+def serve(env: Mapping[str, str], port: int | None = None) -> Server:
+    """Start `python -m attnviz serve`, and return without waiting for it."""
+    port = port or free_port()
+    users = {
+        k: v for k, v in os.environ.items() if k not in NOT_A_USERS and not k.startswith(("STREAMLIT_", "ATTNVIZ_"))
+    }
+    handle, log = tempfile.mkstemp(prefix="attnviz-", suffix=".log")
+    started = time.time()
+    command = [sys.executable, "-m", "attnviz", "serve", "--port", str(port)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**users, **env}, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle
+    )
+    os.close(handle)
+    return Server(process, f"http://127.0.0.1:{port}", Path(log), started)
+
+
+def wait_until_ready(server: Server, seconds: float = 180) -> None:
+    """Wait until the model is loaded; where it is not, fail with what the server logged."""
+    server.wait(seconds)
+    while status(f"{server.url}/readyz") != 200:
+        assert server.process.poll() is None, server.said()
+        assert time.time() - server.started < seconds, server.said()
+        time.sleep(0.1)
+
+
+def status(url: str, headers: Mapping[str, str] | None = None) -> int:
+    """Return the status of an answer, whatever it is."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers or {})), timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code

@@ -1,0 +1,68 @@
+"""In a real Chromium, on a server for the public: every page paints under its policy, and no text becomes code."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Contexts
+from tests.browser.server import Server
+from tests.browser.settle import settled
+from tests.safety.links import PAGES
+
+MARK = "attnviz_was_here"
+EVIL = (
+    f"<img src=x onerror=window.{MARK}=1><script>window.{MARK}=1</script>"
+    f"[a](javascript:window.{MARK}=1) <svg onload=window.{MARK}=1> "
+    f"' onmouseover=window.{MARK}=1 \" $\\href{{javascript:{MARK}}}{{x}}$"
+)
+VIOLATIONS = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', (event) =>
+  window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));
+"""
+VIEWS = (
+    *(f"/{page}" for page in PAGES),
+    "/?drawing=chart&source=pretrained&step=weights&q=1&k=2",
+    "/?step=output&lecture=1",
+    "/averages?drawing=chart&way=data",
+    "/heads?more=table&chosen=3.5_4.r",
+    "/compare?source=pretrained&compare=same",
+)
+
+
+def watched(new_context: Contexts) -> Page:
+    context = new_context()
+    context.add_init_script(VIOLATIONS)
+    return context.new_page()
+
+
+def test_every_page_paints_under_the_policy(served: Server, new_context: Contexts) -> None:
+    page = watched(new_context)
+    for view in VIEWS:
+        page.goto(served.url + view)
+        settled(page)
+        assert page.evaluate("window.violations") == [], view
+    page.evaluate(
+        "document.head.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    assert page.evaluate("[window.ran, window.violations.length]") == [None, 1]  # so it would have been noticed
+
+
+def test_no_text_and_no_file_name_becomes_code(served: Server, new_context: Contexts) -> None:
+    page = watched(new_context)
+    evil = quote(EVIL)
+    for view in PAGES:
+        page.goto(
+            f"{served.url}/{view}?source=pretrained&text={evil}&pair={evil}&model={evil}&layer={evil}&label={evil}&lesson={evil}"
+        )
+        settled(page)
+        assert page.evaluate(f"[window.{MARK}, window.violations]") == [None, []], view
+        assert page.locator("img[src=x], svg[onload], [onmouseover], a[href^=javascript]").count() == 0, view
+    page.goto(f"{served.url}/tokens?charset=file")
+    settled(page)
+    file = {"name": f"<img src=x onerror=window.{MARK}=1>.txt", "mimeType": "text/plain", "buffer": EVIL.encode()}
+    page.locator("input[type=file]").first.set_input_files(files=[file])
+    expect(page.get_by_text("different characters of your file")).to_be_visible()
+    assert page.evaluate(f"[window.{MARK}, window.violations]") == [None, []]

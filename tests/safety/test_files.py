@@ -1,0 +1,165 @@
+"""Hostile files: folders that call themselves models, and lessons. Each gets a sentence; none runs, and none grows."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attnviz.lessons import LessonError, read_lesson
+from attnviz.pretrained import ModelError, load
+from attnviz.pretrained.sizes import check_model, check_numbers, shapes
+from tests.browser.server import ROOT
+from tests.unit.families import FAMILIES, save
+
+MEMORY = 2 * 2**30
+"""Bytes that a process may reach which reads every bomb; torch and transformers alone take some 400 MB."""
+
+BOMBS: dict[str, tuple[str, dict[str, Any]]] = {
+    "layers": ("bert", {"num_hidden_layers": 10**10}),
+    "width": ("bert", {"hidden_size": 2**20, "intermediate_size": 2**20, "num_attention_heads": 1}),
+    "vocabulary": ("bert", {"vocab_size": 10**12}),
+    "positions": ("gpt2", {"n_positions": 10**12}),
+    "square of positions": ("gpt2", {"n_positions": 2**24}),
+    "a class for each number": ("distilbert", {"num_labels": 10**9}),
+    "a table made in Python": ("distilbert", {"sinusoidal_pos_embds": True, "max_position_embeddings": 2**24}),
+    "groups": ("albert", {"inner_group_num": 10**9}),
+    "a decoder": ("bart", {"decoder_layers": 10**9}),
+    "a nested number": ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2.0, "layers": [10**11]}}),
+    "a number of 4,000 digits": ("t5", {"d_ff": 10**4000}),
+}
+
+
+class Runs:
+    """Unpickled, it leaves a file."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return Path.touch, (self.mark,)
+
+
+def sentence(folder: Path) -> str:
+    with pytest.raises(ModelError) as error:
+        load(str(folder))
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "file", ["pytorch_model.bin", "model.safetensors", "model.safetensors.index.json", "training_args.bin"]
+)
+@pytest.mark.parametrize("zipped", [False, True], ids=["bare", "zipped"])
+def test_no_pickle_is_ever_opened(tmp_path: Path, file: str, zipped: bool) -> None:
+    """Alone in its folder, under the name of a safe file, or named by an index of safe files."""
+    folder, mark = save("bert", tmp_path / "model"), tmp_path / "ran"
+    evil = pickle.dumps(Runs(mark))
+    pickle.loads(evil)
+    assert mark.exists()  # it would run
+    mark.unlink()
+    if file != "training_args.bin":
+        (folder / "model.safetensors").unlink()
+    name = "pytorch_model.bin" if file.endswith(".json") else file
+    if zipped:
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("archive/data.pkl", evil)
+            archive.writestr("archive/version", "3")
+    else:
+        (folder / name).write_bytes(evil)
+    if file.endswith(".json"):
+        (folder / file).write_text(json.dumps({"metadata": {}, "weight_map": {"a": name}}))
+    if file == "training_args.bin":  # never looked at
+        assert load(str(folder)).layer_counts == {"encoder": (2, 4)}
+    else:
+        assert "safetensors" in sentence(folder) or "weights" in sentence(folder)
+    assert not mark.exists()
+
+
+def test_configurations_that_ask_for_too_much_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    for number, (family, changes) in enumerate(BOMBS.values()):
+        folder = save(family, tmp_path / str(number))
+        config = json.loads((folder / "config.json").read_text())
+        sys.set_int_max_str_digits(0)
+        (folder / "config.json").write_text(json.dumps(config | changes))
+        sys.set_int_max_str_digits(4300)
+    child = """
+import resource, sys
+from pathlib import Path
+from attnviz.pretrained import ModelError, load
+resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
+for folder in sorted(Path(sys.argv[1]).iterdir(), key=lambda path: int(path.name)):
+    try:
+        print("loaded", load(str(folder)).layer_counts)
+    except ModelError as error:
+        print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", child, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30,) * 2),
+    )
+    *said, most = done.stdout.splitlines()
+    assert len(said) == len(BOMBS), done.stderr
+    for name, line in zip(BOMBS, said, strict=True):
+        assert "configuration" in line, f"{name}: {line}"
+        assert "(its " in line or "4300" in line, f"{name}: {line}"
+    assert int(most) < MEMORY
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_honest_models_are_let_in(family: str, tmp_path: Path) -> None:
+    from transformers import AutoConfig
+
+    folder = save(family, tmp_path / "model")
+    check_numbers(folder)
+    check_model(folder, AutoConfig.from_pretrained(folder))
+    assert shapes(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"title: x\nsummary: x\nscenes:\n- &a [x]\n" + b"".join(b"- &a%d [*a, *a, *a]\n" % n for n in range(50)),
+        b"title: &a x\nsummary: *a\nscenes: []\n",
+        b"!!python/object/apply:os.system ['touch /tmp/attnviz-ran']",
+        b"title: !!python/name:os.system\nscenes: []",
+        b"[" * 90_000,
+        b"- " * 40_000 + b"x",
+        b"? " * 40_000,
+        b"x: " * 20_000,
+        b"'" + b"x" * 10**7,
+        b"\xff\xfe\x00",
+        b"a: 1\n---\na: 2\n",
+        b"<<: {a: 1}\n" * 100,
+    ],
+    ids=[
+        "billion laughs",
+        "alias",
+        "object",
+        "name",
+        "brackets",
+        "dashes",
+        "questions",
+        "keys",
+        "long",
+        "bytes",
+        "two",
+        "merge",
+    ],
+)
+def test_a_lesson_that_is_a_trick_gets_a_sentence(data: bytes) -> None:
+    with pytest.raises(LessonError) as error:
+        read_lesson(data, "file")
+    assert len(str(error.value)) < 300

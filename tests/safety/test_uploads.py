@@ -1,0 +1,57 @@
+"""Uploads that would take for ever, and too many at once, without a server around them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from starlette.types import Message, Receive, Scope, Send
+
+from attnviz.serving.uploads import AT_ONCE, PATH, Uploads
+
+SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}
+
+
+async def reads_all(_scope: Scope, receive: Receive, send: Send) -> None:
+    """Read a whole body, as Streamlit does, and then answer."""
+    while (await receive())["more_body"]:
+        pass
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def put(app: Uploads, *, pieces: int, pause: float) -> int:
+    """Send a body in pieces and return the status of the answer."""
+    left = pieces
+    status = 0
+
+    async def receive() -> Message:
+        nonlocal left
+        await asyncio.sleep(pause)
+        left -= 1
+        return {"type": "http.request", "body": b"x", "more_body": left > 0}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        status = message.get("status", status)
+
+    await app(dict(SCOPE), receive, send)
+    return status
+
+
+def test_a_slow_upload_ends_and_a_quick_one_goes_through() -> None:
+    app = Uploads(reads_all, seconds=0.5)
+    assert asyncio.run(put(app, pieces=3, pause=0.01)) == 204
+    began = time.monotonic()
+    assert asyncio.run(put(app, pieces=1000, pause=0.05)) == 408
+    assert time.monotonic() - began < 5
+    assert app.under_way == 0
+
+
+def test_so_many_at_once_and_no_more() -> None:
+    app = Uploads(reads_all)
+
+    async def many() -> list[int]:
+        return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(AT_ONCE + 4)))
+
+    assert sorted(asyncio.run(many())) == [204] * AT_ONCE + [503] * 4
