@@ -5,19 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from attnviz import explain_tokens
 from attnviz.tokens import NO_ID, NoTokensError, Tokens
 from attnviz.ui.shell import token_notes
 from attnviz.ui.token_view import token_strip
-
-NOTICE = (
-    "Attention never sees letters or words, only these numbered pieces. Each becomes one row of every matrix that "
-    "follows: row 0 is the first."
-)
-CODE = {
-    "word": "hashes = [blake2b(word.encode(), digest_size=8).digest() for word in text.split()]\n"
-    "ids = [int.from_bytes(digest) % 20_000 for digest in hashes]",
-    "char": "ids = [vocabulary.find(character) for character in text]  # -1 where it is not in the vocabulary",
-}
 
 
 def show_tokens(tokens: Tokens) -> None:
@@ -28,19 +19,19 @@ def show_tokens(tokens: Tokens) -> None:
     """
     if not len(tokens):
         raise NoTokensError
-    st.latex(r"\text{text} \;\rightarrow\; \boxed{\text{tokens}} \;\rightarrow\; X")
+    st.latex(explain_tokens.FORMULA)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
         st.html(token_strip(tokens))
         st.dataframe(token_table(tokens), hide_index=True, height=min(420, 38 + 35 * len(tokens)))
     with beside:
-        st.html(f'<div class="notice">{NOTICE}</div>')
+        st.html(f'<div class="notice">{explain_tokens.NOTICE}</div>')
         st.caption(f"{len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}.")
         token_notes(tokens)
         if NO_ID in tokens.ids:
             st.caption("A character that is not in the vocabulary has no id; all of them share one embedding.")
         with st.expander("The same in Python"):
-            st.code(CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"), language="python")
+            st.code(explain_tokens.code(tokens.tokenizer), language="python")
 
 
 def token_table(tokens: Tokens) -> pd.DataFrame:

@@ -1,0 +1,85 @@
+"""The files that a walk can be written to."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from attnviz.export.walk import Sheet, Subject
+from attnviz.vocabulary import STEPS
+
+
+class TooLongError(ValueError):
+    """A text of more tokens than a format holds readably. The message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of file."""
+
+    title: str
+    suffix: str
+    mime: str
+    most_tokens: int
+    """Rows or columns of a matrix beyond which a slide or a page shows nothing that one could read"""
+    write: Callable[[Sequence[Sheet]], bytes]
+
+    def check(self, subject: Subject) -> None:
+        """See that this walk is not too long.
+
+        Raises:
+            TooLongError: it is.
+        """
+        tokens = max(len(subject.walk.query_labels), len(subject.walk.key_labels))
+        if tokens > self.most_tokens:
+            raise TooLongError(f"{self.title} takes up to {self.most_tokens} tokens, and this text has {tokens}.")
+
+
+def svg_files(sheets: Sequence[Sheet], *, bare: bool = False) -> dict[str, bytes]:
+    """Return one SVG a sheet by its file name: the number of the step, counted from 1, and its name."""
+    from attnviz.export.sheet import draw_sheet
+    from attnviz.export.svg import write_svg
+
+    return {
+        f"{list(STEPS).index(sheet.step) + 1:02d}-{sheet.step}.svg": write_svg(draw_sheet(sheet, bare=bare)).encode()
+        for sheet in sheets
+    }
+
+
+def _svg_zip(sheets: Sequence[Sheet]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in svg_files(sheets).items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _pdf(sheets: Sequence[Sheet]) -> bytes:
+    from attnviz.export.pdf import write_pdf
+    from attnviz.export.sheet import draw_sheet
+
+    return write_pdf([draw_sheet(sheet) for sheet in sheets])
+
+
+def _slides(sheets: Sequence[Sheet]) -> bytes:
+    from attnviz.export.slides import write_slides
+
+    return write_slides(sheets)
+
+
+def _tikz(sheets: Sequence[Sheet]) -> bytes:
+    from attnviz.export.tikz import write_tikz
+
+    return write_tikz(sheets).encode("ascii")
+
+
+POWERPOINT = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+FORMATS = {
+    "pptx": Format("PowerPoint", ".pptx", POWERPOINT, 256, _slides),
+    "pdf": Format("PDF", ".pdf", "application/pdf", 256, _pdf),
+    "svg": Format("SVGs (ZIP)", ".svg.zip", "application/zip", 256, _svg_zip),
+    "tikz": Format("TikZ", ".tex", "application/x-tex", 128, _tikz),
+}
+"""By the name that the command line knows"""

@@ -1,0 +1,115 @@
+"""The walk through one head as sheets: for each step its picture, formula, what to notice, and the link back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from attnviz import explain, explain_tokens
+from attnviz.figures.panels import Layout
+from attnviz.figures.steps import describe, lay_out
+from attnviz.figures.walk import Walk
+from attnviz.tokens import NO_ID, Tokens
+from attnviz.vocabulary import STEPS, number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is walked through: a head with its tokens, what it is called, and where it is to be seen."""
+
+    walk: Walk
+    tokens: Tokens
+    """The tokens on the rows, from the query's side"""
+    name: str
+    """Such as "minilm · layer 3 · head 5" """
+    link: str = ""
+    """The address of this view in the app; each sheet's own link adds its step"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """One step, ready for a slide or a page."""
+
+    step: str
+    title: str
+    subject: Subject
+    formula: str
+    """LaTeX, as `explain.formula` writes it"""
+    notice: str
+    fact: str
+    code: str
+    layout: Layout | None
+    """The matrices; None where the picture is the table of tokens"""
+    place: tuple[int, int]
+    """Which sheet of how many, from 1"""
+
+    @property
+    def link(self) -> str:
+        """The address that opens the app at this step; "" where none is known."""
+        return link_to(self.subject.link, self.step)
+
+    @property
+    def alt(self) -> str:
+        """What the picture shows, for those who do not see it."""
+        if self.layout is not None:
+            return describe(self.layout)
+        tokens = self.subject.tokens
+        pairs = (f"{label} {id_}" for label, id_ in zip(tokens.labels[:50], tokens.ids[:50], strict=True))
+        return f"{len(tokens)} tokens with their ids: {', '.join(pairs)}{', …' if len(tokens) > 50 else ''}."
+
+    @property
+    def notes(self) -> str:
+        """What a speaker may want to say or look up."""
+        layer = self.subject.walk.layer
+        parts = [
+            f"{self.title}: {self.notice} {self.fact}".strip(),
+            self.alt,
+            "Rows are queries (from), columns are keys (to). Layers and heads are counted from 0.",
+            f"Scale s = {number(layer.scale, 4)}; {layer.heads} heads of width {layer.head_size}.",
+            f"In PyTorch:\n{self.code}" if self.layout is not None else f"In Python:\n{self.code}",
+            f"Text: {self.subject.tokens.text}",
+            f"Second text: {self.subject.tokens.pair}" if self.subject.tokens.pair else "",
+            f"This step in the app: {self.link}" if self.link else "",
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS)) -> tuple[Sheet, ...]:
+    """Return a sheet for each of these steps that has a picture, in the order of the vocabulary.
+
+    Raises:
+        KeyError: a name that is no step.
+    """
+    wanted = set(steps)
+    unknown = wanted - set(STEPS)
+    if unknown:
+        raise KeyError(min(unknown))
+    layouts = {step: None if step == "tokens" else lay_out(subject.walk, step) for step in STEPS if step in wanted}
+    shown = [step for step, layout in layouts.items() if layout is None or layout.grid]
+    return tuple(_sheet(subject, step, layouts[step], (i + 1, len(shown))) for i, step in enumerate(shown))
+
+
+def _sheet(subject: Subject, step: str, layout: Layout | None, place: tuple[int, int]) -> Sheet:
+    if layout is None:
+        tokens = subject.tokens
+        fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
+        if NO_ID in tokens.ids:
+            fact += " A character that is not in the vocabulary has no id."
+        code = explain_tokens.code(tokens.tokenizer)
+        return Sheet(step, STEPS[step], subject, explain_tokens.FORMULA, explain_tokens.NOTICE, fact, code, None, place)
+    walk = subject.walk
+    missing = walk.layer.without if step in ("embeddings", "qkv", "output") else ""
+    notice, fact = explain.notice(step, walk), explain.fact(step, walk) or missing
+    return Sheet(
+        step, STEPS[step], subject, explain.formula(step, walk), notice, fact, explain.code(step, walk), layout, place
+    )
+
+
+def link_to(link: str, step: str) -> str:
+    """Return a view's address with another step in it; "" stays ""."""
+    if not link:
+        return ""
+    parts = urlsplit(link)
+    query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "step": step}
+    return urlunsplit(parts._replace(query=urlencode(query)))

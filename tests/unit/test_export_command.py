@@ -1,0 +1,102 @@
+"""`python -m attnviz export`: the files that were asked for, the exit code that says how it went, one line of why."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pptx import Presentation
+
+from attnviz.cli import main
+
+SENTENCE = "The cat sat."
+
+
+def export(folder: Path, *arguments: str) -> int:
+    return main(["export", *arguments, "--out", str(folder)])
+
+
+def test_one_head_in_several_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "folder"
+    asked = (SENTENCE, "--model", "minilm", "--layer", "3", "--head", "5", "--steps", "scores,weights")
+    assert export(folder, *asked, "--format", "svg,pptx,npz") == 0
+    names = {"minilm-layer3-head5-04-scores.svg", "minilm-layer3-head5-07-weights.svg", "minilm-layer3-head5.npz",
+             "minilm-layer3-head5.pptx"}  # fmt: skip
+    assert {file.name for file in folder.iterdir()} == names
+    assert "4 files in" in capsys.readouterr().out
+    deck = Presentation(io.BytesIO((folder / "minilm-layer3-head5.pptx").read_bytes()))
+    assert "source=pretrained&layer=3&head=5&step=scores" in deck.slides[0].notes_slide.notes_text_frame.text
+
+    before = (folder / "minilm-layer3-head5.npz").read_bytes()
+    assert export(folder, "Another text.", *asked[1:], "--format", "npz") == 1
+    assert "minilm-layer3-head5.npz is there already; --force overwrites" in capsys.readouterr().err
+    assert (folder / "minilm-layer3-head5.npz").read_bytes() == before
+    assert export(folder, "Another text.", *asked[1:], "--format", "npz", "--force", "--quiet") == 0
+    assert list(np.load(folder / "minilm-layer3-head5.npz")["query_tokens"])[1] == "another"
+
+
+def test_sets_of_texts_and_heads_and_a_copied_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "texts.txt").write_text("one two\n\nthree four\n", encoding="utf-8")
+    toy = ("--source", "toy", "--heads", "2", "--steps", "weights", "--format", "svg", "--quiet")
+    assert export(tmp_path / "set", "--texts", str(tmp_path / "texts.txt"), *toy, "--head", "all") == 0
+    assert sorted(file.name for file in (tmp_path / "set").iterdir()) == [
+        f"{text}-toy-head{head}-07-weights.svg" for text in ("01", "02") for head in (0, 1)
+    ]
+    link = "https://hall.example/?text=one+two&mask=causal&head=1&heads=2&seed=7&step=scores"
+    assert export(tmp_path / "link", "--link", link, "--steps", "weights", "--format", "svg", "--bare") == 0
+    picture = (tmp_path / "link" / "toy-head1-07-weights.svg").read_text(encoding="utf-8")
+    assert 'fill="url(#hatch)"' in picture
+    assert "hall.example" not in picture  # a bare one is the picture alone
+    assert export(tmp_path / "link", "--link", link, "--steps", "weights", "--format", "svg", "--force") == 0
+    picture = (tmp_path / "link" / "toy-head1-07-weights.svg").read_text(encoding="utf-8")
+    assert "toy, seed 7 · head 1" in picture
+    assert "https://hall.example/?text=one+two&amp;head=1&amp;mask=causal&amp;seed=7&amp;step=weights" in picture
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        ((), 2, "a text is needed"),
+        (("a", "--texts", "nowhere.txt"), 2, "not both"),
+        (("--texts", "nowhere.txt"), 2, "nowhere.txt can't be read: No such file"),
+        (("a", "--format", "docx"), 2, "no format is called “docx”: there are pptx"),
+        (("a", "--steps", "softmax"), 2, "no step is called “softmax”"),
+        (("a", "--layer", "x"), 2, "--layer x: whole numbers from 0"),
+        (("a", "--layer", "6"), 2, "layer 6 is not there: layers go from 0 to 5"),
+        (("a", "--source", "toy", "--head", "2"), 2, "head 2 is not there: heads go from 0 to 1"),
+        (("a", "--kind", "cross"), 2, "minilm has no cross attention, but encoder"),
+        (("a", "--seed", "-1", "--source", "toy"), 2, "--seed -1"),
+        (("--link", "https://x.example/?layer=much"), 2, "layer=much"),
+        (("--link", "x"), 2, "--link takes an address"),
+        (("a", "--model", "no/such/model"), 1, "neither a folder here nor a name"),
+        (("word " * 200, "--source", "toy", "--format", "tikz"), 1, "TikZ takes up to 128 tokens"),
+    ],
+)
+def test_what_can_not_be_done_is_said_in_one_line(
+    arguments: tuple[str, ...], code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(tmp_path / "out", *arguments) == code
+    err = capsys.readouterr().err
+    assert why in err
+    assert err.count("\n") == 1
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_folder_that_can_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert export(tmp_path / "file", "a b", "--source", "toy", "--format", "npz") == 1
+    assert "file can't be written" in capsys.readouterr().err
+
+
+def test_as_a_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "attnviz", "export", "<b>", "--source", "toy", "--format", "npz", "--out", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "toy-head0.npz").is_file()
+    wrong = subprocess.run([*command[:4], "--no-such"], capture_output=True, text=True, timeout=100, check=False)
+    assert wrong.returncode == 2

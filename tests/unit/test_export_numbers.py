@@ -1,0 +1,154 @@
+"""Numbers and code that leave the app: read back by numpy and csv, run in another process, compared with torch."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import runpy
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attnviz.export import code, numbers
+from attnviz.export.code_model import model_recipe
+from attnviz.export.code_toy import ToyRecipe
+from attnviz.figures.walk import Walk
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from tests.unit.families import save
+
+HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
+RUN = """
+import runpy, sys
+import numpy as np
+sys.modules["attnviz"] = None  # as on a machine that has never heard of it
+for file in sys.argv[1:]:
+    found = runpy.run_path(file)
+    names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs", "concat")
+    np.savez(file + ".npz", **{name: found[name].numpy() for name in names}, text=found.get("TEXT", ""))
+"""
+
+
+def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, ToyRecipe]:
+    tokens = WordTokenizer().tokenize(text)
+    trace = run_block(tokens.ids, config)
+    parts = None if trace.position_embeddings is None else (trace.token_embeddings, trace.position_embeddings)
+    return Walk(tokens.labels, tokens.labels, trace.layer, trace.layer.heads - 1, parts), ToyRecipe(tokens.ids, config)
+
+
+def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, code.Recipe]:
+    model = load(name)
+    trace = model.trace(text, pair)
+    labels = trace.query_tokens(kind).labels, trace.key_tokens(kind).labels
+    return Walk(*labels, trace.layer(layer, kind), head), model_recipe(model, text, pair, kind, layer)
+
+
+def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() -> None:
+    walk, _ = toy(ToyConfig(heads=3, causal=True, seed=5))
+    steps = walk.layer.all_heads()
+    with np.load(io.BytesIO(numbers.npz(walk, [2, 0])), allow_pickle=False) as found:
+        np.testing.assert_array_equal(found["weights"], steps.weights[[2, 0]].numpy())
+        np.testing.assert_array_equal(found["W_key"], walk.layer.projections["key"].weight[[2, 0]].numpy())
+        x, w = found["embeddings"], found["W_query"]
+        np.testing.assert_allclose(x @ w, found["query"], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["concat"] @ found["W_output"], found["output"], rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(found["token_embeddings"] + found["positions"], x)
+        assert tuple(found["query_tokens"]) == walk.query_labels
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0], {"text": HOSTILE})))
+    about = json.loads(archive.read("about.json"))
+    assert (about["text"], about["heads"]) == (HOSTILE, [2, 0])
+    assert sorted(about["files"]) == sorted(set(archive.namelist()) - {"about.json"})
+    for head in (2, 0):
+        for name in ("query", "scores", "scaled", "masked", "weights", "head_outputs"):
+            rows = list(csv.reader(io.StringIO(archive.read(f"head_{head}/{name}.csv").decode("utf-8-sig"))))
+            read = np.array([row[1:] for row in rows[1:]], dtype=np.float32)
+            np.testing.assert_array_equal(read, getattr(steps, name)[head].numpy(), err_msg=name)
+            assert [row[0].replace(";'=", ";=") for row in rows[1:]] == [
+                f"[{i}] {token}" for i, token in enumerate(walk.query_labels)
+            ]
+
+
+def test_no_token_becomes_a_formula_in_a_spreadsheet() -> None:
+    """Whatever the separator of a country's spreadsheet, a cell of text begins with none of the signs of a formula."""
+    walk, _ = toy(ToyConfig())
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    text = archive.read("weights.csv").decode("utf-8-sig")
+    assert "=1+1" in text
+    for separator in ",;\t":
+        for row in csv.reader(io.StringIO(text), delimiter=separator):
+            for cell in row:
+                if cell and not _is_number(cell.split(",")[0]):
+                    assert cell[0] not in "=+-@\t\r＝＋－＠", (separator, cell)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused() -> None:
+    walk, _ = toy(ToyConfig(heads=8), "word " * 300)
+    with pytest.raises(numbers.TooManyNumbersError, match="2,880,000"):
+        numbers.csv_zip(walk, range(8), {})
+    assert len(numbers.csv_zip(walk, [0], {})) > 1000
+
+
+def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path) -> None:
+    text, pair = f"The cat sat. {HOSTILE}", 'on """the\nmat'
+    walks = {
+        "toy": toy(ToyConfig(heads=3, head_size=5, causal=True, scale="0.3", seed=7)),
+        "mixing": toy(ToyConfig(qkv="positions", positions="random", scale="sqrt_c")),
+        "plain": toy(ToyConfig(qkv="identity", positions="none", scale="off", projection=False)),
+        "minilm": of_model("minilm", text, pair, "encoder", 3, 5),
+        "gpt2": of_model(str(save("gpt2", tmp_path / "gpt2")), "the cat sat", None, "decoder", 1, 2),
+        "bart": of_model(str(save("bart", tmp_path / "bart")), text, pair, "cross", 1, 3),
+        "llama": of_model(str(save("llama", tmp_path / "llama")), text, None, "decoder", 1, 3),
+        "t5": of_model(str(save("t5", tmp_path / "t5")), text, pair, "decoder", 1, 0),
+    }
+    files = []
+    for name, (walk, recipe) in walks.items():
+        cells = code.cells(walk, recipe, place="a test", needs="torch", link='http://h/?a="\n')
+        nbformat.validate(nbformat.reads(code.notebook(cells), as_version=4))
+        files.append(tmp_path / f"{name}.py")
+        files[-1].write_text(code.script(cells), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN, *map(str, files)],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert ran.stdout.count("matrices are those that the page showed") == len(walks)
+    for file, (walk, _) in zip(files, walks.values(), strict=True):
+        layer = walk.layer
+        with np.load(f"{file}.npz") as found:
+            ours = layer.all_heads()
+            for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
+                np.testing.assert_allclose(
+                    found[name], getattr(ours, name), rtol=1e-4, atol=1e-5, err_msg=f"{file} {name}"
+                )
+            query, key, value = (torch.from_numpy(found[name])[None] for name in ("query", "key", "value"))
+            theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=layer.mask, scale=layer.scale)[0]
+            np.testing.assert_allclose(found["head_outputs"], theirs, rtol=1e-4, atol=1e-5)
+    with np.load(f"{tmp_path / 'minilm.py'}.npz") as found:
+        assert str(found["text"]) == text
+
+
+def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:
+    walk, recipe = toy(ToyConfig(), "one two three")
+    written = code.script(code.cells(walk, recipe, place="a test", needs="torch"))
+    changed = written.replace("SEED = 0", "SEED = 1")
+    assert changed != written
+    (tmp_path / "other.py").write_text(changed, encoding="utf-8")
+    with pytest.raises(AssertionError, match="not close"):
+        runpy.run_path(str(tmp_path / "other.py"))

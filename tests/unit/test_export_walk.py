@@ -1,0 +1,290 @@
+"""Exported walks: the numbers in every file are torch's, decks and pages are whole, and no text breaks a file."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from pptx import Presentation
+from pypdf import PdfReader
+from torch.nn.functional import scaled_dot_product_attention
+
+from attnviz import explain
+from attnviz.attention import causal_mask
+from attnviz.export import fonts
+from attnviz.export.drawing import Matrix, Text
+from attnviz.export.formats import FORMATS, TooLongError, svg_files
+from attnviz.export.formula import plain, runs
+from attnviz.export.lines import safe, wrap
+from attnviz.export.pdf import write_pdf
+from attnviz.export.raster import png
+from attnviz.export.sheet import HEIGHT, PICTURE_FOOT, WIDTH, draw_sheet
+from attnviz.export.slides import write_slides
+from attnviz.export.subjects import pretrained_subject, toy_subject, toy_tokens
+from attnviz.export.svg import write_svg
+from attnviz.export.tex import tex
+from attnviz.export.tikz import write_tikz
+from attnviz.export.walk import Subject, sheets
+from attnviz.figures.panels import Panel
+from attnviz.pretrained import load
+from attnviz.ui.link import read_link
+from attnviz.vocabulary import STEPS
+
+SVG = "{http://www.w3.org/2000/svg}"
+SITE = "http://hall.example:8501"
+NASTY = r"<img src=x onerror=alert(1)> \input{x} $a_1^2$ 100% & # ~ } 你好 🙂 مرحبا é" + " " + "x" * 200 + " \0 \ufffe"
+
+
+def toy(text: str, **settings: str) -> Subject:
+    view, notes = read_link({"text": text, "head": "1", **settings})
+    assert not notes
+    return toy_subject(view, toy_tokens(view), site=SITE)
+
+
+@cache
+def causal_toy() -> Subject:
+    return toy("The cat sat down .", mask="causal")
+
+
+@cache
+def minilm() -> Subject:
+    view, _ = read_link({"text": "The cat sat.", "source": "pretrained", "layer": "3", "head": "5"})
+    return pretrained_subject(view, load("minilm"), site=SITE)
+
+
+def weights_of_torch(subject: Subject) -> np.ndarray:
+    """Torch's own attention on values that are unit vectors gives its weights."""
+    layer, head = subject.walk.layer, subject.walk.head
+    n = layer.key.shape[1]
+    mask = None if layer.mask is None else causal_mask(n)
+    return scaled_dot_product_attention(
+        layer.query[None, head], layer.key[None, head], torch.eye(n)[None], attn_mask=mask, scale=layer.scale
+    )[0].numpy()
+
+
+def read(text: str) -> float:
+    """Read a number as it is written in a cell; a hidden cell, "", has a weight of 0."""
+    return float(text.replace("−", "-").replace("$", "") or 0)
+
+
+def in_svg(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
+    root = ET.fromstring(write_svg(draw_sheet(sheets(subject, [name])[0])))
+    group = next(g for g in root.iter(f"{SVG}g") if g.get("data-name") == name)
+    box = group.findall(f"{SVG}rect")[-1]  # the frame comes last
+    wide, high = (float(box.get(side, "")) / n for side, n in zip(("height", "width"), shape, strict=True))
+    found = np.zeros(shape)
+    for text in group.iter(f"{SVG}text"):
+        i = int((float(text.get("y", "")) - float(box.get("y", ""))) / wide)
+        found[i, int((float(text.get("x", "")) - float(box.get("x", ""))) / high)] = read(text.text or "")
+    return found.flatten().tolist()
+
+
+def in_deck(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
+    deck = Presentation(io.BytesIO(write_slides(sheets(subject, [name]))))
+    table = next(shape_ for shape_ in deck.slides[0].shapes if shape_.has_table and shape_.name == name).table
+    assert (len(table.rows), len(table.columns)) == shape
+    return [read(cell.text) for row in table.rows for cell in row.cells]
+
+
+def in_tikz(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
+    rows, cols = shape
+    source = write_tikz(sheets(subject, [name])).split(f"% {name}, {rows} x {cols}")[1].split(r"\end{scope}")[0]
+    found = np.zeros(shape)
+    for i, j, number in re.findall(r"\\avcell\{(\d+)\}\{(\d+)\}\{\w{6}\}\{\w{6}\}\{([^}]*)\}", source):
+        found[int(i), int(j)] = read(number)
+    return found.flatten().tolist()
+
+
+@pytest.mark.parametrize("reader", [in_svg, in_deck, in_tikz])
+@pytest.mark.parametrize("subject", [causal_toy, minilm])
+def test_the_weights_in_the_files_are_those_of_torch(
+    subject: Callable[[], Subject], reader: Callable[[Subject, str, tuple[int, int]], list[float]]
+) -> None:
+    expected = weights_of_torch(subject())
+    np.testing.assert_allclose(reader(subject(), "weights", expected.shape), expected.flatten(), atol=0.005 + 1e-6)
+
+
+def test_the_head_outputs_in_the_files_are_those_of_torch() -> None:
+    subject = causal_toy()
+    layer = subject.walk.layer
+    expected = scaled_dot_product_attention(
+        layer.query[None, 1], layer.key[None, 1], layer.value[None, 1], is_causal=True, scale=layer.scale
+    )[0].numpy()
+    for reader in (in_svg, in_deck, in_tikz):
+        np.testing.assert_allclose(reader(subject, "head_outputs", (5, 8)), expected.flatten(), atol=0.005 + 1e-6)
+    page = PdfReader(io.BytesIO(write_pdf([draw_sheet(sheets(subject, ["head_outputs"])[0])]))).pages[0].extract_text()
+    for number in expected.flatten():
+        assert f"{number:.2f}".replace("-", "−") in page or abs(number) < 0.005
+
+
+def test_masked_cells_are_hatched_and_carry_no_number() -> None:
+    subject, hidden = causal_toy(), 10
+    sheet = sheets(subject, ["masked"])
+    assert write_svg(draw_sheet(sheet[0])).count('fill="url(#hatch)"') == hidden
+    deck = Presentation(io.BytesIO(write_slides(sheet)))
+    table = next(shape for shape in deck.slides[0].shapes if shape.has_table and shape.name == "masked").table
+    patterned = [cell for row in table.rows for cell in row.cells if cell._tc.tcPr.find("{*}pattFill") is not None]
+    assert len(patterned) == hidden
+    assert not any(cell.text for cell in patterned)
+    spans = re.findall(r"\\avhidden\{\d\}\{\d\}\{(\d)\}", write_tikz(sheet))
+    assert sum(map(int, spans)) == hidden
+
+
+def test_a_deck_has_a_slide_a_step_with_notes_and_the_link() -> None:
+    subject = minilm()
+    deck = Presentation(io.BytesIO(FORMATS["pptx"].write(sheets(subject))))
+    assert (deck.slide_width, deck.slide_height) == (12192000, 6858000)  # 16:9
+    assert [slide.shapes.title.text for slide in deck.slides] == list(STEPS.values())
+    for slide, step in zip(deck.slides, STEPS, strict=True):
+        link = f"{SITE}/?text=The+cat+sat.&source=pretrained&layer=3&head=5&step={step}"
+        notes = slide.notes_slide.notes_text_frame.text
+        assert f"This step in the app: {link}" in notes
+        assert subject.walk.layer.heads == 12
+        assert "In P" in notes
+        addresses = [r.hyperlink.address for s in slide.shapes if s.has_text_frame
+                     for p in s.text_frame.paragraphs for r in p.runs]  # fmt: skip
+        assert link in addresses
+        if step != "tokens":
+            assert explain.notice(step, subject.walk) in notes
+        assert all(s._element.nvPicPr.cNvPr.get("descr") for s in slide.shapes if s.shape_type == 13)
+
+
+def test_pages_and_numbered_pictures() -> None:
+    subject = causal_toy()
+    reader = PdfReader(io.BytesIO(FORMATS["pdf"].write(sheets(subject))))
+    assert len(reader.pages) == len(STEPS)
+    assert "Each row now sums to 1" in reader.pages[6].extract_text()
+    assert reader.pages[6]["/Annots"][0].get_object()["/A"]["/URI"] == sheets(subject)[6].link
+    names = list(svg_files(sheets(subject, ["weights", "scores"])))
+    assert names == ["04-scores.svg", "07-weights.svg"]
+
+
+@pytest.mark.parametrize("words", [1, 5, 12, 60])
+def test_nothing_lies_over_anything_else_or_off_the_sheet(words: int) -> None:
+    subject = toy(" ".join(["internationalisation", "it", "was"][i % 3] + str(i) for i in range(words)), mask="causal")
+    for sheet in sheets(subject):
+        drawing = draw_sheet(sheet)
+        boxes = [(m.x, m.y, m.x + m.width, m.y + m.height) for m in drawing.matrices]
+        for mark in drawing.flat:
+            if isinstance(mark, Text) and not mark.turn:
+                wide = fonts.width(mark.text, mark.size, mark.bold)
+                left = mark.x - {"start": 0.0, "middle": wide / 2, "end": wide}[mark.anchor]
+                assert left >= 0, (sheet.step, mark)
+                assert left + wide <= WIDTH, (sheet.step, mark)
+                assert 0 < mark.y < HEIGHT
+                boxes.append((left, mark.y - 0.6 * mark.size, left + wide, mark.y - 0.05 * mark.size))
+        assert all(m.y + m.height <= PICTURE_FOOT for m in drawing.matrices)
+        for i, (left, top, right, foot) in enumerate(boxes):
+            for other in boxes[i + 1 :]:
+                apart = right <= other[0] + 1 or other[2] <= left + 1 or foot <= other[1] + 1 or other[3] <= top + 1
+                assert apart, (sheet.step, words, boxes[i], other)
+
+
+def test_no_text_breaks_a_file() -> None:
+    subject = toy(NASTY)
+    shown = sheets(subject, ["tokens", "weights"])
+    root = ET.fromstring(write_svg(draw_sheet(shown[0])))
+    allowed = {"svg", "title", "desc", "defs", "style", "pattern", "rect", "text", "a", "line"}
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= allowed
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert "onerror=alert(1)>" in texts
+    assert "مرحبا" in texts
+    page = PdfReader(io.BytesIO(write_pdf([draw_sheet(shown[0])]))).pages[0].extract_text()
+    assert "U+4F60" in page  # named among what the typeface lacks
+    deck = Presentation(io.BytesIO(write_slides(shown)))
+    table = next(shape for shape in deck.slides[0].shapes if shape.has_table).table
+    assert [row.cells[1].text for row in table.rows][1:4] == ["<img", "src=x", "onerror=alert(1)>"]
+    assert r"\input" not in write_tikz(shown)
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+@pytest.mark.parametrize("with_beamer", [True, False])
+def test_pdflatex_sets_it(with_beamer: bool, tmp_path: Path) -> None:
+    source = write_tikz(sheets(toy(NASTY, mask="causal"), ["tokens", "scores", "weights"]))
+    if not with_beamer:
+        source = source.replace("beamer.cls", "not-installed.cls", 1)
+    (tmp_path / "walk.tex").write_text(source, encoding="ascii")
+    command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "walk.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    pages = PdfReader(tmp_path / "walk.pdf").pages
+    assert len(pages) == 3
+    assert "U+4F60" in pages[0].extract_text()
+
+
+@given(st.text())
+def test_any_text_is_escaped_for_latex(text: str) -> None:
+    written = tex(text)
+    assert written.isascii()
+    assert not re.search(r"(?<!\\)(\\\\)*[%#&$]", written.replace(r"\$", "").replace(r"\&", ""))
+    bare = re.sub(r"\\[{}]", "", written)
+    assert bare.count("{") == bare.count("}")
+
+
+@given(st.text(), st.floats(30, 400))
+@examples(max_examples=50)
+def test_any_text_is_safe_in_xml_and_stays_in_its_room(text: str, room: float) -> None:
+    assert ET.fromstring(f"<a>{safe(text).translate({38: None, 60: None, 62: None})}</a>").tag == "a"
+    lines = wrap(safe(text), room, 20, 3)
+    assert len(lines) <= 3
+    assert all(fonts.width(line, 20) <= room for line in lines)
+
+
+def test_formulas_say_what_the_pages_say() -> None:
+    for subject in (
+        causal_toy(),
+        toy("a b", qkv="identity", head="0"),
+        toy("a b", qkv="positions", projection="0"),
+        minilm(),
+    ):
+        for step in list(STEPS)[1:]:
+            read_back = runs(explain.formula(step, subject.walk))
+            assert any(run.boxed for run in read_back)
+            assert "\\" not in plain(explain.formula(step, subject.walk))
+    boxed = "".join(run.text for run in runs(explain.formula("weights", causal_toy().walk)) if run.boxed)
+    assert boxed.replace("\N{THIN SPACE}", "") == "softmax(QKᵀ · s + M)"
+    with pytest.raises(ValueError, match="frac"):
+        runs(r"\frac{1}{2}")
+
+
+def test_large_matrices_are_pictures_with_whole_pixels_a_cell() -> None:
+    from PIL import Image
+
+    from attnviz.export.colouring import colour_cells
+    from attnviz.figures.style import LIGHT
+
+    values = np.linspace(-3, 3, 40 * 60, dtype=np.float32).reshape(40, 60)
+    values[0, 0] = np.nan
+    colours = colour_cells(Panel("scores", "scores", values, "query", "key"), LIGHT)
+    picture = np.asarray(Image.open(io.BytesIO(png(Matrix("scores", 0, 0, 301, 203, values, colours)))))
+    down, across = picture.shape[0] // 40, picture.shape[1] // 60
+    assert picture.shape == (40 * down, 60 * across, 3)
+    np.testing.assert_array_equal(picture[down // 2 :: down, across // 2 :: across][1:], colours[1:])
+
+
+def test_the_typeface_and_what_it_lacks() -> None:
+    assert fonts.ttf()[:4] == fonts.ttf(bold=True)[:4] == b"\0\1\0\0"
+    assert fonts.ttf() != fonts.ttf(bold=True)
+    assert fonts.missing("0123456789−…·×√∞ᵀΣé") == ""
+    assert fonts.replace_missing("a你") == "a\ufffd"
+    assert fonts.width("mm", 10) > fonts.width("ii", 10) > 0
+    assert fonts.subset("abc")[:4] == b"wOF2"
+
+
+def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
+    subject = toy(" ".join("word" for _ in range(200)))
+    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 200"):
+        FORMATS["tikz"].check(subject)
+    FORMATS["pptx"].check(subject)
