@@ -1,0 +1,19 @@
+// Finds the pictures that are on the page. Whatever draws one leaves an object on its element:
+//   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise }
+
+/** The pictures that can be seen: [{name, element, picture}], in the order of the page. */
+export function findPictures() {
+  return [...elements(document)].flatMap((element) => {
+    const picture = element.attnvizPicture;
+    if (!picture || !element.checkVisibility({ visibilityProperty: true })) return [];
+    const { width, height } = element.getBoundingClientRect();
+    return width && height && picture.ready ? [{ name: picture.name, element, picture }] : [];
+  });
+}
+
+function* elements(root) {
+  for (const element of root.querySelectorAll("*")) {
+    yield element;
+    if (element.shadowRoot) yield* elements(element.shadowRoot);
+  }
+}

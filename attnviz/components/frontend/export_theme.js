@@ -1,0 +1,69 @@
+// What pictures that leave the page have in common: their paper, the colours of the other theme, and what is pinned.
+
+import { headColours, INK } from "./colours.js";
+
+export const PAPER = { light: "#FFFFFF", dark: "#14141B" };
+export const TITLE_INK = { light: "#1B1B26", dark: "#EDEDF4" };
+const MOST_HEADS = 256;
+const NEAR = 14; // px: a label this near to where a pin's name belongs is that name
+
+/** A colour of one theme as the other theme has it. */
+export function inTheme(colour, from, to) {
+  if (from === to || !colour) return colour;
+  const name = Object.keys(INK[from]).find((ink) => INK[from][ink].toLowerCase() === colour.toLowerCase());
+  if (name) return INK[to][name];
+  const at = headColours(MOST_HEADS, from).indexOf(colour);
+  return at === -1 ? colour : headColours(MOST_HEADS, to)[at];
+}
+
+/** Draws what the light over a picture says of the pin; what is only pointed at stays on the page. */
+export function paintPins(pen, host, { from, theme, font }) {
+  for (const mark of host.querySelectorAll("[data-attnviz-overlay] [data-state^=pinned]")) {
+    if (mark.getAttribute("display") === "none") continue;
+    const value = (name) => Number(mark.getAttribute(name));
+    const colour = (name) => inTheme(mark.getAttribute(name), from, theme);
+    pen.save();
+    const turned = mark.transform.baseVal.consolidate()?.matrix;
+    if (turned) pen.transform(turned.a, turned.b, turned.c, turned.d, turned.e, turned.f);
+    if (mark.tagName === "rect") {
+      paintBox(pen, [value("x"), value("y"), value("width"), value("height")], {
+        fill: colour("fill"), opacity: value("fill-opacity"), stroke: colour("stroke"), width: value("stroke-width"),
+      });
+    } else if (!markLabel(pen, mark.textContent, { x: value("x"), y: value("y"), ink: colour("fill") })) paintName(pen, mark.textContent, { x: value("x"), y: value("y"), mark, ink: colour("fill"), font });
+    pen.restore();
+  }
+}
+
+function paintBox(pen, box, { fill, opacity, stroke, width }) {
+  if (fill !== "none") {
+    Object.assign(pen, { fillStyle: fill, globalAlpha: opacity });
+    pen.fillRect(...box);
+  }
+  Object.assign(pen, { strokeStyle: stroke, lineWidth: width, globalAlpha: 1 });
+  pen.strokeRect(...box);
+}
+
+/** Gives the label of a pinned row or column, where it is written, the ink of the pin; says whether it is. */
+function markLabel(pen, name, { x, y, ink }) {
+  const token = name.slice(name.indexOf(" ") + 1); // a name begins with the number
+  const [left, top] = pen.place(x, y);
+  const label = pen.marks.find(({ kind, text, matrix }) =>
+    kind === "text" && (text === token || text === name) && Math.hypot(matrix[4] - left, matrix[5] - top) < NEAR);
+  if (label) Object.assign(label, { fill: ink, bold: true });
+  return Boolean(label);
+}
+
+/** The name of a pinned row or column whose label is left out or shortened, in place of the labels that it would touch. */
+function paintName(pen, text, { x, y, mark, ink, font }) {
+  const size = Number(mark.getAttribute("font-size"));
+  const [left, top] = pen.place(x, y);
+  const touches = ({ kind, anchor, matrix }) =>
+    kind === "text" && anchor === "end" && Math.hypot(matrix[4] - left, matrix[5] - top) < size * 1.15;
+  pen.marks = pen.marks.filter((one) => !touches(one));
+  Object.assign(pen, {
+    font: `600 ${size}px ${font}`, fillStyle: ink,
+    textAlign: { start: "left", middle: "center", end: "right" }[mark.getAttribute("text-anchor")],
+    textBaseline: mark.getAttribute("dominant-baseline") === "central" ? "middle" : "alphabetic",
+  });
+  pen.fillText(text, x, y);
+}

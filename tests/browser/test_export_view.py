@@ -1,0 +1,205 @@
+"""Export this view: each format is downloaded from the pages as their users do it, opened, and compared with torch."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pypdf
+from fontTools.ttLib import TTFont
+from PIL import Image
+from playwright.sync_api import BrowserContext, Page, expect
+
+from attnviz.compare import align_tokens
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = "A <img src=x onerror=alert(1)> ]]> --> &amp; \x07 שלום 你好 👩‍👧 e\u0301 end"
+TEXT = "The animal didn't cross the street"
+NUMBER = re.compile(r"−?\d\.\d\d")
+
+
+class Exporting:
+    """The popover Export of a page, with what it gives."""
+
+    def __init__(self, page: Page, url: str, **link: str | int) -> None:
+        page.goto(f"{url}?{urlencode(link)}")
+        settled(page)
+        page.locator(".st-key-export button").first.click()
+        self.page = page
+        self.section = page.locator(".export-view")
+        expect(self.section).to_be_visible(timeout=30_000)
+
+    def choose(self, **looks: str) -> Exporting:
+        for name, value in looks.items():
+            self.section.locator(f"input[name={name}][value='{value}']").check(force=True)
+        return self
+
+    def download(self, form: str) -> tuple[str, bytes]:
+        """Return the file's name and its bytes."""
+        self.choose(format=form)
+        with self.page.expect_download(timeout=60_000) as found:
+            self.section.get_by_role("button", name=f"Download {form.upper()}").click()
+        return found.value.suggested_filename, Path(found.value.path()).read_bytes()
+
+    def svg(self) -> Drawn:
+        return Drawn(self.download("svg")[1])
+
+    def png(self, **looks: str) -> Image.Image:
+        return Image.open(io.BytesIO(self.choose(format="png", **looks).download("png")[1])).convert("RGBA")
+
+    def pdf(self) -> pypdf.PageObject:
+        pages = pypdf.PdfReader(io.BytesIO(self.download("pdf")[1]), strict=True).pages
+        assert len(pages) == 1
+        return pages[0]
+
+
+class Drawn:
+    """An SVG file, parsed; reading it fails where it is not well-formed."""
+
+    def __init__(self, data: bytes) -> None:
+        self.root = ET.fromstring(data)
+        self.texts = ["".join(text.itertext()) for text in self.root.iter(f"{SVG}text")]
+        self.size = (float(self.root.get("width", "")), float(self.root.get("height", "")))
+
+    def numbers(self) -> np.ndarray:
+        """Return the numbers that are written in cells, in the order in which they were."""
+        return np.array([float(text.replace("−", "-")) for text in self.texts if NUMBER.fullmatch(text)])
+
+    def check_self_contained(self) -> None:
+        """Nothing is fetched from elsewhere, nothing can run, and the font has every letter that it is asked for."""
+        for element in self.root.iter():
+            assert element.tag.removeprefix(SVG) in {
+                "svg", "title", "desc", "style", "g", "rect", "path", "text", "image", "clipPath"
+            }  # fmt: skip
+            for name, value in element.attrib.items():
+                assert not name.startswith("on")
+                assert not name.endswith("href") or value.startswith("data:image/png;base64,")
+                assert "url(" not in value or re.fullmatch(r"url\(#clip\d+\)", value)
+        style = self.root.findtext(f"{SVG}style") or ""
+        faces = dict(re.findall(r"font-weight:(\d+);src:url\(data:font/woff;base64,([^)]+)\)", style))
+        assert style.count("url(") == len(faces)
+        for weight in ("400", "600"):
+            written = {
+                letter
+                for text in self.root.iter(f"{SVG}text")
+                for letter in "".join(text.itertext())
+                if text.get("font-weight", "400") == weight
+            }
+            font = TTFont(io.BytesIO(b64decode(faces[weight])))
+            names = font.getBestCmap()
+            assert set("ehlop") & written <= {chr(code) for code in names} <= written
+            outlines = font["glyf"]
+            assert all(outlines[names[ord(letter)]].numberOfContours for letter in set("ehlop") & written)
+
+
+def check_fonts(page: pypdf.PageObject) -> None:
+    fonts = page["/Resources"]["/Font"]
+    assert set(fonts) == {"/F4", "/F6"}
+    for name in fonts:
+        program = fonts[name]["/DescendantFonts"][0]["/FontDescriptor"]["/FontFile2"].get_data()
+        assert TTFont(io.BytesIO(program))["maxp"].numGlyphs > 0
+
+
+def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_gets_out(
+    new_context: Contexts, app_url: str
+) -> None:
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
+    export = Exporting(context.new_page(), app_url, step="weights", mask="causal", text=HOSTILE)
+    tokens = WordTokenizer().tokenize(HOSTILE)
+    weights = run_block(tokens.ids, ToyConfig(causal=True)).layer.head(0).weights.numpy()
+    name, data = export.download("svg")
+    assert name == "attnviz-step-by-step-weights.svg"
+    drawn = Drawn(data)
+    drawn.check_self_contained()
+    assert set(tokens.labels) <= set(drawn.texts)
+    lower = np.tril_indices(len(tokens))
+    known = np.round(weights[lower].astype(float), 2)
+    shown = drawn.numbers()
+    starts = [
+        n for n in range(len(shown) - len(known) + 1) if np.allclose(shown[n : n + len(known)], known, atol=0.0051)
+    ]
+    assert starts, "the weights of the lower triangle are written row by row"
+    assert len(list(drawn.root.iter(f"{SVG}rect"))) > 2 * len(known)
+    assert not list(drawn.root.iter(f"{SVG}image"))
+    title, desc = drawn.root.findtext(f"{SVG}title"), drawn.root.findtext(f"{SVG}desc") or ""
+    assert title == "Weights · head 0"
+    assert "<img src=x onerror=alert(1)> ]]> -->" in desc
+
+    page = export.pdf()
+    check_fonts(page)
+    assert [float(side) for side in page.mediabox[2:]] == [side * 0.75 for side in drawn.size]
+    read = page.extract_text()
+    for label in tokens.labels:
+        assert label in read, label
+
+    for scale in (1, 4):
+        png = export.png(scale=str(scale), ground="paper", theme="dark")
+        assert png.size == tuple(side * scale for side in drawn.size)
+        assert png.getpixel((1, 1)) == (0x14, 0x14, 0x1B, 255)
+    clear = export.png(scale="2", ground="none", theme="light")
+    assert clear.getpixel((1, 1))[3] == 0
+    assert len(clear.getcolors(2**24) or []) > 50
+    export.section.get_by_role("checkbox", name="Title and caption").uncheck()
+    bare = export.svg()
+    assert "Weights · head 0" not in bare.texts
+    assert bare.size[1] < drawn.size[1]
+
+    export.section.get_by_role("button", name="Copy picture").click()
+    expect(export.section).to_contain_text("Copied as a picture, 2×.", timeout=20_000)
+    copied = export.page.evaluate(
+        """async () => {
+          const [item] = await navigator.clipboard.read();
+          const picture = await createImageBitmap(await item.getType('image/png'));
+          return [picture.width, picture.height];
+        }"""
+    )
+    assert copied == [side * 2 for side in bare.size]
+
+
+def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()
+    export = Exporting(page, f"{app_url}/heads", text=TEXT, layer=3, head=5, chosen="3.5", q=2)
+    trace = load("minilm").trace(TEXT)
+    labels = set(trace.query_tokens("encoder").labels)
+    drawn = export.svg()
+    drawn.check_self_contained()
+    assert all(drawn.texts.count(label) >= 3 for label in labels)  # twice beside the lines, and at the heatmap's rows
+    assert len(list(drawn.root.iter(f"{SVG}image"))) == 72
+    strongest = trace.attentions(3)[5][2].max().item()
+    assert f"{strongest:.4f}" in drawn.texts
+    for other in ("grid", "heatmaps"):
+        export.section.get_by_role("checkbox", name=other).uncheck()
+    lines = export.svg()
+    assert not list(lines.root.iter(f"{SVG}image"))
+    assert len(list(lines.root.iter(f"{SVG}path"))) > 5
+    assert labels <= set(export.pdf().extract_text().split())
+
+    export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"))
+    a, b = (WordTokenizer().tokenize(text) for text in (TEXT, TEXT.replace("street", "road")))
+    assert align_tokens(a, b).first == tuple(range(len(a)))
+    one, two = (run_block(tokens.ids, ToyConfig()).layer.head(0).weights.numpy() for tokens in (a, b))
+    shown, cells = export.svg().numbers(), len(a) ** 2
+    for n, known in enumerate((one, two, one - two)):
+        np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
+    assert "animal" in export.pdf().extract_text()
+
+    export = Exporting(page, app_url, text=TEXT, step="weights", drawing="chart")
+    chart = export.choose(theme="dark").svg()
+    chart.check_self_contained()
+    assert set(a.labels) <= set(chart.texts)
+    shown = chart.numbers()
+    assert any(np.allclose(shown[n : n + cells], one.ravel(), atol=0.0051) for n in range(len(shown) - cells + 1))
+
+    export = Exporting(page, f"{app_url}/tokens", text=TEXT)
+    expect(export.section).to_contain_text("no picture to export")
