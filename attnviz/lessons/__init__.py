@@ -1,0 +1,35 @@
+"""Lessons: scenes in order, each a link with a title and a sentence, kept as YAML. Nothing here touches Streamlit.
+
+lesson = read_lesson(Path("my.yaml").read_bytes(), OWN)
+Path("again.yaml").write_text(write_lesson(lesson), encoding="utf-8")
+"""
+
+from attnviz.lessons.reading import read_lesson
+from attnviz.lessons.scene import (
+    MAX_BYTES,
+    MAX_SCENES,
+    OWN,
+    PATHS,
+    Lesson,
+    LessonError,
+    Scene,
+    check_scene,
+)
+from attnviz.lessons.shipped import Example, gallery, shipped
+from attnviz.lessons.writing import write_lesson
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_SCENES",
+    "OWN",
+    "PATHS",
+    "Example",
+    "Lesson",
+    "LessonError",
+    "Scene",
+    "check_scene",
+    "gallery",
+    "read_lesson",
+    "shipped",
+    "write_lesson",
+]

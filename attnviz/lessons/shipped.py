@@ -1,0 +1,64 @@
+"""The lessons and example sentences that come with attnviz. They are read once and never changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from attnviz.lessons.reading import read_lesson, read_yaml
+from attnviz.ui.link import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from attnviz.lessons.scene import Lesson
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "lessons"
+NAMES = ("attention", "heads", "why")
+"""The shipped lessons, in the order in which they are offered; each is a file of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence on which a head of the built-in model does something clear."""
+
+    title: str
+    text: str
+    layer: int
+    head: int
+    measure: str
+    """The measure that says so: one of `attnviz.vocabulary.MEASURES`, or "weight" for that of one cell"""
+    figure: str
+    """What the measure gives here, as it is written in `says`"""
+    says: str
+    q: int | None = None
+    k: int | None = None
+    """The cell, where the measure is its weight"""
+
+    def link(self, page: str) -> dict[str, str]:
+        """Return the keys and values of a link that shows it on `heads`, or at the weights on `step_by_step`."""
+        cell = {name: str(at) for name, at in (("q", self.q), ("k", self.k)) if at is not None}
+        shown = {"text": self.text, "layer": str(self.layer), "head": str(self.head), **cell}
+        steps = {"source": "pretrained", "step": "weights"} if page == "step_by_step" else {}
+        return {name: value for name, value in {**shown, **steps}.items() if value != str(KEYS[name].default)}
+
+
+@cache
+def shipped() -> Mapping[str, Lesson]:
+    """Return the shipped lessons by name, in order."""
+    return MappingProxyType({name: read_lesson((FOLDER / f"{name}.yaml").read_bytes(), name) for name in NAMES})
+
+
+@cache
+def gallery() -> tuple[Example, ...]:
+    """Return the example sentences, in order."""
+    raw: list[dict[str, Any]] = read_yaml((FOLDER / "gallery.yaml").read_bytes())["examples"]
+    return tuple(_example(one) for one in raw)
+
+
+def _example(raw: dict[str, Any]) -> Example:
+    whole: dict[str, Any] = {name: int(raw[name]) for name in ("layer", "head", "q", "k") if name in raw}
+    return Example(**(raw | whole))

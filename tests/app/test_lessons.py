@@ -1,0 +1,133 @@
+"""Lessons through `app.py`: every scene opens as it is meant, questions are answered, one's own lesson is built."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.lessons import OWN, Lesson, Scene, gallery, shipped
+from attnviz.lessons.writing import write_lesson
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
+
+
+def fresh() -> AppTest:
+    return AppTest.from_file(str(APP), default_timeout=120).run()
+
+
+def go(at: AppTest, page: str, link: dict[str, str]) -> AppTest:
+    for name in list(at.query_params):
+        del at.query_params[name]
+    at.switch_page(f"app_pages/{page}.py")
+    for name, value in link.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def link(at: AppTest) -> dict[str, str]:
+    return dict(at.query_params)
+
+
+def messages(at: AppTest) -> str:
+    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
+    return re.sub(r"\\(.)", r"\1", shown)
+
+
+def bar(at: AppTest) -> str:
+    """Read what the bar says, as HTML; empty where there is no bar."""
+    return "".join(
+        html.proto.body
+        for html in at.get("html")
+        if "lesson-says" in html.proto.body and "<style>" not in html.proto.body
+    )
+
+
+def test_every_scene_opens_as_it_is_meant() -> None:
+    at = fresh()
+    for name, lesson in shipped().items():
+        for number, scene in enumerate(lesson.scenes, 1):
+            wanted = {**scene.values(), "lesson": name, **({"scene": str(number)} if number > 1 else {})}
+            go(at, scene.page, wanted)
+            assert messages(at) == "", scene.link
+            assert link(at) == wanted, scene.link  # nothing is dropped, nothing added: the link is whole
+            said = scene.question or scene.sentence
+            assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
+    for example in gallery():
+        for page in ("heads", "step_by_step"):
+            go(at, page, example.link(page))
+            assert (messages(at), link(at)) == ("", example.link(page))
+
+
+def test_a_question_is_answered_before_the_next_scene() -> None:
+    at = fresh()
+    number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)
+    scene = shipped()["attention"].scenes[number - 1]
+    go(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
+    at.button(key="lesson_reveal").click().run()
+    assert scene.sentence[:20] in bar(at)
+    assert "predict" not in link(at)
+    at.button(key="lesson_back_button").click().run()
+    assert link(at)["predict"] == "1"
+    at.button(key="lesson_reveal").click().run()
+    at.button(key="scene_on_button").click().run()
+    assert link(at) == {
+        **shipped()["attention"].scenes[number].values(),
+        "lesson": "attention",
+        "scene": str(number + 1),
+    }
+
+
+def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
+    at = go(fresh(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
+    at.button(key="next").click().run()
+    at.text_area(key="text").set_value("another text").run()
+    assert link(at) == {"text": "another text", "step": "scaled", "head_size": "64", "lesson": "why", "scene": "2"}
+    at.button(key="lesson_back_button").click().run()
+    assert link(at) == {"head_size": "64", "lesson": "why", "scene": "2"}
+    at.button(key="lesson_leave").click().run()
+    assert (link(at), bar(at)) == ({"head_size": "64"}, "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"lesson": "dance"}, "There is no lesson “dance”"),
+        ({"lesson": HOSTILE}, "There is no lesson “<img"),
+        ({"lesson": OWN}, "open its file on the page Lessons"),
+        ({"lesson": "why", "scene": "99"}, "Scene 99 is not there: this lesson has 10"),
+        ({"lesson": "why", "scene": "0"}, ""),
+        ({"lesson": "why", "scene": "-1"}, "scene=-1 is not a whole number"),
+    ],
+)
+def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], said: str) -> None:
+    at = go(fresh(), "tokens", asked)
+    assert said in messages(at)
+    assert messages(at).count(said) == 1 or not said
+
+
+def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
+    scenes = tuple(
+        Scene(f"{HOSTILE} {n}", HOSTILE, page, "text=a") for n, page in enumerate(("tokens", "heads", "tokens"))
+    )
+    at = go(fresh(), "lessons", {})
+    at.session_state["lessons_tab"] = "Your own"
+    at.run()
+    at.get("file_uploader")[0].set_value(("bad.yaml", b"- 1", "application/yaml")).run()
+    assert "The file is no mapping" in messages(at)
+    text = write_lesson(Lesson(OWN, HOSTILE, HOSTILE, scenes))
+    at.get("file_uploader")[0].set_value(("good.yaml", text.encode(), "application/yaml")).run()
+    assert messages(at) == ""
+    at.button(key="lesson_down_1").click().run()
+    at.button(key="lesson_remove_3").click().run()
+    assert not at.exception
+    kept = at.session_state["lesson_own"]
+    assert [scene.title[-1] for scene in kept.scenes] == ["1", "0"]
+    go(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
+    assert "&lt;img" in bar(at)
+    assert "<img" not in bar(at)

@@ -1,0 +1,88 @@
+"""A lesson as it is given: by clicker, back by the browser, opened elsewhere, guessed, built and brought as a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from attnviz.lessons import OWN, Lesson, Scene, read_lesson, shipped
+from attnviz.lessons.writing import write_lesson
+from tests.browser.board import painted
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
+
+
+def at_scene(page: Page, number: int) -> Page:
+    """Wait until a scene of the lesson on attention is shown."""
+    expect(page.locator(".lesson-says b")).to_have_text(shipped()["attention"].scenes[number - 1].title)
+    return settled(page)
+
+
+def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
+    page: Page, app_url: str, new_context: Contexts
+) -> None:
+    scenes = shipped()["attention"].scenes
+    page.goto(f"{app_url}/averages?{scenes[3].query}&lesson=attention&scene=4&lecture=1")
+    at_scene(page, 4)
+    for number in (5, 6, 7, 8):
+        page.keyboard.press("PageDown")
+        at_scene(page, number)
+    assert painted(page, "weights")["inside"].count("?") == 6
+    page.keyboard.press("PageDown")  # the question is answered first
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
+    settled(page)
+    assert painted(page, "weights")["inside"].count("?") == 0
+    size = page.locator(".lesson-says").evaluate("(e) => parseFloat(getComputedStyle(e).fontSize)")
+    assert size >= 24
+    page.keyboard.press("PageDown")
+    at_scene(page, 9)
+    here = page.url
+    for number in (8, 8, 7, 6, 5, 4):  # the answer, the question, and so on, over the change of page
+        page.go_back()
+        at_scene(page, number)
+    assert "/averages?" in page.url
+    other = new_context().new_page()
+    other.goto(here)
+    at_scene(other, 9)
+    assert painted(other, "head_outputs")["inside"]
+
+
+def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str, tmp_path: Path) -> None:
+    page.goto(f"{app_url}/?step=scaled&seed=5&q=1&predict=1")
+    settled(page)
+    page.locator(".st-key-share button").first.click()
+    page.locator(".st-key-lesson_add_title input").fill(HOSTILE)
+    page.locator(".st-key-lesson_add_sentence textarea").fill("The answer.")
+    page.locator(".st-key-lesson_add_question input").fill("What is covered?")
+    page.get_by_role("button", name="Add to my lesson").click()
+    expect(page.get_by_text("Scene 1 of your lesson")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("tab", name="Your own").click()
+    with page.expect_download() as download:
+        page.locator(".st-key-lesson_download button").click()
+    file = tmp_path / "mine.yaml"
+    download.value.save_as(file)
+    built = Scene(HOSTILE, "The answer.", "step_by_step", "step=scaled&q=1&seed=5&predict=1", "What is covered?")
+    (read,) = read_lesson(file.read_bytes(), OWN).scenes
+    assert (read.values(), read.question) == (built.values(), built.question)
+    scenes = (read, Scene(HOSTILE, HOSTILE, "tokens", "text=a"))
+    file.write_text(write_lesson(Lesson(OWN, HOSTILE, "Mine.", scenes)), encoding="utf-8")
+    page.locator(".st-key-lesson_file input[type=file]").set_input_files(file)
+    expect(page.locator(".st-key-lesson_line_2")).to_contain_text(HOSTILE)
+    page.locator(".st-key-lesson_line_1 a").click()
+    expect(page.locator(".lesson-says")).to_contain_text("What is covered?")
+    page.locator(".st-key-scene_on button").click()
+    expect(page.locator(".lesson-says")).to_contain_text("The answer.")
+    page.locator(".st-key-scene_on a").click()
+    page.wait_for_url(re.compile("/tokens.*lesson=own&scene=2"))
+    settled(page)
+    expect(page.locator(".lesson-says b")).to_have_text(HOSTILE)
+    page.locator("[class*=st-key-lesson_outline] button").first.click()
+    expect(page.locator(".st-key-lesson_list")).to_contain_text("**b** [l](http://e.example)")
+    assert page.evaluate("() => window.hacked") is None

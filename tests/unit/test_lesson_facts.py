@@ -1,0 +1,196 @@
+"""What the shipped lessons and example sentences say is true: every figure in them is worked out here anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from math import log2
+
+import pytest
+import torch
+from torch import Tensor
+
+from attnviz.attention import causal_mask
+from attnviz.compare import what_if
+from attnviz.layer_trace import LayerTrace
+from attnviz.lessons import gallery, shipped
+from attnviz.measures import chance, choose_measures, entropy, label_heads, measure_head
+from attnviz.minimal_pairs import MINIMAL_PAIRS
+from attnviz.pretrained import Trace, load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.toy.block import ToyConfig, run_block
+from attnviz.ui.link import DEFAULT_TEXT
+
+TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
+CAT = "the cat saw the dog run"
+TO_BE = "To be, or not to be, that is the question."
+CATS = "The cat sat on the mat and the cat slept on the mat."
+BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+DOOR = "She opened the door, walked in, and sat down."
+MARY = "Mary lost her keys, so she called her brother."
+TROPHY = "The trophy doesn't fit into the suitcase because it is too large."
+BOAT = "The old man the boat."
+SENTENCES = (
+    TIRED, WIDE, TO_BE, CATS, BICYCLE, DOOR, MARY, TROPHY, BOAT,
+    "They sat down by the bank of the river.", "The key to the cabinets is on the table.",
+    "The nurse told the patient that she was ready.", "John went home early because he was ill.",
+    "The cat chased the mouse, and the dog chased the cat.", "The quick brown fox jumps over the lazy dog.",
+    "Paris is the capital of France. Berlin is the capital of Germany.",
+    "Time flies like an arrow; fruit flies like a banana.", "She likes apples, pears, plums, and cherries.",
+    "He said that the film was not good at all.", "We bought bread, milk, eggs, and cheese.",
+    "unbelievable photosynthesis tokenization", "The teacher gave the student a book.", "A rose is a rose is a rose.",
+    "One two three four five six seven eight nine ten", "Stop! Who goes there? Nobody, sir.",
+    "New York is larger than New Jersey.", "The doctor who treated the children was tired.", "I can can a can.",
+    "Alice met Bob. He was late.", "When the queen arrived, she smiled.",
+    "The boy and the girl ate the cake that their mother had baked.", "The ball hit the window and it broke.",
+)  # fmt: skip
+"""Where the lesson on heads has looked for the clearest"""
+
+
+@cache
+def trace(text: str) -> Trace:
+    return load("minilm").trace(text)
+
+
+@cache
+def measured(text: str) -> tuple[tuple[str, ...], Tensor]:
+    """Return the measures' names and the values of all heads, (6, 12, M)."""
+    tokens = trace(text).query_tokens("encoder")
+    measures = choose_measures(len(tokens), tokens, same_text=True, causal=False)
+    values = torch.stack([measure_head(trace(text).attentions(layer), measures) for layer in range(6)])
+    return tuple(measure.name for measure in measures), values
+
+
+def measure(text: str, name: str) -> Tensor:
+    names, values = measured(text)
+    return values[..., names.index(name)] if name in names else torch.zeros(6, 12)
+
+
+def cell(text: str, layer: int, head: int, q: int, k: int) -> float:
+    return float(trace(text).attentions(layer)[head, q, k])
+
+
+def toy(text: str = DEFAULT_TEXT, **config: object) -> LayerTrace:
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer  # type: ignore[arg-type]
+
+
+def written(number: float, digits: int = 2) -> str:
+    return f"{number:.{digits}f}"
+
+
+def row_mean(weights: Tensor) -> float:
+    return float(weights.amax(-1).mean())
+
+
+def attention() -> dict[int, Sequence[str]]:
+    x = toy(CAT, seed=1)
+    assert x.query_input is not None
+    plain, data = average_past(x.query_input), attend_to_past(x.query_input, x.query[0], x.key[0])
+    head, other = (toy(CAT, seed=1, head_size=4).head(h) for h in (0, 1))
+    assert torch.equal(head.scaled[1].argmax(), head.scores[1].argmax())
+    return {
+        2: [written(plain.triangle[0, 0]), written(plain.triangle[1, 0]), written(plain.triangle[1, 1])],
+        4: [written(data.weights[2, 2]), written(data.weights[2, 1]), written(plain.triangle[2, 0])],
+        6: [written(head.scores[1, 4])],
+        7: [written(head.scale), written(head.scores[1, 4]), written(head.scaled[1, 4])],
+        8: [written(head.weights[1, at]) for at in (4, 5, 1)] + [written(head.weights[1].sum())],
+        9: [written(head.weights[1, 4]), written(head.weights[1, 5])],
+        10: [written(other.weights[1, 4]), written(head.weights[1, 4])],
+    }
+
+
+def heads() -> dict[int, Sequence[str]]:
+    names, values = measured(TIRED)
+    tokens = trace(TIRED).query_tokens("encoder")
+    measures = choose_measures(len(tokens), tokens, same_text=True, causal=False)
+    nothing_hidden = chance(torch.zeros(len(tokens), len(tokens), dtype=torch.bool), measures).numpy()
+    labels = [one for layer in label_heads(values.numpy(), nothing_hidden, measures) for one in layer]
+    assert [sum("attends to [CLS]" in one for one in labels), sum(not one for one in labels)] == [32, 31]
+    assert int((values[..., names.index("cls")] >= 0.5).sum()) == 32
+    previous = measure(TO_BE, "previous").flatten().sort(descending=True).values
+    cats = trace(CATS).attentions(2)[9]
+    assert (int(cats[10].argmax()), int(cats[9].argmax())) == (0, 2)  # "slept" rests, "cat" finds the other
+    return {
+        2: [written(previous[0]), written(previous[1])],
+        3: [written(measure(TO_BE, "next")[1, 8])],
+        4: [written(cell(CATS, 2, 9, 9, 2))],
+        5: [written(cell(BICYCLE, 3, 1, 11, 5)), written(cell(BICYCLE, 3, 1, 7, 2))],
+        6: [written(one) for one in (cell(TIRED, 3, 1, 10, 2), cell(WIDE, 3, 1, 10, 8), cell(WIDE, 3, 1, 10, 2))],
+        7: [written(cell(DOOR, 0, 4, 2, 4))],
+        8: [written(measure(MARY, "punctuation")[3, 11])],
+        9: [written(measure(TROPHY, "entropy")[0, 0], 1), written(log2(len(trace(TROPHY).query_tokens("encoder"))), 1)],
+        10: [written(measure(BOAT, "cls")[4, 5]), written(measure(BOAT, "sep").max())],
+    }
+
+
+def why() -> dict[int, Sequence[str]]:
+    narrow, wide = toy(head_size=4).head(0).scores, toy(head_size=64).head(0).scores
+    bare = what_if(toy(head_size=64), 1.0, False).attentions()[0]
+    real, stare = trace(BICYCLE).layer(0), what_if(trace(BICYCLE).layer(0), 1.0, False)
+    assert real.scale == pytest.approx(32**-0.5)
+    seen, masked = toy().attentions()[0], toy(causal=True).attentions()[0]
+    assert torch.equal(seen[-1], masked[-1])  # the last row does not change
+    ahead = what_if(trace(TO_BE).layer(1), None, True).attentions()[8]
+    everyone = trace(BICYCLE).attentions(3)[:, 11, 5]
+    return {
+        1: [written(narrow.std()), written(narrow.abs().max())],
+        2: [written(wide.std()), written(wide.abs().max())],
+        3: [written(row_mean(toy(head_size=64).attentions()[0])), written(row_mean(bare))],
+        4: [written(entropy(real.attentions()[0]).mean()), written(entropy(stare.attentions()[0]).mean())],
+        5: [written(seen[0, 0]), written(masked[0, 0])],
+        6: [str(int((~causal_mask(11)).sum())), str(11 * 11)],
+        7: [written(masked[1, 0]), written(masked[1, 1]), str(int((masked[1] == 0).sum()))],
+        8: [written(measure(TO_BE, "next")[1, 8]), written(ahead.diagonal(1).mean()), written(ahead[:, 0].mean())],
+        9: [written(cell(BICYCLE, 0, 2, 11, 10)), written(everyone[1])],
+        10: [written(everyone[1]), written(everyone.mean())],
+    }
+
+
+@pytest.mark.parametrize(("name", "facts"), [("attention", attention), ("heads", heads), ("why", why)])
+def test_every_figure_that_a_scene_says_is_worked_out_anew(name: str, facts: object) -> None:
+    wanted = facts()  # type: ignore[operator]
+    for number, scene in enumerate(shipped()[name].scenes, 1):
+        said = re.findall(r"(?<![\w.])\d+\.\d+(?!\w)", scene.sentence)
+        assert said == [one for one in wanted.get(number, []) if "." in one], f"scene {number}: {scene.sentence}"
+        for one in wanted.get(number, []):
+            assert re.search(rf"(?<![\d.]){re.escape(one)}(?!\d)", scene.sentence), f"{one} in scene {number}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "head"),
+    [
+        ("previous", TO_BE, (0, 2)),
+        ("next", TO_BE, (1, 8)),
+        ("punctuation", MARY, (3, 11)),
+        ("entropy", TROPHY, (0, 0)),
+        ("cls", BOAT, (4, 5)),
+    ],
+)
+def test_the_heads_of_the_lesson_are_the_clearest_of_all(name: str, text: str, head: tuple[int, int]) -> None:
+    best = max(float(measure(one, name).max()) for one in SENTENCES)
+    assert float(measure(text, name)[head]) >= best - 5e-3
+    assert divmod(int(measure(text, name).argmax()), 12) == head
+
+
+def test_the_head_for_pronouns_is_the_clearest_of_all() -> None:
+    pairs = [(BICYCLE, 11, 5), (BICYCLE, 7, 2), (TIRED, 10, 2), (TROPHY, 11, 2), (MARY, 7, 1)]
+    every = torch.stack([torch.stack([trace(t).attentions(n)[:, q, k] for n in range(6)]) for t, q, k in pairs])
+    assert divmod(int(every.mean(0).argmax()), 12) == (3, 1)
+    assert every[0].max() == every[0, 3, 1]
+
+
+def test_the_figure_of_every_example_sentence_is_worked_out_anew() -> None:
+    for example in gallery():
+        if example.measure == "weight":
+            assert example.q is not None
+            assert example.k is not None
+            found = cell(example.text, example.layer, example.head, example.q, example.k)
+            labels = trace(example.text).query_tokens("encoder").labels
+            assert f"“{labels[example.q]}”" in example.says or labels[example.q] == labels[example.k]
+            assert int(trace(example.text).attentions(example.layer)[example.head, example.q].argmax()) == example.k
+        else:
+            found = float(measure(example.text, example.measure)[example.layer, example.head])
+        assert example.figure == written(found, len(example.figure.partition(".")[2])), example.title
+        assert re.findall(r"\d+\.\d+", example.says) == [example.figure]

@@ -1,0 +1,147 @@
+"""Lessons as files: what is written reads back the same, and whatever else comes is refused in a plain sentence."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.lessons import (
+    MAX_BYTES,
+    OWN,
+    PATHS,
+    Lesson,
+    LessonError,
+    Scene,
+    gallery,
+    read_lesson,
+    shipped,
+    write_lesson,
+)
+from attnviz.lessons.scene import query_of
+
+HEAD = "title: T\nsummary: S\nscenes:\n"
+GOOD = "  - {title: a, sentence: b, link: '/heads?layer=3&head=1'}\n"
+
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60).filter(str.strip)
+values = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": texts,
+        "layer": st.integers(0, 99).map(str),
+        "scale": st.sampled_from(["off", "sqrt_c", "0.125"]),
+        "mask": st.sampled_from(["none", "causal"]),
+        "pair": st.sampled_from(["yes", "null", "1e5", "~", "2001-01-01", "<<", "*a", "- x", "a: b"]),
+    },
+)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    query = draw(values)
+    scene = Scene(draw(texts), draw(texts), draw(st.sampled_from(list(PATHS))), query_of(query))
+    if draw(st.booleans()):
+        asked = query_of({**query, "predict": "1", "q": "3"})
+        scene = replace(scene, page="step_by_step", query=asked, question=draw(texts))
+    return scene
+
+
+@given(texts, texts, st.lists(scenes(), min_size=1, max_size=3))
+def test_what_is_written_reads_back_the_same(title: str, summary: str, written: list[Scene]) -> None:
+    lesson = Lesson("x", title, summary, tuple(written))
+    assert read_lesson(write_lesson(lesson).encode(), "x") == lesson
+
+
+def test_a_link_may_be_copied_from_any_address_bar() -> None:
+    copied = "https://demo.example/attn/heads?layer=3&head=1&lesson=why&scene=4&lecture=1&text=a+%26+b"
+    (scene,) = read_lesson(f"{HEAD}  - {{title: a, sentence: b, link: '{copied}'}}\n".encode(), OWN).scenes
+    assert (scene.page, scene.values()) == ("heads", {"layer": "3", "head": "1", "text": "a & b"})
+    assert scene.link == "/heads?layer=3&head=1&text=a+%26+b"
+    root = GOOD.replace("/heads?layer=3&head=1", "http://localhost:8501/?step=weights")
+    assert read_lesson((HEAD + root).encode(), OWN).scenes[0].page == "step_by_step"
+
+
+def test_words_that_yaml_would_take_for_something_else_stay_words() -> None:
+    scene = "  - {title: yes, sentence: 2020, page: compare, query: {b_scale: off, text: no}}\n"
+    (read,) = read_lesson((HEAD + scene).encode(), OWN).scenes
+    assert (read.title, read.sentence) == ("yes", "2020")
+    assert read.values() == {"b_scale": "off", "text": "no"}
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "The file is no mapping"),
+        (b"\xff\xfe\x00", "not text in UTF-8"),
+        (b"x" * (MAX_BYTES + 1), "100,001 bytes; 100,000 are the most"),
+        (b"title: [", "no YAML, near line"),
+        (b"a: \x00", "no YAML"),
+        (BOMB.encode(), "aliases"),
+        (b"[" * 50_000, "nested deeper"),
+        (b"- " * 40_000, "nested deeper"),
+        (b'title: "\\ud800"', "no"),
+        (b"!!python/object/apply:os.system ['true']", "The file is no mapping"),
+        (b"[1, 2]", "The file is no mapping"),
+        (b"? [a, b]\n: c", "The file is no"),
+        (b"title: T\nsummary: S", "no list of scenes"),
+        (b"title: T\nsummary: S\nscenes: {}", "no list of scenes"),
+        (b"title: T\nsummary: S\nscenes: []\nstyle: x", "“style” is none of title, summary, scenes"),
+        ((HEAD + "  - 3\n").encode(), "Scene 1: A scene is no mapping"),
+        ((HEAD + GOOD + "  - {title: a, sentence: b, link: '/admin'}\n").encode(), "Scene 2: “/admin” leads to none"),
+        ((HEAD + "  - {title: a, sentence: b, link: '//evil.example/heads'}\n").encode(), "Scene 1: “//evil.example"),
+        ((HEAD + "  - {title: a, sentence: b, link: 'javascript:alert(1)'}\n").encode(), "leads to none"),
+        ((HEAD + "  - {title: a, sentence: b, link: 'http://[x/heads'}\n").encode(), "can't be read"),
+        ((HEAD + "  - {title: a, sentence: b, page: lessons}\n").encode(), "“lessons” is none of the pages"),
+        ((HEAD + "  - {title: a, sentence: b, page: ../heads}\n").encode(), "none of the pages"),
+        ((HEAD + GOOD.replace("layer=3", "layer=x")).encode(), "Scene 1: The link's layer=x is not a whole number"),
+        ((HEAD + GOOD.replace("layer=3", "head=2")).encode(), "same key twice"),
+        ((HEAD + GOOD.replace("layer", "lair")).encode(), "“lair” that there is not"),
+        ((HEAD + GOOD.replace("sentence: b", "sentence: ''")).encode(), "The sentence is missing or empty"),
+        ((HEAD + GOOD.replace("title: a", "title: [a]")).encode(), "The title is no text"),
+        ((HEAD + GOOD.replace("title: a", f"title: {'a' * 121}")).encode(), "121 characters; 120 are the most"),
+        ((HEAD + GOOD.replace("title: a", "page: heads, title: a")).encode(), "one is enough"),
+        ((HEAD + GOOD.replace("title: a", "question: c, title: a")).encode(), "A question needs"),
+        ((HEAD + "  - {title: a, sentence: b, page: heads, query: {layer: [1]}}\n").encode(), "query is no mapping"),
+        ((HEAD + GOOD * 101).encode(), "101 scenes; 100 are the most"),
+    ],
+)  # fmt: skip
+def test_what_is_no_lesson_is_refused_in_a_sentence(data: bytes, said: str) -> None:
+    started = time.perf_counter()
+    with pytest.raises(LessonError, match=re.escape(said)) as refused:
+        read_lesson(data, OWN)
+    assert len(str(refused.value)) < 300
+    assert "\n" not in str(refused.value)
+    assert time.perf_counter() - started < 2
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: (HEAD + text).encode(errors="ignore")))
+def test_whatever_comes_is_read_or_refused(data: bytes) -> None:
+    try:
+        lesson = read_lesson(data, OWN)
+    except LessonError:
+        return
+    assert lesson.scenes
+
+
+def test_a_lesson_too_large_to_be_read_again_is_not_written() -> None:
+    scene = Scene("a", "b", "step_by_step", query_of({"text": "é" * 19_000}))
+    assert write_lesson(Lesson("x", "T", "S", (scene,) * 2))
+    with pytest.raises(LessonError, match="would be a file of"):
+        write_lesson(Lesson("x", "T", "S", (scene,) * 3))
+
+
+def test_three_lessons_are_shipped_each_with_a_question() -> None:
+    lessons = shipped()
+    assert [lesson.title for lesson in lessons.values()] == [
+        "What attention computes", "What BERT's heads look at", "Why scale, why mask, why many heads",
+    ]  # fmt: skip
+    assert len(lessons["attention"].scenes) == 10
+    assert all(any(scene.question for scene in lesson.scenes) for lesson in lessons.values())
+    assert len({example.title for example in gallery()}) == len(gallery()) >= 10
