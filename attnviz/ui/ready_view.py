@@ -1,0 +1,32 @@
+"""Ready for class, on the page Lessons: the same checks as `python -m attnviz ready`, made on a click."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.settings import settings
+from attnviz.ui.plain import plain
+
+_FOUND = "ready_checks"
+MARKS = {
+    "ok": ":green[:material/check_circle:]",
+    "warn": ":orange[:material/warning:]",
+    "fail": ":red[:material/error:]",
+}
+
+
+def show_ready() -> None:
+    """Offer the checks and show what they found. Not behind a public link: visitors need not know the machine."""
+    if settings().public:
+        st.info("These checks are for whoever runs the server: python \\-m attnviz ready")
+        return
+    st.caption(plain("Is all here that a lecture needs? The same in a terminal: python -m attnviz ready"))
+    if st.button("Check now", key="check_ready"):
+        with st.spinner("Checking …"):
+            from attnviz.ready import checks
+            from attnviz.ui import caches
+
+            st.session_state[_FOUND] = tuple(checks(load=lambda: caches.model("minilm")))
+    for check in st.session_state.get(_FOUND, ()):
+        line = f"{MARKS[check.state]} **{plain(check.name)}**: {plain(check.found)}"
+        st.markdown(f"{line}  \n→ {plain(check.advice)}" if check.advice else line)

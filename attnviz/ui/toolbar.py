@@ -1,0 +1,70 @@
+"""What stands at the right of the navigation on every page: Share, Export, and the way into lecture mode."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.ui import lecture
+
+CSS = """
+<style>
+/* Out of the page's flow, over the right end of Streamlit's own header, which holds the navigation. */
+:has(> .st-key-toolbar) { position: fixed; top: 0.72rem; right: 0.75rem; z-index: 999991; width: auto !important; }
+.st-key-toolbar { width: auto; gap: 0.4rem; flex-wrap: nowrap; }
+.st-key-toolbar > * { flex: none; width: auto !important; }
+.st-key-toolbar button { min-height: 2.2rem; padding: 0.1rem 0.5rem; white-space: nowrap; }
+.st-key-toolbar button p { font-size: 0.875rem; }
+/* What opens under a button may be as high as the window. */
+[data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem); }
+/* The navigation folds what has no room into a menu: tell it what room there is. */
+.stAppToolbar { padding-right: 19rem; }
+@media (max-width: 1100px) {
+  .stAppToolbar { padding-right: 11rem; }
+  /* Icons only: the words stay for those who have the page read to them. */
+  .st-key-toolbar button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+}
+</style>
+"""
+
+
+@st.fragment
+def toolbar(page: str) -> None:
+    """Show the tools of a page. What a tool offers is made when it is opened, from the view as it then is."""
+    st.html(CSS)
+    with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
+        with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
+            if share.open:
+                from attnviz.ui.lesson_builder import show_add
+                from attnviz.ui.share import show_share
+
+                show_share(page)
+                show_add(page)
+        with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
+            if export.open:
+                _show_exports(page)
+        lecture.switch()
+
+
+def _show_exports(page: str) -> None:
+    """Offer the picture that is seen, and on Step by step the whole walk, its numbers and its code."""
+    from attnviz.ui.export_view import show_export
+
+    if page != "step_by_step":
+        show_export(page)
+        return
+    picture, walk, numbers = st.tabs(
+        ["This picture", "All steps", "Numbers, code"], key="export_tab", on_change="rerun"
+    )
+    if picture.open:
+        with picture:
+            show_export(page)
+    if walk.open:
+        from attnviz.ui.export_walk import show_walk_export
+
+        with walk:
+            show_walk_export()
+    if numbers.open:
+        from attnviz.ui.export_numbers import show_numbers_export
+
+        with numbers:
+            show_numbers_export()

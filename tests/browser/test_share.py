@@ -1,0 +1,107 @@
+"""A view that leaves the browser: its address, its code to scan, its scene file, its numbers. Each opens the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import segno
+import torch
+import yaml
+from PIL import Image
+from playwright.sync_api import BrowserContext, Page, expect
+from torch.nn import functional as F
+
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import ToyConfig, run_block
+from tests.browser.board import matrix
+from tests.browser.settle import settled
+
+Contexts = Callable[..., BrowserContext]
+TEXT = "=1+1 <b>é</b> 🙂 four"
+LINK = "?text=%3D1%2B1+%3Cb%3E%C3%A9%3C%2Fb%3E+%F0%9F%99%82+four&step=weights&q=1&k=2&mask=causal"
+
+
+def torchs_weights() -> np.ndarray:
+    layer = run_block(WordTokenizer().tokenize(TEXT).ids, ToyConfig(causal=True)).layer
+    query, key = layer.query[None], layer.key[None]
+    return F.scaled_dot_product_attention(query, key, torch.eye(4)[None, None], is_causal=True)[0, 0].numpy()
+
+
+def taken(page: Page, label: str, folder: Path) -> Path:
+    """Click a download button, and return the file that comes."""
+    with page.expect_download() as coming:
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name=label).click()
+    file = folder / coming.value.suggested_filename
+    coming.value.save_as(file)
+    return file
+
+
+def modules_seen(page: Page, size: int) -> list[list[int]]:
+    """Read the code off the screen, as a camera does: dark or light in the middle of each module."""
+    box = page.get_by_label("QR code of this view").locator("svg")
+    image = Image.open(io.BytesIO(box.screenshot())).convert("L")
+    quiet = 4
+    step = image.width / (size + 2 * quiet)
+    middle = [round((quiet + i + 0.5) * step) for i in range(size)]
+    return [[int(image.getpixel((x, y)) < 128) for x in middle] for y in middle]
+
+
+def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
+    app_url: str, new_context: Contexts, tmp_path: Path
+) -> None:
+    page = new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="dark").new_page()
+    page.goto(f"{app_url}/{LINK}")
+    settled(page)
+    page.locator(".st-key-share button").first.click()
+    page.get_by_role("button", name="Copy the link").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address == page.url
+
+    page.get_by_role("button", name="Show a QR code").click()
+    dialog = page.get_by_role("dialog", name="QR code of this view")
+    expect(dialog.locator("svg path")).to_be_visible()
+    code = segno.make_qr(address, error="l")
+    assert modules_seen(page, code.symbol_size(border=0)[0]) == [list(row) for row in code.matrix]
+    drawn = dialog.locator("svg").bounding_box()
+    assert drawn is not None
+    assert drawn["height"] > 600  # of 720: to be read from the last row
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+
+    (scene,) = yaml.safe_load(taken(page, "Scene file", tmp_path).read_text(encoding="utf-8"))["scenes"]
+    assert scene["query"] == {"text": TEXT, "step": "weights", "q": "1", "k": "2", "mask": "causal"}
+
+    other = new_context().new_page()
+    other.goto(address)
+    settled(other)
+    np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
+    assert other.url == address
+
+    other.locator(".st-key-export button").first.click()
+    other.get_by_role("tab", name="Numbers, code").click()
+    archive = zipfile.ZipFile(taken(other, "CSV", tmp_path))
+    rows = list(csv.reader(io.StringIO(archive.read("weights.csv").decode("utf-8-sig"))))
+    np.testing.assert_allclose(np.array([row[1:] for row in rows[1:]], float), torchs_weights(), rtol=1e-5, atol=1e-6)
+    assert [row[0] for row in rows[1:]] == ["[0] =1+1", "[1] <b>é</b>", "[2] 🙂", "[3] four"]
+    with np.load(taken(other, "npz", tmp_path)) as found:
+        np.testing.assert_allclose(found["weights"][0], torchs_weights(), rtol=1e-5, atol=1e-6)
+    notebook = nbformat.read(taken(other, "Notebook", tmp_path), as_version=4)
+    nbformat.validate(notebook)
+    script = taken(other, "Script", tmp_path).read_text(encoding="utf-8")
+    assert all(cell.source in script for cell in notebook.cells if cell.cell_type == "code")
+
+    other.goto(f"{app_url}/tokens?text={'long+' * 700}")
+    settled(other)
+    other.locator(".st-key-share button").first.click()
+    settled(other)
+    expect(other.get_by_text("too long for mail and chat")).to_be_visible()
+    other.get_by_role("button", name="Show a QR code").click()
+    expect(other.get_by_text("too long for a QR code")).to_be_visible()
+    expect(other.get_by_label("QR code of this view")).to_be_hidden()
