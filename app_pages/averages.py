@@ -4,6 +4,7 @@ import streamlit as st
 
 from attnviz.explain_averages import WAYS
 from attnviz.ui import controls, shell, state
+from attnviz.ui.patience import starting
 from attnviz.ui.sources import toy_tokens
 
 shell.begin("averages")
@@ -14,7 +15,7 @@ way = state.choice(
     "way", st.segmented_control, "Way", WAYS, format_func=lambda name: WAYS[name].title,
     required=True, label_visibility="collapsed",
 )  # fmt: skip
-with st.spinner("Starting torch …"):
+with starting("averages"):
     from attnviz.ui.averages_view import MAX_TOKENS, show_way
 tokens = toy_tokens(text, MAX_TOKENS)
 shell.token_notes(tokens)

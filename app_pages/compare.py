@@ -5,6 +5,7 @@ import streamlit as st
 from attnviz.tokens import NoTokensError
 from attnviz.ui import compare_controls, shell, state
 from attnviz.ui.compare_panes import A, B, arrive, leave
+from attnviz.ui.patience import starting
 
 SHARED = ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "mask", "tokenizer", "charset",
           "positions", "qkv", "heads", "head_size", "seed", "quantity", "stretch", "q", "k")  # fmt: skip
@@ -19,7 +20,7 @@ with st.sidebar:
 left, right = compare_controls.choose(A), compare_controls.choose(B)
 with presets:  # they mark what the choices below amount to
     compare_controls.presets()
-with st.spinner("Starting torch …"):
+with starting("compare"):
     from attnviz.ui.compare_view import show
 try:
     show(left, right)

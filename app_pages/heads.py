@@ -5,12 +5,13 @@ import streamlit as st
 from attnviz.tokens import NoTokensError
 from attnviz.ui import heads_delivery, heads_state, shell, state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
+from attnviz.ui.patience import starting
 
 
 @st.fragment
 def explore(model_name: str) -> None:
     """Show the heads. A fragment: what the browser asks for leaves the controls alone."""
-    with st.spinner("Starting torch …"):
+    with starting("heads"):
         from attnviz.ui.heads_view import show_heads
     try:
         show_heads(model_or_built_in(model_name))

@@ -5,6 +5,7 @@ import streamlit as st
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
+from attnviz.ui.patience import starting
 from attnviz.ui.sources import pretrained_source, pretrained_tokens, toy_source, toy_tokens
 from attnviz.ui.stepper import stepper
 from attnviz.ui.token_step import show_tokens
@@ -38,7 +39,7 @@ def walk(model_name: str | None) -> None:
         if step == "tokens":
             show_tokens(tokens)
         else:
-            with st.spinner("Starting torch …"):
+            with starting("step_by_step"):
                 from attnviz.ui.step_view import show_step
             source = pretrained_source(model) if model else toy_source(tokens)
             state.keep_within("head", "Head", range(source.layer.heads))

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attnviz.settings import settings
 from attnviz.vocabulary import MEASURES, STEPS
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
-MAX_TEXT = 20_000
+MAX_TEXT = settings().largest_text
 """Characters of text that a view takes; what is longer is cut, and said."""
 MAX_CHOSEN = 24
 """Heads that the page Heads shows together."""
@@ -153,7 +154,12 @@ KEYS: dict[str, Key] = {
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of("scores", "scaled", "masked", "weights")),
+    "lecture": Key(False, read_switch, write_switch),
+    "lesson": Key("", short(60)),
+    "scene": Key(1, whole(1, 100)),
 }
+EVERYWHERE: tuple[str, ...] = ("lecture", "lesson", "scene")
+"""What belongs to no page: it stays in the link from page to page."""
 OF_B = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
 """What the second pane of Compare may have of its own, its name with b_ before it; else it takes the first's."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.tokens import Tokens
-from attnviz.ui import state
+from attnviz.ui import lecture, lesson_bar, state
 from attnviz.ui.link import MAX_TEXT
+from attnviz.ui.patience import busy_note
 from attnviz.ui.plain import plain
 from attnviz.ui.token_view import unknown_sentence
+from attnviz.ui.toolbar import toolbar
 
 CSS = """
 <style>
@@ -31,10 +33,12 @@ CSS = """
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-step button { padding-inline: 0.55rem; }
 .st-key-step button p { font-size: 0.85rem; white-space: nowrap; }
+:has(> .st-key-keys_place) { position: absolute; width: 0; height: 0; }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
+  .stMain .katex-display > .katex { font-size: min(1.21em, 4.3vw); }
   .st-key-stepper { flex-wrap: wrap; }
   .st-key-stepper > .st-key-step, .st-key-stepper > :has(.st-key-step) { order: 2; flex: 1 1 100%; }
 }
@@ -43,11 +47,15 @@ CSS = """
 
 
 def begin(page: str) -> None:
-    """Open a page: read the link, lay out the shared text field."""
+    """Open a page: read the link, listen to the keys, lay out the tools and the shared text field."""
     state.begin(page)
     st.html(CSS)
+    toolbar(page)
+    lecture.begin(page)
     for sentence in state.notes():
         st.warning(plain(sentence), icon="🔗")
+    busy_note()
+    lesson_bar.show(page)
     with st.sidebar:
         state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
 

@@ -6,12 +6,12 @@ whose value lives in the view, so it survives a change of page, and a callback c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from attnviz.ui.link import KEYS, read_link, write_link
+from attnviz.ui.link import EVERYWHERE, KEYS, read_link, write_link
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link", "view_noted", "view_page"
@@ -54,6 +54,13 @@ def put(name: str, value: Any) -> None:
     st.session_state[_VIEW][name] = value
     if name in st.session_state:
         st.session_state[name] = value
+
+
+def visit(link: Mapping[str, str]) -> None:
+    """Go to a link of this page, from a callback: the view becomes what the link says, and nothing of what it was."""
+    others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
+    st.query_params.from_dict({**others, **link})
+    st.session_state[_LAST_LINK] = None  # so that `begin` reads it even where it looks the same
 
 
 def notes() -> list[str]:
@@ -100,8 +107,8 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
 
 
 def end(names: Iterable[str]) -> None:
-    """Write the view's `names` to the address bar."""
-    link = write_link(st.session_state[_VIEW], names)
+    """Write the view's `names`, and what belongs to every page, to the address bar."""
+    link = write_link(st.session_state[_VIEW], (*names, *EVERYWHERE))
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     if st.query_params.to_dict() != {**others, **link}:
         st.query_params.from_dict({**others, **link})

@@ -74,7 +74,8 @@ def _name(walk: Walk) -> str:
 
 
 def _notice(walk: Walk, step: str) -> str:
-    fact = html.escape(explain.fact(step, walk))
+    guessed = state.get("predict") and step in PREDICTED  # the fact might give away what is covered
+    fact = "" if guessed else html.escape(explain.fact(step, walk))
     return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
 
 
@@ -94,8 +95,8 @@ def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
     steps, layer = walk.steps, walk.layer
     arrays = {name: getattr(steps, name).numpy().astype(np.float32) for name in ("query", "key", "value")}
     header: dict[str, Any] = {
-        "step": step, "q": pin.q, "k": pin.k, "head": walk.head, "head_size": layer.head_size,
-        "scale": layer.scale, "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
+        "step": step, "q": pin.q, "k": pin.k, "scale": layer.scale,
+        "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
         "query_labels": walk.query_labels, "key_labels": walk.key_labels,
     }  # fmt: skip
     if layer.mask is not None:

@@ -24,12 +24,22 @@ def stepper(layers: int = 0) -> str:
         )  # fmt: skip
         last = place == len(names) - 1
         st.button("›", key="next", help="Next step", shortcut="Right", disabled=last, on_click=_go, args=(1,))
-        if layers:
+        if state.get("lecture"):
+            _place(layers)
+        elif layers:
             state.choice(
                 "layer", st.selectbox, "Layer", range(layers),
                 format_func=lambda layer: f"layer {layer}", label_visibility="collapsed", width=110,
             )  # fmt: skip
     return step
+
+
+def _place(layers: int) -> None:
+    """Say which head is shown, where nothing else on the screen does."""
+    head = f"head {state.get('head')}"
+    if layers:
+        head = f"layer {state.keep_within('layer', 'Layer', range(layers))} · {head}"
+    st.html(f'<span class="place">{head}</span>', width="content")
 
 
 def _go(by: int) -> None:

@@ -52,6 +52,9 @@ DEFAULTS = {
     "more": None,
     "compare": "",
     "quantity": "weights",
+    "lecture": False,
+    "lesson": "",
+    "scene": 1,
     "b_text": "",
     **dict.fromkeys(("b_source", "b_model", "b_kind", "b_layer", "b_head", "b_scale", "b_mask")),
 }
@@ -97,6 +100,9 @@ GOOD = [
     ("label", "attends to [SEP]", "attends to [SEP]"),
     ("compare", "same", "same"),
     ("quantity", "masked", "masked"),
+    ("lecture", "1", True),
+    ("lesson", "attention", "attention"),
+    ("scene", "10", 10),
     ("b_text", "Another text", "Another text"),
     ("b_layer", "3", 3),
     ("b_scale", "1e-1", "0.1"),
@@ -105,10 +111,10 @@ GOOD = [
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
-WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001}
+WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["drawing", "predict"]
+CHOICES += ["drawing", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more"]
 
 BAD = [
@@ -217,6 +223,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "drawing": st.sampled_from(["stage", "chart"]),
     "compare": st.sampled_from(["", "same"]),
     "quantity": st.sampled_from(["scores", "scaled", "masked", "weights"]),
+    "lecture": st.booleans(),
+    "lesson": st.text(max_size=60),
+    "scene": st.integers(1, 100),
 }
 VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in OF_B}
 

@@ -1,0 +1,130 @@
+// The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog; in
+// lecture mode two small buttons: the list, and the way out.
+
+import { element, span, theme } from "./dom.js";
+import { mounting } from "./mounting.js";
+import { unpack } from "./packing.js";
+import { allPaths, themeKey } from "./theme_choice.js";
+
+const TYPING =
+  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], [role=dialog], " +
+  "[role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
+const UNFOLDED = 400; // ms that an expander takes
+const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_picture"];
+
+class Keyboard {
+  constructor(root) {
+    this.turn = 0;
+    this.says = element("div", { class: "lines" });
+    const done = element("button", { type: "button", class: "close" }, "Close");
+    this.dialog = element(
+      "dialog", { "aria-labelledby": "keys-title" },
+      element("h2", { id: "keys-title" }, "Keys"), this.says, done,
+    );
+    done.addEventListener("click", () => this.dialog.close());
+    // Nothing behind the dialog hears what is pressed in it.
+    this.dialog.addEventListener("keydown", (event) => this.inDialog(event));
+    this.corner = element(
+      "div", { class: "corner", hidden: true },
+      this.button("?", "The keys (?)", "help"), this.button("✕", "Leave lecture mode (L or Esc)", "lecture"),
+    );
+    this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, this.corner, this.dialog);
+    root.append(this.section);
+    this.ends = new AbortController();
+    window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+  }
+
+  button(text, title, act) {
+    const made = element("button", { type: "button", title, "aria-label": title }, text);
+    made.addEventListener("click", () => this.act(act));
+    return made;
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    this.section.dataset.theme = theme(this.section);
+    if (data !== this.data) {
+      this.data = data;
+      this.take(unpack(data).header);
+    }
+    return this.turn;
+  }
+
+  take({ lines, lecture }) {
+    this.lecture = lecture;
+    this.corner.hidden = !lecture;
+    this.sends = Object.assign({}, ...lines.map((line) => line.sends));
+    this.says.replaceChildren(
+      ...lines.map(({ shown, says }) =>
+        element("p", {}, span("keys", ...shown.map((key) => element("kbd", {}, key))), span("does", says))),
+    );
+  }
+
+  key(event) {
+    const name = pressed(event);
+    const act = name === "Escape" && this.leaves() ? "lecture" : this.sends?.[name];
+    if (!act || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (event.composedPath().some((one) => one.matches?.(TYPING)) || document.querySelector("[role=dialog][aria-modal=true]")) return;
+    event.preventDefault();
+    if (!event.repeat) this.act(act);
+  }
+
+  /** Esc lets go of what is pinned first; the link says whether anything is. */
+  leaves() {
+    const link = new URL(location).searchParams;
+    return this.lecture && !link.has("q") && !link.has("k");
+  }
+
+  inDialog(event) {
+    event.stopPropagation();
+    if (event.key === "?") this.dialog.close();
+  }
+
+  act(name) {
+    const own = { help: () => this.dialog.showModal(), pin, listing, theme: () => this.otherTheme() }[name];
+    const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
+    if (own) own();
+    else if (button) button.click(); // a button of the page does it: then the page runs as for a click, no more
+    else this.setTriggerValue("act", name);
+  }
+
+  /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
+  otherTheme() {
+    const other = theme(this.section) === "dark" ? "Light" : "Dark";
+    for (const path of allPaths()) localStorage.setItem(themeKey(path), JSON.stringify(other));
+    location.reload();
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.section.remove();
+  }
+}
+
+/** What is pressed, whatever the state of Caps Lock: "h", "Shift+h", "PageDown", "?". */
+export function pressed({ key, shiftKey }) {
+  const letter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
+  return letter ? `${shiftKey ? "Shift+" : ""}${key.toLowerCase()}` : key;
+}
+
+/** Brings the arrow keys to the picture, and pins its first cell where none is. */
+function pin() {
+  const inside = PICTURES.flatMap((css) => [...document.querySelectorAll(css)]).flatMap((host) => {
+    const root = host.querySelector("[data-testid=stBidiComponentIsolated]")?.shadowRoot ?? host;
+    return [...root.querySelectorAll(".attnviz-board, .attnviz-lines")];
+  });
+  const picture = inside.find((one) => one.checkVisibility());
+  picture?.focus();
+  const key = picture?.matches(".attnviz-lines") ? "ArrowDown" : "Enter";
+  picture?.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+}
+
+/** Opens the listing beside the picture, or closes it. */
+function listing() {
+  const expander = document.querySelector("[data-testid=stMain] .stColumn .stExpander");
+  expander?.querySelector("summary").click();
+  setTimeout(() => expander?.scrollIntoView({ block: "nearest" }), UNFOLDED);
+}
+
+export default mounting((root) => new Keyboard(root));

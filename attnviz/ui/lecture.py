@@ -1,0 +1,30 @@
+"""Lecture mode: type that is read from the last row of a hall, no side bar, no chrome, one idea a screen."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from attnviz.components.lecture import keyboard
+from attnviz.ui import keys, state
+from attnviz.ui.lecture_look import CSS
+
+
+def begin(page: str) -> None:
+    """Listen to the keys of a page, and where the view says so put it into lecture mode."""
+    lecture = state.get("lecture")
+    if lecture:
+        st.html(CSS)
+    with st.container(key="keys_place"):
+        keyboard(
+            [asdict(line) for line in keys.lines(page)], lecture=lecture, key="keys", on_act=partial(keys.act, page)
+        )
+
+
+def switch() -> None:
+    """Show the button that goes into lecture mode. It may stand in a fragment."""
+    if st.button("Lecture", icon=":material/present_to_all:", key="lecture_switch", help="L; all keys: ?"):
+        state.put("lecture", True)
+        st.rerun()

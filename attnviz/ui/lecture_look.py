@@ -1,0 +1,44 @@
+"""The style sheet of lecture mode.
+
+What is sized in rem grows with the root; --least-type (a number of rem, see frontend/type.js) is what the pictures and
+the components keep to, --chrome hides what somebody who only looks on does not need. On a phone type stays as it is.
+"""
+
+CSS = """
+<style>
+@media (min-width: 641px) {
+  :root { --least-type: 0.86; font-size: max(21px, min(1.640625vw, 2.916667vh)); }
+}
+:root:root { --chrome: none; --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem));
+  --compare-height: calc(100vh - 12.2rem - var(--bar, 0rem)); }
+:root:has(.st-key-way) { --above: 8.2rem; }
+:root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
+[data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
+.st-key-heads_strip, .st-key-picture_tools, .st-key-drawing, .st-key-heads_top, .st-key-more, .st-key-previous,
+.st-key-next, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
+.stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
+
+.stMain .stMainBlockContainer { padding: 0.2rem 1rem 0; }
+.stMain .stMainBlockContainer [data-testid="stVerticalBlock"] { gap: 0.3rem; }
+.stMain :is(.stMarkdown p, [data-testid="stCaptionContainer"] p, small, label p, button p, code, .rt, .rt li, .tv-id,
+  .tv-lost, .tv-more, .tv-count, .figure-name, .of) { font-size: max(0.9rem, var(--least-type, 0) * 1rem); }
+.stMain .notice { font-size: 1.05rem; line-height: 1.35; }
+.place { font-weight: 600; white-space: nowrap; }
+.stMain .stCode :is(pre, code) { padding: 0.4rem; white-space: pre-wrap !important; overflow-wrap: anywhere; }
+
+.stMain .stMarkdown:has(.katex-display) { margin: 0; padding-block: 0.15rem; }
+.stMain [data-testid="stMarkdownContainer"]:has(.katex-display) { margin: 0; overflow: visible; }
+.stMain .katex-display { margin: 0; }
+.stMain .katex { font-size: 1.3em; }
+
+.st-key-stepper, .st-key-way { padding-right: 5rem; }
+.st-key-step button { min-height: 1.7rem; padding: 0 0.45rem; border: 0; background: none; }
+.st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
+.stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { max-height: var(--picture-height); overflow-y: auto; }
+.stHorizontalBlock:has(.notice) .tv-piece { font-size: 1.5rem; }
+.stHorizontalBlock:has(.notice) .tv-id { font-size: 1.1rem; }
+.st-key-explorer { min-height: 0; }
+.st-key-comparison { margin-top: 1.5rem; }
+</style>
+"""

@@ -1,0 +1,123 @@
+"""Lecture mode through `app.py`: what the server lays out, and which keys each page offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.components.packing import unpack
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
+def open_link(page: str = "", **query: str) -> AppTest:
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    if page:
+        at.switch_page(f"app_pages/{page}.py")
+        for name, value in query.items():
+            at.query_params[name] = value
+        at.run()
+    assert not at.exception
+    return at
+
+
+def keyboard(at: AppTest) -> dict[str, Any]:
+    """Read what the listener is told."""
+    headers = [unpack(component.proto.bytes)[0] for component in at.get("bidi_component")]
+    return next(header for header in headers if "lines" in header)
+
+
+def offered(at: AppTest) -> set[str]:
+    return {act for line in keyboard(at)["lines"] for act in line["sends"].values()}
+
+
+EVERYWHERE = {"theme", "lecture", "help"}
+HEAD = {"head_on", "head_back"}
+LAYER = {"layer_on", "layer_back"}
+STEP = {"next", "previous"}
+ONLY_STEP = {"pin", "predict", "listing", "drawing"}
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "wanted"),
+    [
+        ("", {}, STEP | HEAD | ONLY_STEP),
+        ("", {"source": "pretrained"}, STEP | HEAD | LAYER | ONLY_STEP),
+        ("averages", {}, STEP | {"drawing"}),
+        ("tokens", {}, set()),
+        ("compare", {}, HEAD | {"pin"}),
+        ("heads", {}, HEAD | LAYER | {"pin", "show"}),
+    ],
+)
+def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], wanted: set[str]) -> None:
+    assert offered(open_link(page, **query)) == wanted | EVERYWHERE
+
+
+def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
+    at = open_link(source="pretrained", layer="3", head="5", step="weights")
+    assert not keyboard(at)["lecture"]
+    assert at.selectbox(key="layer").value == 3
+    at.button(key="lecture_switch").click().run()
+    assert at.query_params["lecture"] == "1"
+    assert keyboard(at)["lecture"]
+    html = " ".join(block.proto.body for block in at.get("html"))
+    assert "--least-type" in html
+    assert "layer 3 · head 5" in html  # said, where nothing on the screen is there to choose it
+    at.switch_page("app_pages/averages.py").run()
+    assert at.query_params["lecture"] == "1"
+    assert keyboard(at)["lecture"]
+
+
+@pytest.mark.parametrize("nonsense", ["yes", "2", "<script>"])
+def test_a_link_with_nonsense_is_no_lecture(nonsense: str) -> None:
+    at = open_link(lecture=nonsense)
+    assert not keyboard(at)["lecture"]
+    assert "lecture" in at.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("act", "before", "after"),
+    [
+        ("head_on", {"head": "1"}, {"head": 1}),  # the toy's last
+        ("head_back", {"head": "0"}, {"head": 0}),
+        ("head_on", {"head": "0"}, {"head": 1}),
+        ("head_on", {"source": "pretrained", "head": "11"}, {"head": 11}),
+        ("layer_on", {"source": "pretrained", "layer": "4"}, {"layer": 5}),
+        ("layer_on", {"source": "pretrained", "layer": "5"}, {"layer": 5}),
+        ("layer_on", {"source": "toy"}, {"layer": 0}),  # the toy has one layer, and the key is not there
+        ("next", {"step": "output"}, {"step": "output"}),
+        ("next", {"step": "scores"}, {"step": "scaled"}),
+        ("predict", {"step": "weights"}, {"predict": True}),
+        ("predict", {"step": "tokens"}, {"predict": False}),
+        ("drawing", {}, {"drawing": "chart"}),
+        ("show", {}, {"show": "both"}),  # a key of Heads
+        ("lecture", {"lecture": "1"}, {"lecture": False}),
+        ("no such thing", {}, {"head": 0}),
+    ],
+)
+def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]) -> None:
+    """What the browser sends is done on the view, as the callback does it, and what is not there is passed over."""
+
+    def run() -> None:
+        import streamlit as st
+
+        from attnviz.ui import keys, state
+
+        state.begin("step_by_step")
+        keys.act("step_by_step", st.query_params["act"])
+        st.session_state["after"] = {
+            name: state.get(name) for name in ("head", "layer", "step", "predict", "drawing", "show", "lecture")
+        }
+
+    at = AppTest.from_function(run, default_timeout=120)
+    for name, value in {**before, "act": act}.items():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    assert {name: at.session_state["after"][name] for name in after} == after

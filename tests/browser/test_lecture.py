@@ -1,0 +1,259 @@
+"""Lecture mode as a lecturer uses it: by keys alone, and read from the last row; numbers are compared with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, expect
+
+from attnviz.pretrained import load
+from attnviz.ui.link import DEFAULT_TEXT
+from tests.browser.board import BOARD, matrix
+from tests.browser.settle import settled
+from tests.browser.test_frontend_modules import imported, served  # noqa: F401 (a fixture)
+
+Contexts = Callable[..., BrowserContext]
+
+LEAST = 18
+
+WRITTEN = """() => {
+  const small = [];
+  const unseen = (node) => {
+    for (let at = node; at; at = at.parentElement ?? at.getRootNode().host) {
+      if (getComputedStyle(at).clipPath === 'inset(50%)') return true;
+    }
+    return false;
+  };
+  const walk = (root) => {
+    for (const node of root.querySelectorAll('*')) {
+      if (node.shadowRoot) walk(node.shadowRoot);
+      const words = [...node.childNodes].filter((own) => own.nodeType === 3 && /[^\\s\\u200b]/.test(own.textContent));
+      const shown = node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+      if (!words.length || !shown || node.closest('style, .katex-mathml') || unseen(node)) continue;
+      const { width, height, bottom } = node.getBoundingClientRect();
+      if (width < 2 || height < 2 || bottom < 0) continue;
+      small.push([parseFloat(getComputedStyle(node).fontSize), words.map((own) => own.textContent).join(' ')]);
+    }
+  };
+  walk(document);
+  return small;
+}"""
+"""Every text that is on the screen, with the size of its type in px."""
+
+RECORD = """(() => {
+  const pen = CanvasRenderingContext2D.prototype;
+  const [fill, clear] = [pen.fillText, pen.clearRect];
+  window.written = new Map();
+  pen.clearRect = function (x, y, width, height) {
+    if (width >= this.canvas.clientWidth) window.written.delete(this.canvas);
+    return clear.call(this, x, y, width, height);
+  };
+  pen.fillText = function (text, ...rest) {
+    const { a, b } = this.getTransform();
+    const px = Math.hypot(a, b) / devicePixelRatio * parseFloat(this.font.match(/([\\d.]+)px/)[1]);
+    if (!window.written.has(this.canvas)) window.written.set(this.canvas, []);
+    window.written.get(this.canvas).push([px, text]);
+    return fill.call(this, text, ...rest);
+  };
+})()"""
+"""Notes what each canvas of the page writes since it was wiped."""
+
+BEYOND = """() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  return [main.scrollWidth - main.clientWidth, main.scrollHeight - main.clientHeight];
+}"""
+"""How many pixels lie beyond the screen, to the right and below."""
+
+PAINTED = "() => [...window.written].flatMap(([canvas, texts]) => (canvas.checkVisibility() ? texts : []))"
+
+
+def link(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def open_link(page: Page, url: str, path: str) -> Page:
+    page.goto(url + path)
+    return settled(page)
+
+
+def press(page: Page, *keys: str, until: Callable[[dict[str, str]], bool] | None = None) -> dict[str, str]:
+    """Press keys, and wait until the page has answered; return the link that it then has."""
+    for key in keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(150)
+    if until:
+        page.wait_for_url(lambda url: until({k: v[0] for k, v in parse_qs(urlsplit(url).query).items()}))
+    settled(page)
+    return link(page)
+
+
+def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
+    """From the page to lecture mode, to a head, to a cell and its number, to a covered row, to the dark, and out."""
+    open_link(page, app_url, "/?source=pretrained&step=masked")
+    press(page, "l", until=lambda at: at.get("lecture") == "1")
+    for chrome in ("stHeader", "stSidebar"):
+        expect(page.get_by_test_id(chrome)).not_to_be_visible()
+    press(page, "PageDown", until=lambda at: at["step"] == "weights")
+    press(page, "h", until=lambda at: at.get("head") == "1")
+    press(page, "h", until=lambda at: at.get("head") == "2")
+    press(page, "y", until=lambda at: at.get("layer") == "1")
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    np.testing.assert_array_equal(matrix(page, "weights"), trace.attentions(1)[2].numpy().astype(float))
+    press(page, "Shift+H", until=lambda at: at.get("head") == "1")
+    expect(page.get_by_text("layer 1 · head 1")).to_be_visible()
+
+    for key, pin in (
+        ("f", ("0", "0")),
+        ("ArrowDown", ("1", "0")),
+        ("ArrowRight", ("1", "1")),
+        ("ArrowRight", ("1", "2")),
+    ):
+        press(page, key, until=lambda at, pin=pin: (at.get("q"), at.get("k")) == pin)
+    wanted = float(trace.attentions(1)[1][1, 2])
+    arithmetic = page.get_by_role("region", name="Arithmetic of one cell")
+    weight = arithmetic.locator("[data-line=weights]:visible [data-result]")
+    assert float(weight.get_attribute("data-value") or "nan") == pytest.approx(wanted, rel=1e-4)
+    press(page, "p", until=lambda at: at.get("predict") == "1")
+    covered = f"() => document.querySelector('{BOARD}').attnviz.covers?.('weights')(1, 2) ?? false"
+    assert page.evaluate(covered)
+    press(page, "r")
+    assert not page.evaluate(covered)
+
+    press(page, "Escape", until=lambda at: "q" not in at)
+    assert link(page)["lecture"] == "1"
+    before = press(page, "PageUp", until=lambda at: at["step"] == "masked")
+    with page.expect_navigation():
+        page.keyboard.press("t")
+    settled(page)
+    assert link(page) == before
+    after = press(page, "PageDown", until=lambda at: at["step"] == "weights")
+    assert after == {**before, "step": "weights"}
+    ground = "(e) => getComputedStyle(e).backgroundColor"
+    assert page.locator(".stApp").evaluate(ground) == "rgb(20, 20, 27)"
+    press(page, "Escape", until=lambda at: "lecture" not in at)
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+LINKS = (
+    "/?step=tokens&source=pretrained",
+    "/?step=qkv",
+    "/?source=pretrained&step=weights&layer=3&head=5&q=3&k=2&predict=1",
+    "/?step=weights&drawing=chart",
+    "/averages?way=data",
+    "/heads?q=3",
+    "/heads?sort=entropy&show=lines&chosen=0.0_1.2_2.3",
+    "/compare?q=3&k=3",
+    "/tokens?tokenizer=bert",
+)
+
+
+def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url: str) -> None:
+    page.add_init_script(RECORD)
+    for path in LINKS:
+        open_link(page, app_url, f"{path}{'&' if '?' in path else '?'}lecture=1")
+        written: list[Any] = [*page.evaluate(WRITTEN), *page.evaluate(PAINTED)]
+        assert len(written) > 20, path
+        assert [one for one in written if one[0] < LEAST] == [], path
+        across, down = page.evaluate(BEYOND)
+        assert across == 0, path
+        assert down == 0 or path.startswith("/tokens"), path  # whose lower half is another idea
+
+
+def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, app_url: str) -> None:
+    sent: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
+    open_link(page, app_url, "/?step=weights&lecture=1")
+    at_rest = len(sent)
+    page.wait_for_timeout(500)
+    assert len(sent) == at_rest  # mounting asks for nothing
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text("next, previous head")
+    expect(dialog).not_to_contain_text("heatmap")  # a key of another page
+    expect(dialog).not_to_contain_text("layer")  # the toy has one
+    found = Axe().run(page, context={"exclude": [[".stCode"]]}).response["violations"]
+    assert [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")] == []
+    for key in ("Tab", "Tab", "ArrowRight", "PageDown", "h"):
+        page.keyboard.press(key)
+    inside = "() => document.activeElement.shadowRoot?.activeElement?.closest('dialog') !== null"
+    assert page.evaluate(inside)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.wait_for_timeout(300)
+    assert link(settled(page)) == {"step": "weights", "lecture": "1"}
+    found = Axe().run(page).response["violations"]
+    assert [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")] == []
+
+    page.get_by_role("button", name="Leave lecture mode").click()
+    page.wait_for_url(lambda url: "lecture" not in url)
+    area = settled(page).locator(".st-key-text textarea")
+    area.click()
+    for key in ("End", "h", "l", "?", "PageDown"):
+        page.keyboard.press(key)
+    page.keyboard.press("Control+l")
+    assert area.input_value().endswith("tired.hl?")
+    page.wait_for_timeout(300)
+    assert {name: link(page).get(name) for name in ("step", "head", "lecture")} == {
+        "step": "weights", "head": None, "lecture": None,
+    }  # fmt: skip
+
+
+def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Contexts) -> None:
+    open_link(page, app_url, "/heads?lecture=1")
+    press(page, "m", until=lambda at: at.get("show") == "lines")
+    press(page, "m", until=lambda at: at.get("show") == "heatmap")
+    press(page, "h", until=lambda at: at.get("head") == "1")
+    press(page, "y", until=lambda at: at.get("layer") == "1")
+    explorer = page.locator(".st-key-explorer .explorer")
+    expect(explorer).to_have_attribute("data-chosen", "1.1")
+    press(page, "f", until=lambda at: (at.get("q"), at.get("k")) == ("0", "0"))
+    press(page, "ArrowDown", until=lambda at: (at.get("q"), at.get("k")) == ("1", "0"))
+
+    open_link(page, app_url, "/averages?lecture=1")
+    press(page, "PageDown", until=lambda at: at.get("way") == "matrix")
+    press(page, "ArrowRight", until=lambda at: at.get("way") == "softmax")
+    press(page, "PageUp", until=lambda at: at.get("way") == "matrix")
+    press(page, "d", until=lambda at: at.get("drawing") == "chart")
+
+    open_link(page, app_url, "/averages?lesson=attention&scene=2&way=matrix&lecture=1")
+    press(page, "PageDown", until=lambda at: at.get("scene") == "3")  # with a lesson open a clicker goes through it
+    assert link(page)["lecture"] == "1"
+
+    phone = new_context(viewport={"width": 390, "height": 800}).new_page()
+    for path in ("/?lecture=1&step=weights", "/heads?lecture=1", "/compare?lecture=1"):
+        open_link(phone, app_url, path)
+        assert phone.evaluate(BEYOND)[0] <= 0, path
+        expect(phone.get_by_role("button", name="Leave lecture mode")).to_be_visible()
+
+
+def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:  # noqa: F811
+    body = """
+      const { numbering } = await import("./board_paint.js".replace("./", given.base));
+      const type = m.typeFor(given.least);
+      const made = [];
+      for (let width = 4; width < 90; width += 1) {
+        const signed = { largest: 13.4, low: -13.4, scale: "signed" };
+        for (const panel of [{ largest: 0.9, low: 0, scale: "weights" }, signed]) {
+          made.push([width, numbering(panel, { width, height: width / 1.5 }, type)?.type ?? null]);
+        }
+      }
+      return [made, type, m.typeFor(0)];
+    """
+    given = {"least": 18, "base": "/_stcore/bidi-components/attnviz.inspector/"}
+    made, type_, plain = imported(page, served, "type.js", body, given)
+    assert {size >= 18 for _, size in made if size is not None} == {True}
+    assert any(size is None for _, size in made)
+    assert (type_["label"], type_["fine"], type_["unit"]) == (18, 18, 1.5)
+    assert (plain["label"], plain["fine"], plain["unit"]) == (12, 11, 1)
+
+
+def test_a_press_is_named_whatever_caps_lock_says(page: Page, served: str) -> None:  # noqa: F811
+    pressed = [["h", False], ["H", True], ["H", False], ["?", True], ["PageDown", False], ["ä", False]]
+    body = "return given.map(([key, shiftKey]) => m.pressed({ key, shiftKey }))"
+    assert imported(page, served, "lecture.js", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]
