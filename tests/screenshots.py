@@ -41,6 +41,7 @@ README = [
     Shot("step-by-step", step_link("pretrained", "weights", text=CAT, layer=3, head=8, q=3, k=2)),
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
     Shot("averages", "/averages?way=softmax"),
+    Shot("lecture", "/heads?lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
         "compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})
@@ -58,7 +59,8 @@ SCREENS = {
 def every_view() -> Iterator[Shot]:
     """Yield every step of both sources and the other pages, on every screen; a phone's to the page's end."""
     views = {f"{source}-{step}": step_link(source, step) for source, step in product(("toy", "pretrained"), STEPS)}
-    views |= {"averages": "/averages", "tokens": "/tokens", "heads": "/heads", "compare": "/compare"}
+    views |= {name: f"/{name}" for name in ("averages", "tokens", "heads", "compare", "lessons")}
+    views |= {f"{name}-lecture": f"/{name}?lecture=1" for name in ("", "averages", "tokens", "heads", "compare")}
     views |= {
         "heads-lines": "/heads?layer=3&head=8&chosen=3.8_2.2_4.1&q=3",
         "compare-layers": "/compare?head=3&b_layer=4",
