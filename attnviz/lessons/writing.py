@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
 from attnviz.lessons.scene import MAX_BYTES, Lesson, LessonError, Scene
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # yaml has no types
+    """Writes the line ends that are not \\n as escapes: YAML would read each of them as a space."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        style = '"' if re.search("[\r\x85\u2028\u2029]", text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def write_lesson(lesson: Lesson) -> str:
@@ -16,7 +28,7 @@ def write_lesson(lesson: Lesson) -> str:
         LessonError: it would be larger than what is read again.
     """
     whole = {"title": lesson.title, "summary": lesson.summary, "scenes": [_fields(scene) for scene in lesson.scenes]}
-    text: str = yaml.safe_dump(whole, allow_unicode=True, sort_keys=False, width=110)
+    text: str = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
     size = len(text.encode("utf-8"))
     if size > MAX_BYTES:
         raise LessonError(f"The lesson would be a file of {size:,} bytes; {MAX_BYTES:,} are the most.")

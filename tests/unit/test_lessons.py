@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attnviz.lessons import (
@@ -51,6 +51,7 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 
 @given(texts, texts, st.lists(scenes(), min_size=1, max_size=3))
+@example("a\x85", "b\u2028c", [Scene("d\r", "e\u2029 f", "heads", "")])
 def test_what_is_written_reads_back_the_same(title: str, summary: str, written: list[Scene]) -> None:
     lesson = Lesson("x", title, summary, tuple(written))
     assert read_lesson(write_lesson(lesson).encode(), "x") == lesson
