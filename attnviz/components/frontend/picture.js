@@ -37,6 +37,7 @@ export class Picture {
     this.watcher.observe(document.body, { childList: true, subtree: true });
     const { signal } = this.ends;
     window.addEventListener("pointerup", (event) => this.release(event), { signal, capture: true });
+    window.addEventListener("pointermove", (event) => this.elsewhere(event), { signal, capture: true });
     window.addEventListener("resize", this.drawn, { signal });
     this.follow();
   }
@@ -101,6 +102,11 @@ export class Picture {
     if (this.press) return;
     this.pointer = null;
     this.onPoint(null);
+  }
+
+  /** A graph does not hear that the pointer left it where Plotly's cover lay in between. */
+  elsewhere(event) {
+    if (this.pointer && this.graph && !event.composedPath().includes(this.graph)) this.leave();
   }
 
   /** A finger that scrolls the page neither points nor clicks. */
