@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, sync_playwright
 
+from attnviz.lessons import shipped
 from attnviz.vocabulary import STEPS
 from tests.browser import chromium
 from tests.browser.server import ROOT, running
@@ -41,7 +42,7 @@ README = [
     Shot("step-by-step", step_link("pretrained", "weights", text=CAT, layer=3, head=8, q=3, k=2)),
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
     Shot("averages", "/averages?way=softmax"),
-    Shot("lecture", "/heads?lesson=heads&scene=2&lecture=1"),
+    Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
         "compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})
