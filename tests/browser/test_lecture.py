@@ -194,7 +194,7 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
     page.wait_for_url(lambda url: "lecture" not in url)
     area = settled(page).locator(".st-key-text textarea")
     area.click()
-    for key in ("End", "h", "l", "?", "PageDown"):
+    for key in ("Control+End", "h", "l", "?", "PageDown"):
         page.keyboard.press(key)
     page.keyboard.press("Control+l")
     assert area.input_value().endswith("tired.hl?")

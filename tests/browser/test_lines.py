@@ -13,7 +13,7 @@ from playwright.sync_api import Error, Page, expect
 from tests.browser.apps.lines_sight import LinesSight, heads_of, kept, softmax_rows
 from tests.browser.apps.operands import HOSTILE
 from tests.browser.apps.sight import serving
-from tests.browser.conftest import Contexts
+from tests.browser.contexts import Contexts
 
 See = Callable[..., LinesSight]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Contexts
+from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch
 
 STAGE = ".st-key-picture .attnviz-stage"

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Contexts
+from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
 
 KINDS = ("char", "word", "bert")

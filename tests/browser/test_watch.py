@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Watch
+from tests.browser.contexts import Watch
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from contextlib import closing
 
 import pytest
 
-from tests.browser.conftest import browser, new_context, pytest_runtest_makereport  # noqa: F401
 from tests.browser.server import Server
 from tests.safety.server import SECRET, serve, wait_until_ready
 

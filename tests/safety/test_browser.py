@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Contexts
+from tests.browser.contexts import Contexts
 from tests.browser.server import Server
 from tests.browser.settle import settled
 from tests.safety.links import PAGES

@@ -8,6 +8,7 @@ import time
 from starlette.types import Message, Receive, Scope, Send
 
 from attnviz.serving.uploads import AT_ONCE, PATH, Uploads
+from tests.aside import run as run_aside
 
 SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}
 
@@ -41,9 +42,9 @@ async def put(app: Uploads, *, pieces: int, pause: float) -> int:
 
 def test_a_slow_upload_ends_and_a_quick_one_goes_through() -> None:
     app = Uploads(reads_all, seconds=0.5)
-    assert asyncio.run(put(app, pieces=3, pause=0.01)) == 204
+    assert run_aside(put(app, pieces=3, pause=0.01)) == 204
     began = time.monotonic()
-    assert asyncio.run(put(app, pieces=1000, pause=0.05)) == 408
+    assert run_aside(put(app, pieces=1000, pause=0.05)) == 408
     assert time.monotonic() - began < 5
     assert app.under_way == 0
 
@@ -54,4 +55,4 @@ def test_so_many_at_once_and_no_more() -> None:
     async def many() -> list[int]:
         return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(AT_ONCE + 4)))
 
-    assert sorted(asyncio.run(many())) == [204] * AT_ONCE + [503] * 4
+    assert sorted(run_aside(many())) == [204] * AT_ONCE + [503] * 4

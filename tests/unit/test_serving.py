@@ -20,6 +20,7 @@ from attnviz.serving.metrics import metrics
 from attnviz.serving.shared import Shared, kept
 from attnviz.serving.traffic import ADDRESSES, ARRIVING, Buckets, Traffic
 from attnviz.settings import PUBLIC, Settings
+from tests.aside import run as run_aside
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ def test_a_full_server_shows_the_busy_page_and_takes_the_next_when_one_has_gone(
         await incoming[1].put("websocket.disconnect")
         await tasks[1]
 
-    asyncio.run(visit())
+    run_aside(visit())
     assert traffic.visitors == 0
     assert traffic.refused == {"full": 3}
 
@@ -256,7 +257,7 @@ def test_an_address_beyond_its_limit_is_told_to_wait_and_no_other() -> None:
         assert (await ask(app, address="2.2.2.2"))[0] == 200
         assert (await ask(app, "/healthz"))[0] == 200
 
-    asyncio.run(visit())
+    run_aside(visit())
 
 
 def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +276,7 @@ def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.Monk
         await connect(app, incoming, [])
 
     monkeypatch.setattr("attnviz.serving.limits.asyncio.sleep", sleep)
-    asyncio.run(visit())
+    run_aside(visit())
     assert inner.messages == 23
     assert waited == pytest.approx([1, 2, 3])
     assert traffic.slowed("1.1.1.1")
@@ -287,7 +288,7 @@ def test_uploads_are_refused_where_they_are_off() -> None:
     for limits, status in ((PUBLIC, 403), (Settings(), 200)):
         app = Limits(Inner(), Traffic(limits, Clock()))
         for path in ("/_stcore/upload_file/s/f", "/base/_stcore/upload_file/s/f", "/_stcore/upload_file/static/f"):
-            assert asyncio.run(ask(app, path, "PUT"))[0] == status
+            assert run_aside(ask(app, path, "PUT"))[0] == status
 
 
 def test_metrics_are_in_prometheus_own_format() -> None:
