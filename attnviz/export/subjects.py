@@ -41,8 +41,7 @@ def toy_tokens(view: View) -> Tokens:
 
 def toy_config(view: View) -> ToyConfig:
     """Read the block's settings from a view."""
-    names = ("heads", "head_size", "qkv", "positions", "scale", "projection", "seed")
-    return ToyConfig(**{name: view[name] for name in names}, causal=view["mask"] == "causal")
+    return ToyConfig.of(view.__getitem__)
 
 
 def toy_subject(view: View, tokens: Tokens, trace: ToyTrace | None = None, *, site: str = "") -> Subject:

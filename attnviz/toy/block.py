@@ -6,9 +6,9 @@ Shapes: T tokens, C model width, H heads, D head width.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -37,6 +37,16 @@ class ToyConfig:
     causal: bool = False
     projection: bool = True
     seed: int = 0
+
+    @classmethod
+    def of(cls, get: Callable[[str], Any]) -> ToyConfig:
+        """Read the block's settings by the names that a link gives them.
+
+        Raises:
+            ValueError: more heads, or wider ones, than the toy has.
+        """
+        names = ("heads", "head_size", "qkv", "positions", "scale", "projection", "seed")
+        return cls(**{name: get(name) for name in names}, causal=get("mask") == "causal")
 
     def __post_init__(self) -> None:
         if not 1 <= self.heads <= MAX_HEADS:

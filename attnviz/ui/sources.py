@@ -48,16 +48,7 @@ def toy_config(get: Get = state.get) -> ToyConfig:
     """Read the block's settings from the view."""
     from attnviz.toy.block import ToyConfig
 
-    return ToyConfig(
-        heads=get("heads"),
-        head_size=get("head_size"),
-        qkv=get("qkv"),
-        positions=get("positions"),
-        scale=get("scale"),
-        causal=get("mask") == "causal",
-        projection=get("projection"),
-        seed=get("seed"),
-    )
+    return ToyConfig.of(get)
 
 
 def toy_source(tokens: Tokens, get: Get = state.get) -> Source:

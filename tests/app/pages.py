@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,19 @@ def open_page(name: str = "", **query: str) -> AppTest:
     at = AppTest.from_file(str(APP), default_timeout=120)
     if name:
         at.run()
-        for key in list(at.query_params):  # what the first page has put there
-            del at.query_params[key]
-        at.switch_page(f"app_pages/{name}.py")
+        return turn_to(at, name, query)
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    assert not at.exception
+    return at
+
+
+def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
+    """Open a link on a page of app_pages/ in a running session."""
+    for key in list(at.query_params):  # what the page before has put there
+        del at.query_params[key]
+    at.switch_page(f"app_pages/{name}.py")
     for key, value in query.items():
         at.query_params[key] = value
     at.run()

@@ -9,22 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
+from tests.app.pages import open_page
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-
-
-def open_link(page: str = "", **query: str) -> AppTest:
-    at = AppTest.from_file(str(APP), default_timeout=120)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    if page:
-        at.switch_page(f"app_pages/{page}.py")
-        for name, value in query.items():
-            at.query_params[name] = value
-        at.run()
-    assert not at.exception
-    return at
 
 
 def keyboard(at: AppTest) -> dict[str, Any]:
@@ -56,11 +43,11 @@ ONLY_STEP = {"pin", "predict", "listing", "drawing"}
     ],
 )
 def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], wanted: set[str]) -> None:
-    assert offered(open_link(page, **query)) == wanted | EVERYWHERE
+    assert offered(open_page(page, **query)) == wanted | EVERYWHERE
 
 
 def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
-    at = open_link(source="pretrained", layer="3", head="5", step="weights")
+    at = open_page(source="pretrained", layer="3", head="5", step="weights")
     assert not keyboard(at)["lecture"]
     assert at.selectbox(key="layer").value == 3
     at.button(key="lecture_switch").click().run()
@@ -76,7 +63,7 @@ def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
 
 @pytest.mark.parametrize("nonsense", ["yes", "2", "<script>"])
 def test_a_link_with_nonsense_is_no_lecture(nonsense: str) -> None:
-    at = open_link(lecture=nonsense)
+    at = open_page(lecture=nonsense)
     assert not keyboard(at)["lecture"]
     assert "lecture" in at.warning[0].value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,33 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import OWN, Lesson, Scene, gallery, shipped
 from attnviz.lessons.writing import write_lesson
+from tests.app.pages import messages, open_page, turn_to
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
 
 
-def fresh() -> AppTest:
-    return AppTest.from_file(str(APP), default_timeout=120).run()
-
-
-def go(at: AppTest, page: str, link: dict[str, str]) -> AppTest:
-    for name in list(at.query_params):
-        del at.query_params[name]
-    at.switch_page(f"app_pages/{page}.py")
-    for name, value in link.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
-
-
 def link(at: AppTest) -> dict[str, str]:
     return dict(at.query_params)
-
-
-def messages(at: AppTest) -> str:
-    shown = " ".join(box.value for kind in ("warning", "error", "info") for box in at.get(kind))
-    return re.sub(r"\\(.)", r"\1", shown)
 
 
 def bar(at: AppTest) -> str:
@@ -49,26 +29,26 @@ def bar(at: AppTest) -> str:
 
 
 def test_every_scene_opens_as_it_is_meant() -> None:
-    at = fresh()
+    at = open_page()
     for name, lesson in shipped().items():
         for number, scene in enumerate(lesson.scenes, 1):
             wanted = {**scene.values(), "lesson": name, **({"scene": str(number)} if number > 1 else {})}
-            go(at, scene.page, wanted)
+            turn_to(at, scene.page, wanted)
             assert messages(at) == "", scene.link
             assert link(at) == wanted, scene.link  # nothing is dropped, nothing added: the link is whole
             said = scene.question or scene.sentence
             assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
     for example in gallery():
         for page in ("heads", "step_by_step"):
-            go(at, page, example.link(page))
+            turn_to(at, page, example.link(page))
             assert (messages(at), link(at)) == ("", example.link(page))
 
 
 def test_a_question_is_answered_before_the_next_scene() -> None:
-    at = fresh()
+    at = open_page()
     number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)
     scene = shipped()["attention"].scenes[number - 1]
-    go(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
+    turn_to(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
     at.button(key="lesson_reveal").click().run()
     assert scene.sentence[:20] in bar(at)
     assert "predict" not in link(at)
@@ -84,7 +64,7 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
 
 
 def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
-    at = go(fresh(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
+    at = turn_to(open_page(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
     at.button(key="next").click().run()
     at.text_area(key="text").set_value("another text").run()
     assert link(at) == {"text": "another text", "step": "scaled", "head_size": "64", "lesson": "why", "scene": "2"}
@@ -106,7 +86,7 @@ def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
     ],
 )
 def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], said: str) -> None:
-    at = go(fresh(), "tokens", asked)
+    at = turn_to(open_page(), "tokens", asked)
     assert said in messages(at)
     assert messages(at).count(said) == 1 or not said
 
@@ -115,7 +95,7 @@ def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
     scenes = tuple(
         Scene(f"{HOSTILE} {n}", HOSTILE, page, "text=a") for n, page in enumerate(("tokens", "heads", "tokens"))
     )
-    at = go(fresh(), "lessons", {})
+    at = turn_to(open_page(), "lessons", {})
     at.session_state["lessons_tab"] = "Your own"
     at.run()
     at.get("file_uploader")[0].set_value(("bad.yaml", b"- 1", "application/yaml")).run()
@@ -128,6 +108,6 @@ def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
     assert not at.exception
     kept = at.session_state["lesson_own"]
     assert [scene.title[-1] for scene in kept.scenes] == ["1", "0"]
-    go(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
+    turn_to(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
     assert "&lt;img" in bar(at)
     assert "<img" not in bar(at)
