@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,13 @@ ROLLOUT_BYTES = 48 * 2**20
 
 @cache
 def limit_threads() -> None:
-    """Give a forward pass one thread: with two, sessions that share the cores wait for each other's."""
+    """Give all of torch's work one thread: with two, sessions that share the cores wait for each other's.
+
+    Call it before anything imports torch. `set_num_threads` holds for one thread, and Streamlit makes a new one for
+    each run of a page: there a product of matrices would start helpers of its own, that spin while they wait. These
+    read the variable, once, when torch is imported.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     import torch
 
     torch.set_num_threads(1)

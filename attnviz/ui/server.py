@@ -37,16 +37,17 @@ _loaded = threading.Event()
 async def warm_up(_: st.App) -> AsyncIterator[None]:
     """Import torch and load the built-in model in the background, while the browser is still opening the page."""
     answer_at_once()
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(0.002)
     threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
 
 
 def _import_and_load() -> None:
     from attnviz.ui import caches
-    from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
 
     caches.limit_threads()
+    from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
+
     caches.model("minilm")
     _loaded.set()
     # The other pages' first visit need not wait either; pandas, which the page of tokens needs, takes longest.
