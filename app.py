@@ -6,11 +6,12 @@ The file is read twice: once by the server, which takes `app` and warms up, and 
 
 import streamlit as st
 
+from attnviz.serving.turns import turns
 from attnviz.ui.server import ROUTES, middleware, warm_up
 
 if __name__ == "__main__":
     st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
-    st.navigation(
+    page = st.navigation(
         [
             st.Page("app_pages/step_by_step.py", title="Step by step", default=True),
             st.Page("app_pages/heads.py", title="Heads", url_path="heads"),
@@ -20,6 +21,8 @@ if __name__ == "__main__":
             st.Page("app_pages/lessons.py", title="Lessons", url_path="lessons"),
         ],
         position="top",
-    ).run()
+    )
+    with turns().turn():
+        page.run()
 else:
     app = st.App(__file__, lifespan=warm_up, routes=ROUTES, middleware=middleware())

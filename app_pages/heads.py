@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnviz.serving.turns import turns
 from attnviz.tokens import NoTokensError
 from attnviz.ui import heads_delivery, heads_state, shell, state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
@@ -9,6 +10,7 @@ from attnviz.ui.patience import starting
 
 
 @st.fragment
+@turns().turn()
 def explore(model_name: str) -> None:
     """Show the heads. A fragment: what the browser asks for leaves the controls alone."""
     with starting("heads"):

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnviz.serving.turns import turns
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
@@ -30,20 +31,21 @@ PRETRAINED = (
 
 
 @st.fragment
+@turns().turn()
 def walk(model_name: str | None) -> None:
     """Show the steps. A fragment: going to another step or head leaves the controls alone."""
     model = model_or_built_in(model_name) if model_name else None
     step = stepper(model.layer_counts[state.get("kind")][0] if model else 0)
-    tokens = pretrained_tokens(model) if model else toy_tokens(state.get("text"))
+    text = state.get("text")
     try:
         if step == "tokens":
-            show_tokens(tokens)
+            show_tokens(pretrained_tokens(model) if model else toy_tokens(text))
         else:
             with starting("step_by_step"):
                 from attnviz.ui.step_view import show_step
-            source = pretrained_source(model) if model else toy_source(tokens)
+            source = pretrained_source(model) if model else toy_source(toy_tokens(text))
             state.keep_within("head", "Head", range(source.layer.heads))
-            shell.token_notes(tokens)
+            shell.token_notes(source.query_tokens)
             show_step(source, state.get("head"), step)
     except NoTokensError as nothing:
         st.info(str(nothing))

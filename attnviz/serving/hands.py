@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Generic, TypeVar
@@ -15,9 +12,6 @@ from typing import Generic, TypeVar
 from attnviz.settings import settings
 
 V = TypeVar("V")
-
-NICENESS = 5
-"""How far these threads stand back where the processors are busy: who only turns a page goes first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +31,7 @@ class Hands:
     """
 
     def __init__(self, count: int) -> None:
-        self._pool = ThreadPoolExecutor(count, "compute", initializer=_stand_back)
+        self._pool = ThreadPoolExecutor(count, "compute")
         self._here = threading.local()
         self._lock = threading.Lock()
         self._tickets = 0
@@ -89,12 +83,6 @@ def _settle(task: Task[V], work: Callable[[], V]) -> None:
         task.result.set_exception(error)
     else:
         task.result.set_result(value)
-
-
-def _stand_back() -> None:
-    if sys.platform == "linux":  # elsewhere a priority belongs to a whole process
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 @cache

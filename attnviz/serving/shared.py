@@ -12,6 +12,7 @@ from weakref import WeakSet
 from cachetools import LRUCache
 
 from attnviz.serving.hands import Hands, Task
+from attnviz.serving.turns import turns
 
 ASK_AGAIN = 0.4
 """Seconds after which whoever waits is told, again and again, how many are before them."""
@@ -102,12 +103,14 @@ class Shared(Generic[V]):
     def _wait(self, task: Task[V], tell: Tell | None) -> V:
         while tell is not None:
             try:
-                return task.result.result(ASK_AGAIN)
+                with turns().aside():
+                    return task.result.result(ASK_AGAIN)
             except TimeoutError:
                 if task.result.done():  # it is the computation's own, or came this moment
                     break
                 tell(self._hands.before(task))
-        return task.result.result()
+        with turns().aside():
+            return task.result.result()
 
 
 _all: WeakSet[Shared[Any]] = WeakSet()
