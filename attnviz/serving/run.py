@@ -45,7 +45,7 @@ def serve(host: str, port: int) -> None:
     from streamlit import config, net_util
 
     from attnviz.serving.logs import keep_texts_out
-    from attnviz.serving.tuning import remember_theme
+    from attnviz.serving.tuning import read_components_plainly, remember_theme
 
     keep_texts_out()
     # Else Streamlit asks another site for it whenever a foreign page knocks, and everybody waits for the answer.
@@ -55,6 +55,7 @@ def serve(host: str, port: int) -> None:
     for option, value in tuned(host, listening.getsockname()[1], limits.largest_upload).items():
         config.set_option(option, value)
     remember_theme()
+    read_components_plainly()
     server = uvicorn.Config(
         app,
         ws="websockets-sansio",

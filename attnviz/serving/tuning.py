@@ -1,17 +1,20 @@
-"""What Streamlit works out anew at every run, though it never changes while a server runs."""
+"""What Streamlit does at every run of a page and need not, while a server runs.
+
+Each function here replaces a private one of Streamlit 1.67. Where a later version does without it, nothing is changed.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from streamlit.components.v2.bidi_component import main as bidi_component
 from streamlit.runtime import app_session
 
 
 def remember_theme() -> None:
     """Have the theme that Streamlit sends with every run written once.
 
-    Streamlit 1.67 goes through all of its options six times a run for it: a sixth of what a change costs. Where a later
-    version does this elsewhere, nothing is changed.
+    Streamlit goes through all of its options six times a run for it: a sixth of what a change costs.
     """
     write = getattr(app_session, "_populate_theme_msg", None)
     if write is None or getattr(write, "remembers", False):
@@ -27,3 +30,40 @@ def remember_theme() -> None:
 
     copy.remembers = True  # type: ignore[attr-defined]
     app_session._populate_theme_msg = copy  # type: ignore[assignment]
+
+
+class Told(dict[str, object]):
+    """What a component holds and has told, by name. A name that it has not told is None."""
+
+    def __getattr__(self, name: str) -> object:
+        return self.get(name)
+
+
+def read_components_plainly() -> None:
+    """Have what a component told read from a plain dictionary.
+
+    Streamlit builds a class each time that anybody looks, some fifteen times a run, so that the page may also write to
+    it, which attnviz never does: a twelfth of what a change costs.
+    """
+    make = getattr(bidi_component, "make_bidi_component_presenter", None)
+    if make is None or getattr(make, "plain", False):
+        return
+
+    def make_plain(events_id: str, *_: object) -> Any:
+        return lambda held, session: _told(held, session, events_id)
+
+    make_plain.plain = True  # type: ignore[attr-defined]
+    bidi_component.make_bidi_component_presenter = make_plain  # type: ignore[attr-defined, assignment]
+
+
+def _told(held: object, session: Any, events_id: str) -> object:
+    """Put what a component has told in this run beside what it holds, as Streamlit's own presenter does."""
+    known = session._new_widget_state.widget_metadata.get(events_id)
+    if not isinstance(held, dict) or known is None or known.value_type != "json_trigger_value":
+        return held
+    try:
+        events = session._new_widget_state[events_id] or []
+    except KeyError:
+        events = []
+    told = {event["event"]: event.get("value") for event in ([events] if isinstance(events, dict) else events)}
+    return Told({**told, **held})

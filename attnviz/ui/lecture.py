@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 
 import streamlit as st
@@ -18,9 +17,8 @@ def begin(page: str) -> None:
     if lecture:
         st.html(CSS)
     with st.container(key="keys_place"):
-        keyboard(
-            [asdict(line) for line in keys.lines(page)], lecture=lecture, key="keys", on_act=partial(keys.act, page)
-        )
+        lines = [{"shown": line.shown, "says": line.says, "sends": line.sends} for line in keys.lines(page)]
+        keyboard(lines, lecture=lecture, key="keys", on_act=partial(keys.act, page))
 
 
 def switch() -> None:

@@ -6,6 +6,7 @@ whose value lives in the view, so it survives a change of page, and a callback c
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from attnviz.ui.link import EVERYWHERE, KEYS, read_link, write_link
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link", "view_noted", "view_page"
+_run = threading.local()
+"""What a run of a page, which has a thread of its own, need not look up again: Streamlit takes long for each look."""
 
 
 def begin(page: str) -> None:
@@ -26,6 +29,7 @@ def begin(page: str) -> None:
             st.session_state.pop(name, None)
         st.session_state[_PAGE] = page
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+    _run.view = None
     if _VIEW in st.session_state and (query == st.session_state[_LAST_LINK] or (turned and not query)):
         # The link is the one that we wrote, or Streamlit emptied it on a change of page.
         if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
@@ -39,9 +43,16 @@ def begin(page: str) -> None:
             st.session_state[name] = view[name]
 
 
+def _view() -> dict[str, Any]:
+    view: dict[str, Any] | None = getattr(_run, "view", None)
+    if view is None:
+        view = _run.view = st.session_state[_VIEW]
+    return view
+
+
 def get(name: str) -> Any:
     """Return the view's value of this key."""
-    return st.session_state[_VIEW][name]
+    return _view()[name]
 
 
 def is_default(name: str) -> bool:
@@ -51,7 +62,7 @@ def is_default(name: str) -> bool:
 
 def put(name: str, value: Any) -> None:
     """Set a value from a callback, or before its widget is made."""
-    st.session_state[_VIEW][name] = value
+    _view()[name] = value
     if name in st.session_state:
         st.session_state[name] = value
 
@@ -87,7 +98,7 @@ def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
     if name not in st.session_state:
         st.session_state[name] = get(name)
     value = widget(*args, key=name, **kwargs)
-    st.session_state[_VIEW][name] = value
+    _view()[name] = value
     return value
 
 
@@ -108,10 +119,11 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
 
 def end(names: Iterable[str]) -> None:
     """Write the view's `names`, and what belongs to every page, to the address bar."""
-    link = write_link(st.session_state[_VIEW], (*names, *EVERYWHERE))
-    others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
-    if st.query_params.to_dict() != {**others, **link}:
+    link = write_link(_view(), (*names, *EVERYWHERE))
+    query = st.query_params.to_dict()
+    others = {name: value for name, value in query.items() if name not in KEYS}
+    if query != {**others, **link}:
         st.query_params.from_dict({**others, **link})
     st.session_state[_LAST_LINK] = link
     if st.session_state[_NOTED_VIEW] is None:
-        st.session_state[_NOTED_VIEW] = dict(st.session_state[_VIEW])
+        st.session_state[_NOTED_VIEW] = dict(_view())
