@@ -7,16 +7,18 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch
+from tests.safety.client import Visitor
 
 STAGE = ".st-key-picture .attnviz-stage"
 PATIENCE = 30_000
@@ -24,13 +26,25 @@ PATIENCE = 30_000
 MODEL = "/?source=pretrained&model=gpt2&step=weights"
 
 
-@pytest.fixture
-def served() -> Iterator[Server]:
+CROWD = 12
+"""Visitors whose long texts come first: some seconds of reading, one after another"""
+
+
+@contextmanager
+def serving(**settings: str) -> Iterator[Server]:
+    """Start the server with settings, and wait until its model is loaded."""
     port = free_port()
-    server = launch(["attnviz", "serve", "--port", str(port)], port, env={"ATTNVIZ_SESSIONS": "2"})
-    yield server
-    server.stop()
-    server.log.unlink()
+    server = launch(["attnviz", "serve", "--port", str(port)], port, env=settings)
+    try:
+        server.wait()
+        began = time.monotonic()
+        while answer(f"{server.url}/readyz")[0] != 200:
+            assert time.monotonic() - began < 120, server.said()
+            time.sleep(0.1)
+        yield server
+    finally:
+        server.stop()
+        server.log.unlink()
 
 
 def answer(url: str, accept: str = "*/*") -> tuple[int, str]:
@@ -43,13 +57,13 @@ def answer(url: str, accept: str = "*/*") -> tuple[int, str]:
 
 
 def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_is_too_many(
-    served: Server, new_context: Contexts
+    new_context: Contexts,
 ) -> None:
-    served.wait()
-    began = time.monotonic()
-    while answer(f"{served.url}/readyz")[0] != 200:
-        assert time.monotonic() - began < 120, served.said()
-        time.sleep(0.1)
+    with serving(ATTNVIZ_SESSIONS="2") as served:
+        _visit_and_stop(served, new_context)
+
+
+def _visit_and_stop(served: Server, new_context: Contexts) -> None:
     assert answer(f"{served.url}/healthz") == (200, "ok\n")
 
     first, second = new_context().new_page(), new_context().new_page()
@@ -82,6 +96,33 @@ def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_i
     assert served.process.wait(15) in (0, -signal.SIGTERM)
     assert "Traceback" not in served.said()
     assert "animal" not in served.said()
+
+
+def test_who_waits_for_others_texts_sees_how_many_and_then_the_picture(new_context: Contexts) -> None:
+    with serving(ATTNVIZ_PASSES="1") as served:
+        page = new_context().new_page()
+        page.goto(f"{served.url}/?source=pretrained&step=weights&text=the+lamp+is+out")
+        expect(page.locator(STAGE)).to_have_attribute("data-rows", "6", timeout=PATIENCE)
+        crowd = [threading.Thread(target=read_a_long_text, args=(served.url, number)) for number in range(CROWD)]
+        for visitor in crowd:
+            visitor.start()
+        time.sleep(0.3)
+        text = page.get_by_label("Text", exact=True)
+        text.fill("the cat sat")
+        text.press("Control+Enter")
+        expect(page.get_by_text(re.compile(r"^\d+ texts? (is|are) before yours …$"))).to_be_visible(timeout=PATIENCE)
+        expect(page.locator(STAGE)).to_have_attribute("data-rows", "5", timeout=PATIENCE)
+        expect(page.get_by_text("before yours")).to_have_count(0)
+        for visitor in crowd:
+            visitor.join(60)
+        assert not any(visitor.is_alive() for visitor in crowd)
+
+
+def read_a_long_text(url: str, number: int) -> None:
+    """Have a text of 512 tokens read, that nobody else has asked for."""
+    with Visitor(url) as visitor:
+        shown = visitor.open("", f"source=pretrained&step=weights&text={'+'.join([str(number), *['lamp'] * 600])}")
+        assert not shown.broke, shown.said
 
 
 def test_a_wrong_setting_ends_the_start_with_one_line() -> None:
