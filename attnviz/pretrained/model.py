@@ -97,9 +97,11 @@ class PretrainedModel:
         """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
         text, pair = repair(text), None if pair is None else repair(pair)
         with self._tokenizing:  # asking for a truncation changes the one tokenizer that all sessions share
-            whole = len(self._tokenizer(text, pair, truncation=False)["input_ids"])
-            cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
-        dropped = max(0, whole - len(cut["input_ids"]))
+            cut = self._tokenizer(text, pair, truncation=False)
+            whole = len(cut["input_ids"])
+            if whole > self.max_tokens:
+                cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
+        dropped = whole - len(cut["input_ids"])
         return from_encoding(
             cut.encodings[0],
             text=text,

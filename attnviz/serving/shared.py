@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Hashable
+from concurrent.futures import wait
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
@@ -14,6 +15,9 @@ from cachetools import LRUCache
 from attnviz.serving.hands import Hands, Task
 from attnviz.serving.turns import turns
 
+AT_ONCE = 0.03
+"""Seconds within which a short text is read. For that long nobody else's page is made meanwhile: at each of a pass's
+hundreds of steps the two would stop each other, and both end later."""
 ASK_AGAIN = 0.4
 """Seconds after which whoever waits is told, again and again, how many are before them."""
 
@@ -101,16 +105,13 @@ class Shared(Generic[V]):
         return value
 
     def _wait(self, task: Task[V], tell: Tell | None) -> V:
-        while tell is not None:
-            try:
-                with turns().aside():
-                    return task.result.result(ASK_AGAIN)
-            except TimeoutError:
-                if task.result.done():  # it is the computation's own, or came this moment
-                    break
+        wait([task.result], AT_ONCE)
+        while not task.result.done():
+            with turns().aside():
+                wait([task.result], ASK_AGAIN)
+            if tell is not None and not task.result.done():
                 tell(self._hands.before(task))
-        with turns().aside():
-            return task.result.result()
+        return task.result.result()
 
 
 _all: WeakSet[Shared[Any]] = WeakSet()
