@@ -31,7 +31,8 @@ TRACE_BYTES = 200 * 2**20
 """For each model: three 512-token traces of a bert-base-sized one, or ten of the built-in one."""
 FAILURE_SECONDS = 30
 """For this long a model that could not be loaded is not tried again: without a network, each try takes seconds."""
-TOY_BYTES = 32 * 2**20
+TOY_BYTES = 16 * 2**20
+"""Some 600 of sixty tokens; one takes milliseconds to make again."""
 SURVEY_BYTES = 32 * 2**20
 """Thumbnails, measures and norms of some 40 texts that are longer than a thumbnail is wide."""
 ROLLOUT_BYTES = 48 * 2**20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 
 import psutil
@@ -20,6 +21,8 @@ PAGES = (
 """What is opened with each text: every page that a text goes through, and both sources."""
 VISIT = 10
 """Texts that one visitor looks at."""
+TELL = 50
+"""Whoever waits is told after so many texts what is held."""
 MOST = 1.5e9
 """Bytes that one process may hold (issue 4, section 3)."""
 GROWTH = 1.05
@@ -56,6 +59,8 @@ def resident(count: int) -> list[int]:
                         if shown.broke:
                             raise RuntimeError(f"/{page}?{query}: {shown.said}")
                     held.append(process.memory_info().rss)
+                    if len(held) % TELL == 0:
+                        sys.stderr.write(f"resident after {len(held)} texts: {held[-1] / 1e6:.0f} MB\n")
         return held
     finally:
         server.stop()
