@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from attnviz.components.lecture import keyboard
-from attnviz.ui import keys, state
+from attnviz.ui import keys, lesson_state, state
 from attnviz.ui.lecture_look import CSS
 
 
@@ -18,7 +18,10 @@ def begin(page: str) -> None:
         st.html(CSS)
     with st.container(key="keys_place"):
         lines = [{"shown": line.shown, "says": line.says, "sends": line.sends} for line in keys.lines(page)]
-        keyboard(lines, lecture=lecture, key="keys", on_act=partial(keys.act, page))
+        keyboard(
+            lines, lesson_state.for_browser(), lecture=lecture, key="keys",
+            on_act=partial(keys.act, page), on_lesson=lesson_state.take_back,
+        )  # fmt: skip
 
 
 def switch() -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from attnviz.ui import lesson_state, state
 from attnviz.ui.lesson_state import SCRIPTS, Here
+from attnviz.ui.link import EVERYWHERE, KEYS
 from attnviz.ui.plain import plain
 
 CSS = """
@@ -61,6 +62,7 @@ def show(page: str) -> None:
     here = lesson_state.here()
     if here is None:
         return
+    _open(here, page)
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(CSS + (LARGE if state.get("lecture") else SMALL) + f"<style>:root{{--done:{done:.1f}%}}</style>")
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
@@ -105,6 +107,17 @@ def _arrive() -> None:
     there: Here | None = st.session_state.pop(_GOING, None)
     if there is not None:
         st.switch_page(SCRIPTS[there.scene.page], query_params=lesson_state.link_to(there))
+
+
+def _open(here: Here, page: str) -> None:
+    """Go to the scene's page and view where the link that is being opened says no more than which scene it is."""
+    if not state.arrives() or state.notes():
+        return
+    query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+    wanted = lesson_state.link_to(here)
+    bare = "lesson" in query and set(query) <= set(EVERYWHERE)
+    if bare and (page, query) != (here.scene.page, wanted):
+        st.switch_page(SCRIPTS[here.scene.page], query_params=wanted)
 
 
 def _way(key: str, label: str, icon: str, there: Here | None, page: str) -> None:

@@ -1,4 +1,8 @@
-"""The lesson that a session is in: which scene, where it leads, and the lesson of one's own."""
+"""The lesson that a session is in: which scene, where it leads, and the lesson of one's own.
+
+One's own lesson is lost with the session, and loading the page again starts another. So the browser's tab keeps it too,
+as the text of its file, and gives it to a session that has not heard of it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from attnviz.lessons import OWN, Lesson, Scene, shipped
+from attnviz.lessons import OWN, Lesson, LessonError, Scene, read_lesson, shipped, write_lesson
 from attnviz.ui import state
 from attnviz.ui.link import KEYS, read_link, write_link
 
 SCRIPTS = {page: f"app_pages/{page}.py" for page in ("step_by_step", "heads", "averages", "tokens", "compare")}
 """The pages of scenes, as Streamlit's navigation knows them."""
 _OWN = "lesson_own"
+"""One's own lesson; None when it has been let go, and missing until there was one or the browser had none."""
+_WRITTEN = "lesson_written"
+"""The same as text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +53,46 @@ def own() -> Lesson | None:
 
 
 def keep(lesson: Lesson | None) -> None:
-    """Keep a lesson as the visitor's own, for as long as the session lasts."""
-    st.session_state[_OWN] = lesson
+    """Keep a lesson as the visitor's own, for as long as the session and the browser's tab last; None lets it go."""
+    try:
+        written = write_lesson(lesson) if lesson and lesson.scenes else ""
+    except LessonError:  # too large to be read again
+        written = ""
+    st.session_state[_OWN], st.session_state[_WRITTEN] = lesson, written
+
+
+def for_browser() -> dict[str, str | None]:
+    """Return what the keyboard component is told of one's own lesson, see `attnviz.components.lecture.keyboard`."""
+    if _OWN in st.session_state:
+        return {"lesson": st.session_state[_WRITTEN]}
+    return {"lesson": None} if state.get("lesson") == OWN else {}
+
+
+def take_back(text: str) -> None:
+    """Keep the lesson that the browser has kept, from a callback; what is none is let go, and so is an empty text."""
+    if _OWN in st.session_state:
+        return
+    try:
+        # Half a surrogate pair is let through here, for the reader to refuse.
+        keep(read_lesson(text.encode("utf-8", "surrogatepass"), OWN))
+    except LessonError:
+        keep(None)
+    if state.get("lesson") == OWN:
+        state.arrive_again()
 
 
 def here() -> Here | None:
-    """Return where the view is in a lesson; a link to one that is not there is let go, and said."""
+    """Return where the view is in a lesson; a link to one that is not there is let go, and said.
+
+    A link to one's own waits until the browser has said whether it has kept that.
+    """
     name = state.get("lesson")
     if not name:
         return None
     lesson = find(name)
     if lesson is None:
+        if name == OWN and _OWN not in st.session_state:
+            return None
         gone = "The link is to a lesson of one's own: open its file on the page Lessons, then the link leads into it."
         state.note(
             gone if name == OWN else f"There is no lesson “{name}”. Those that there are stand on the page Lessons."

@@ -74,6 +74,16 @@ def visit(link: Mapping[str, str]) -> None:
     st.session_state[_LAST_LINK] = None  # so that `begin` reads it even where it looks the same
 
 
+def arrives() -> bool:
+    """Say whether a link is being read: nothing that it leads to has been shown to its end."""
+    return st.session_state[_NOTED_VIEW] is None
+
+
+def arrive_again() -> None:
+    """Take the link, from a callback, for one that has just been opened: more is known of what it leads to."""
+    st.session_state[_NOTED_VIEW] = None
+
+
 def notes() -> list[str]:
     """Return what the link said that could not be taken, until the user changes the view."""
     return list(st.session_state[_NOTES])
@@ -84,7 +94,7 @@ def note(sentence: str) -> None:
 
     Only while a link is being read: who goes to another model or text by hand has asked for nothing that isn't there.
     """
-    if st.session_state[_NOTED_VIEW] is not None:
+    if not arrives():
         return
     st.session_state[_NOTES].append(sentence)
     st.warning(plain(sentence), icon="🔗")
@@ -125,5 +135,5 @@ def end(names: Iterable[str]) -> None:
     if query != {**others, **link}:
         st.query_params.from_dict({**others, **link})
     st.session_state[_LAST_LINK] = link
-    if st.session_state[_NOTED_VIEW] is None:
+    if arrives():
         st.session_state[_NOTED_VIEW] = dict(_view())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.lessons import OWN, Lesson, Scene, gallery, shipped
-from attnviz.lessons.writing import write_lesson
-from tests.app.pages import messages, open_page, turn_to
+from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
+from attnviz.ui.link import DEFAULT_TEXT
+from tests.app.pages import messages, open_page, payload, turn_to
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
@@ -42,6 +44,33 @@ def test_every_scene_opens_as_it_is_meant() -> None:
         for page in ("heads", "step_by_step"):
             turn_to(at, page, example.link(page))
             assert (messages(at), link(at)) == ("", example.link(page))
+
+
+def test_a_link_that_only_names_a_scene_opens_it() -> None:
+    """As it is typed or written down: lesson and scene, on any page. What is not so bare is left as it is."""
+    for name, lesson in shipped().items():
+        for number, scene in enumerate(lesson.scenes, 1):
+            asked = {"lesson": name, "scene": str(number), "lecture": "1"}
+            at = open_page(**asked)
+            wanted = {**scene.values(), **asked}
+            if number == 1:
+                del wanted["scene"]
+            assert (messages(at), link(at)) == ("", wanted), (name, number)
+            said = scene.question or scene.sentence
+            assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), (name, number)
+            assert scene.page == at.session_state["view_page"]
+
+
+def test_a_bare_link_of_ones_own_making_stays() -> None:
+    """Who turns the last setting back to its default, and who goes to another page, has not opened a link."""
+    at = open_page(lesson="heads", scene="2", text="Mine")
+    assert link(at) == {"lesson": "heads", "scene": "2", "text": "Mine"}
+    at.text_area(key="text").set_value(DEFAULT_TEXT).run()
+    assert link(at) == {"lesson": "heads", "scene": "2"}
+    at.run()
+    assert link(at) == {"lesson": "heads", "scene": "2"}
+    turn_to(at, "tokens", {})
+    assert link(at) == {"lesson": "heads", "scene": "2"}
 
 
 def test_a_question_is_answered_before_the_next_scene() -> None:
@@ -79,7 +108,6 @@ def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
     [
         ({"lesson": "dance"}, "There is no lesson “dance”"),
         ({"lesson": HOSTILE}, "There is no lesson “<img"),
-        ({"lesson": OWN}, "open its file on the page Lessons"),
         ({"lesson": "why", "scene": "99"}, "Scene 99 is not there: this lesson has 10"),
         ({"lesson": "why", "scene": "0"}, ""),
         ({"lesson": "why", "scene": "-1"}, "scene=-1 is not a whole number"),
@@ -111,3 +139,84 @@ def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
     turn_to(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
     assert "&lt;img" in bar(at)
     assert "<img" not in bar(at)
+    turn_to(at, "lessons", {})
+    assert read_lesson(told(at)["lesson"].encode(), OWN) == kept
+    at.session_state["lessons_tab"] = "Your own"
+    at.run()
+    at.button(key="lesson_drop").click().run()
+    assert told(at)["lesson"] == ""  # which the browser forgets
+
+
+def told(at: AppTest) -> dict[str, Any]:
+    """Read what the keyboard component, which keeps one's own lesson in the browser, is told."""
+    return payload(at, "lecture")[0]
+
+
+def browser_has(at: AppTest, lesson: Any) -> None:
+    """Answer as the browser does when the page has been loaded again."""
+    (keys,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "attnviz.lecture"]
+    states = at._tree.get_widget_states()
+    sent = json.dumps([{"event": "lesson", "value": lesson}])
+    states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{keys.id}__events", json_trigger_value=sent)
+    at._run(states)
+    assert not at.exception
+
+
+MINE = Lesson(
+    OWN, "Mine", "Two scenes.", (Scene("a", "Says a.", "tokens", "text=a+word"), Scene("b", "Says b.", "heads", ""))
+)
+
+
+def test_ones_own_lesson_comes_back_after_the_page_was_loaded_again() -> None:
+    explored = {"text": "something else", "lesson": OWN, "scene": "1"}
+    at = open_page("tokens", **explored)
+    assert (told(at)["lesson"], messages(at), bar(at)) == (None, "", "")  # the browser is asked
+    browser_has(at, write_lesson(MINE))
+    assert (at.session_state["lesson_own"], messages(at)) == (MINE, "")
+    assert "Says a." in bar(at)
+    assert link(at) == {"text": "something else", "lesson": OWN}  # the view as it was, in the lesson at its scene
+    browser_has(at, write_lesson(shipped()["why"]))
+    assert at.session_state["lesson_own"] == MINE  # a session that has one takes no other
+    at = open_page(lesson=OWN, scene="2")
+    browser_has(at, write_lesson(MINE))
+    assert at.session_state["view_page"] == "heads"
+    assert (link(at), messages(at)) == ({"lesson": OWN, "scene": "2"}, "")
+
+
+def test_a_session_without_a_lesson_of_its_own_asks_for_none_and_takes_one() -> None:
+    at = open_page("tokens", text="a word")
+    assert "lesson" not in told(at)
+    browser_has(at, write_lesson(MINE))
+    assert at.session_state["lesson_own"] == MINE
+    assert (link(at), messages(at), bar(at)) == ({"text": "a word"}, "", "")
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        "",
+        "- 1",
+        "\ud800",
+        "title: [",
+        HOSTILE,
+        "x" * 200_000,
+        "[" * 50_000,
+        f"title: {HOSTILE}\nsummary: *a\nscenes: []",
+    ],
+    ids=lambda text: text[:8],
+)
+def test_what_the_browser_has_and_is_no_lesson_is_passed_over(nonsense: str) -> None:
+    at = open_page("tokens", text="a word")
+    browser_has(at, nonsense)
+    assert (at.session_state["lesson_own"], messages(at), told(at)["lesson"]) == (None, "", "")
+    at = open_page("tokens", text="a word", lesson=OWN, scene="2")
+    browser_has(at, nonsense)
+    assert messages(at).count("open its file on the page Lessons") == 1
+    assert (link(at), bar(at)) == ({"text": "a word"}, "")
+
+
+@pytest.mark.parametrize("nonsense", [None, 3, ["title"], {"lesson": "x"}])
+def test_what_the_browser_has_and_is_no_text_is_no_answer(nonsense: object) -> None:
+    at = open_page("tokens", lesson=OWN)
+    browser_has(at, nonsense)
+    assert (told(at)["lesson"], messages(at)) == (None, "")

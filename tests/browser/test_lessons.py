@@ -46,10 +46,13 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         page.go_back()
         at_scene(page, number)
     assert "/averages?" in page.url
-    other = new_context().new_page()
-    other.goto(here)
-    at_scene(other, 9)
-    assert painted(other, "head_outputs")["inside"]
+    for link in (here, f"{app_url}/averages?lesson=attention&scene=9&lecture=1"):  # whole, and as one writes it by hand
+        other = new_context().new_page()
+        other.goto(link)
+        at_scene(other, 9)
+        assert painted(other, "head_outputs")["inside"]
+        assert sorted(other.url.partition("?")[2].split("&")) == sorted(here.partition("?")[2].split("&"))
+        assert "/averages" not in other.url
 
 
 def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str, tmp_path: Path) -> None:
@@ -71,7 +74,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     built = Scene(HOSTILE, "The answer.", "step_by_step", "step=scaled&q=1&seed=5&predict=1", "What is covered?")
     (read,) = read_lesson(file.read_bytes(), OWN).scenes
     assert (read.values(), read.question) == (built.values(), built.question)
-    scenes = (read, Scene(HOSTILE, HOSTILE, "tokens", "text=a"))
+    scenes = (read, Scene(HOSTILE, HOSTILE, "tokens", "text=two+words"))
     file.write_text(write_lesson(Lesson(OWN, HOSTILE, "Mine.", scenes)), encoding="utf-8")
     page.locator(".st-key-lesson_file input[type=file]").set_input_files(file)
     expect(page.locator(".st-key-lesson_line_2")).to_contain_text(HOSTILE)
@@ -83,6 +86,21 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     page.wait_for_url(re.compile("/tokens.*lesson=own&scene=2"))
     settled(page)
     expect(page.locator(".lesson-says b")).to_have_text(HOSTILE)
+    here = page.url
+    with page.expect_navigation():  # to the dark, for which the page is loaded again
+        page.keyboard.press("t")
+    expect(page.locator(".lesson-says b")).to_have_text(HOSTILE)
+    assert settled(page).url == here
+    assert page.locator(".stApp").evaluate("(e) => getComputedStyle(e).backgroundColor") == "rgb(20, 20, 27)"
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
     page.locator("[class*=st-key-lesson_outline] button").first.click()
     expect(page.locator(".st-key-lesson_list")).to_contain_text("**b** [l](http://e.example)")
     assert page.evaluate("() => window.hacked") is None
+
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("tab", name="Your own").click()
+    page.locator(".st-key-lesson_drop button").click()
+    page.wait_for_function("() => !sessionStorage.getItem('attnviz-lesson')")
+    page.goto(here)
+    expect(page.get_by_test_id("stAlert")).to_contain_text("open its file on the page Lessons")

@@ -1,5 +1,5 @@
 // The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog; in
-// lecture mode two small buttons: the list, and the way out.
+// lecture mode two small buttons: the list, and the way out. And what keeps one's own lesson while the page is loaded again.
 
 import { element, span, theme } from "./dom.js";
 import { mounting } from "./mounting.js";
@@ -10,6 +10,7 @@ const TYPING =
   "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], [role=dialog], " +
   "[role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
 const UNFOLDED = 400; // ms that an expander takes
+const LESSON = "attnviz-lesson"; // where the browser keeps it
 const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_picture"];
 
 class Keyboard {
@@ -51,7 +52,9 @@ class Keyboard {
     return this.turn;
   }
 
-  take({ lines, lecture }) {
+  take({ lines, lecture, lesson }) {
+    if (typeof lesson === "string") keep(lesson);
+    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept()); // null asks, whether there is one or not
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.sends = Object.assign({}, ...lines.map((line) => line.sends));
@@ -99,6 +102,24 @@ class Keyboard {
   destroy() {
     this.ends.abort();
     this.section.remove();
+  }
+}
+
+/** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
+function keep(lesson) {
+  try {
+    sessionStorage.removeItem(LESSON);
+    if (lesson) sessionStorage.setItem(LESSON, lesson);
+  } catch {
+    // Forbidden or full: then nothing is kept.
+  }
+}
+
+function kept() {
+  try {
+    return sessionStorage.getItem(LESSON) ?? "";
+  } catch {
+    return "";
   }
 }
 
