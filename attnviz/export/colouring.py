@@ -12,8 +12,6 @@ from attnviz.export.drawing import Rgb
 from attnviz.figures.panels import Panel
 from attnviz.figures.style import Colours, Palette
 
-HATCH_GROUND, HATCH_LINE = "#D4D4DC", "#AFAFBB"
-"""Ground and lines of hidden cells, in the light"""
 DARK_INK_ON, LIGHT_INK_ON = "#1B1B26", "#FFFFFF"
 
 

@@ -11,8 +11,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.export.themes import LIGHT_THEME, Theme
+
 Rgb = npt.NDArray[np.uint8]
 """(rows, cols, 3): red, green and blue of each cell"""
+RULE = "#80808C"
+"""Lines that are seen on light and on dark paper"""
 Anchor = Literal["start", "middle", "end"]
 
 
@@ -85,6 +89,7 @@ class Matrix:
     """What is written in each cell, "" in a hidden one; () where nothing is"""
     size: float = 0.0
     """Type size of the numbers"""
+    theme: Theme = LIGHT_THEME
 
     @property
     def rows(self) -> int:
@@ -124,7 +129,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     """The header first"""
     size: float
-    colour: str
+    theme: Theme = LIGHT_THEME
 
     def marks(self) -> list[Text | Line]:
         """Return the table as lines of text, with a rule under each row."""
@@ -134,9 +139,9 @@ class Table:
             foot, x = self.y + (i + 1) * self.row, self.x
             for width, cell in zip(self.widths, cells, strict=True):
                 base = foot - self.row / 2 + self.size * 0.33
-                marks.append(Text(x + 6, base, cell, self.size, self.colour, bold=i == 0))
+                marks.append(Text(x + 6, base, cell, self.size, self.theme.text, bold=i == 0))
                 x += width
-            marks.append(Line(self.x, foot, self.x + wide, foot, "#80808C" if i == 0 else "#DCDCE4", 1))
+            marks.append(Line(self.x, foot, self.x + wide, foot, RULE if i == 0 else self.theme.rule, 1))
         return marks
 
 
@@ -152,7 +157,7 @@ class Drawing:
     marks: tuple[Mark, ...]
     alt: str = ""
     title: str = ""
-    ground: str | None = "#FFFFFF"
+    theme: Theme = LIGHT_THEME
 
     @property
     def texts(self) -> tuple[Text, ...]:

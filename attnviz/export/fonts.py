@@ -7,6 +7,8 @@ is set letter by letter, and without them the cut takes a second instead of a mi
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -26,13 +28,28 @@ class FontError(RuntimeError):
     """The typeface is not where Streamlit keeps it. The message is one sentence with what to do."""
 
 
-@cache
+def prepare() -> None:
+    """Cut and measure both weights before anybody asks for them; where they are missing, who asks is told."""
+    with suppress(FontError):
+        for bold in (False, True):
+            _widths(bold)
+
+
+_cutting = threading.Lock()
+
+
 def ttf(bold: bool = False) -> bytes:
     """Return Source Sans as a static TrueType font, every character that it has; about 120 kB.
 
     Raises:
         FontError: this Streamlit does not bring the font.
     """
+    with _cutting:  # a class that exports at once cuts it once
+        return _static(bold)
+
+
+@cache
+def _static(bold: bool) -> bytes:
     from fontTools.ttLib import TTFont
     from fontTools.varLib import instancer
 

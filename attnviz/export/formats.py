@@ -25,6 +25,8 @@ class Format:
     most_tokens: int
     """Rows or columns of a matrix beyond which a slide or a page shows nothing that one could read"""
     write: Callable[[Sequence[Sheet]], bytes]
+    themed: bool = True
+    """Whether it is made in the dark as well; a format that is not takes sheets in the light"""
 
     def check(self, subject: Subject) -> None:
         """See that this walk is not too long.
@@ -80,6 +82,6 @@ FORMATS = {
     "pptx": Format("PowerPoint", ".pptx", POWERPOINT, 256, _slides),
     "pdf": Format("PDF", ".pdf", "application/pdf", 256, _pdf),
     "svg": Format("SVGs (ZIP)", ".svg.zip", "application/zip", 256, _svg_zip),
-    "tikz": Format("TikZ", ".tex", "application/x-tex", 128, _tikz),
+    "tikz": Format("TikZ", ".tex", "application/x-tex", 128, _tikz, themed=False),
 }
 """By the name that the command line knows"""

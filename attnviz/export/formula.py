@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from attnviz.export import fonts
 from attnviz.export.drawing import Box, Mark, Text
+from attnviz.export.themes import Theme
 
 _SIGNS = {
     r"\top": "ᵀ", r"\cdot": " · ", r"\,": "\N{THIN SPACE}", r"\;": " ", r"\qquad": "     ", r"\rightarrow": "→",
@@ -50,7 +51,7 @@ def plain(latex: str) -> str:
     return "".join(f"_{run.text}" if run.level < 0 else run.text for run in runs(latex)).strip()
 
 
-def set_formula(latex: str, *, x: float, y: float, size: float, colour: str, room: float) -> list[Mark]:
+def set_formula(latex: str, *, x: float, y: float, size: float, theme: Theme, room: float) -> list[Mark]:
     """Set a formula on one line from (x, y), its base line; smaller where it would be wider than `room`."""
     read = runs(latex)
     size *= min(1.0, room / (_width(read, size) + 20))
@@ -65,12 +66,15 @@ def set_formula(latex: str, *, x: float, y: float, size: float, colour: str, roo
         if run.text.strip():
             lead = fonts.width(run.text[: len(run.text) - len(run.text.lstrip())], type_size)
             shift = size * (-0.35 if run.level > 0 else 0.2 if run.level < 0 else 0.0)
-            texts.append(Text(x + lead, y + shift, run.text.strip(), type_size, run.colour or colour))
+            texts.append(Text(x + lead, y + shift, run.text.strip(), type_size, run.colour or theme.text))
         x += wide
     if not boxed:
         return texts
     left, right = boxed[0][0] - 6, boxed[-1][1] + 6
-    return [Box(left, y - size, right - left, size * 1.42, fill="#F1EDF8", outline="#5E3C99", line=1.5), *texts]
+    return [
+        Box(left, y - size, right - left, size * 1.42, fill=theme.boxed, outline=theme.palette.ink.attention, line=1.5),
+        *texts,
+    ]
 
 
 def _width(read: tuple[Run, ...], size: float) -> float:

@@ -15,7 +15,6 @@ from attnviz.export.walk import Subject, sheets
 from attnviz.vocabulary import STEPS
 
 if TYPE_CHECKING:
-    from attnviz.export.code import Cell
     from attnviz.pretrained import PretrainedModel, Trace
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
@@ -112,6 +111,7 @@ class Maker:
 
     def _numbers(self, view: View, subject: Subject, kind: str) -> bytes:
         from attnviz.export import code, numbers
+        from attnviz.export.recipes import walk_cells
 
         if kind == "csv":
             tokens = subject.tokens
@@ -119,24 +119,8 @@ class Maker:
             return numbers.csv_zip(subject.walk, [subject.walk.head], about)
         if kind == "npz":
             return numbers.npz(subject.walk, [subject.walk.head])
-        cells = self._cells(view, subject)
+        cells = walk_cells(view, subject, self.load)
         return (code.notebook(cells) if kind == "ipynb" else code.script(cells)).encode()
-
-    def _cells(self, view: View, subject: Subject) -> tuple[Cell, ...]:
-        from attnviz.export import code
-        from attnviz.export.code_toy import ToyRecipe
-
-        walk = subject.walk
-        if view["source"] == "toy":
-            recipe = ToyRecipe(subject.tokens.ids, toy_config(view))
-            return code.cells(walk, recipe, place=f"the toy, head {walk.head}", needs="torch", link=subject.link)
-        from attnviz.export.code_model import model_recipe
-
-        found = model_recipe(
-            self.load(view["model"]), view["text"], view["pair"].strip() or None, view["kind"], view["layer"]
-        )
-        place = f"layer {view['layer']}, head {walk.head}"
-        return code.cells(walk, found, place=place, needs="torch and transformers", link=subject.link)
 
 
 def maker(*, site: str = "", bare: bool = False) -> Maker:

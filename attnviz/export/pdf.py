@@ -8,10 +8,11 @@ from io import BytesIO
 from typing import Any
 
 from attnviz.export import fonts
-from attnviz.export.colouring import HATCH_GROUND, HATCH_LINE, hexadecimal, ink_on
+from attnviz.export.colouring import hexadecimal, ink_on
 from attnviz.export.drawing import Box, Drawing, Gradient, Line, Mark, Matrix, Text
 from attnviz.export.lines import safe
 from attnviz.export.raster import is_picture, png
+from attnviz.export.themes import LIGHT_THEME
 
 POINT = 0.75
 """Points of a pixel: a sheet is 13.33 x 7.5 inches, as a slide is"""
@@ -37,6 +38,8 @@ def write_pdf(drawings: Sequence[Drawing]) -> bytes:
         canvas.bookmarkPage(drawing.title)
         canvas.addOutlineEntry(safe(drawing.title), drawing.title)
         page = _Page(canvas, drawing.height)
+        if drawing.theme is not LIGHT_THEME:  # white paper is left as it is
+            page.box(Box(0, 0, drawing.width, drawing.height, fill=drawing.theme.paper))
         for mark in drawing.flat:
             page.draw(mark)
         page.note_missing(drawing)
@@ -125,7 +128,7 @@ class _Page:
             self.canvas.drawImage(ImageReader(BytesIO(png(matrix))), matrix.x, foot, matrix.width, matrix.height)
         else:
             self.cells(matrix)
-        self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, outline="#B5B5BD", line=0.7))
+        self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, outline=matrix.theme.frame, line=0.7))
 
     def cells(self, matrix: Matrix) -> None:
         canvas, (wide, high), hidden = self.canvas, matrix.cell, matrix.hidden
@@ -149,14 +152,15 @@ class _Page:
     def hatching(self, matrix: Matrix) -> None:
         """Draw hatched ground behind the hidden cells of a matrix, clipped to them."""
         canvas, (wide, high), gap = self.canvas, matrix.cell, 1.0 if matrix.gridded else 0.0
+        ground, line = matrix.theme.hatch
         canvas.saveState()
         path = canvas.beginPath()
         for i, j in zip(*matrix.hidden.nonzero(), strict=True):
             x, y = matrix.x + j * wide + gap / 2, self.height - matrix.y - (i + 1) * high + gap / 2
             path.rect(x, y, wide - gap, high - gap)
         canvas.clipPath(path, stroke=0, fill=0)
-        self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, fill=HATCH_GROUND))
-        canvas.setStrokeColor(HATCH_LINE)
+        self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, fill=ground))
+        canvas.setStrokeColor(line)
         canvas.setLineWidth(2.4)
         foot, step = self.height - matrix.y - matrix.height, 8
         for shift in range(-int(matrix.height) - step, int(matrix.width) + step, step):
@@ -170,4 +174,4 @@ class _Page:
             codes = ", ".join(f"U+{ord(character):04X}" for character in lacking[:8])
             more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
             note = f"{fonts.REPLACEMENT} stands for what the typeface of this file lacks: {codes}{more}"
-            self.text(Text(drawing.width - 44, 90, note, 12, "#6B6B78", anchor="end"))
+            self.text(Text(drawing.width - 44, 90, note, 12, drawing.theme.quiet, anchor="end"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from attnviz.export import fonts
 from attnviz.export.colouring import colour_cells, domain, scale
-from attnviz.export.drawing import Box, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.drawing import RULE, Box, Gradient, Line, Mark, Matrix, Text
 from attnviz.export.placing import (
     AXIS,
     INDEX_GUTTER,
@@ -29,11 +29,11 @@ from attnviz.export.placing import (
     shorten,
     ticks,
 )
+from attnviz.export.themes import Theme
 from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette
+from attnviz.figures.style import AXIS_TITLE, Palette
 from attnviz.vocabulary import number
 
-RULE = "#80808C"
 THINNED = 14.0
 """Type size of tokens on the columns where not all of them are written"""
 LARGEST_NUMBER, SMALLEST_NUMBER = 20.0, 9.0
@@ -41,7 +41,7 @@ LARGEST_NUMBER, SMALLEST_NUMBER = 20.0, 9.0
 
 
 def draw_layout(
-    layout: Layout, labels: Labels, *, x: float, y: float, width: float, height: float, palette: Palette = LIGHT
+    layout: Layout, labels: Labels, *, x: float, y: float, width: float, height: float, theme: Theme
 ) -> list[Mark]:
     """Draw the matrices of a layout into a box of a sheet.
 
@@ -49,7 +49,7 @@ def draw_layout(
         layout: the matrices and their places.
         labels: the tokens of the axis kinds "query" and "key".
         x: the left edge of the box, in pixels of the sheet; `y` is its upper edge.
-        palette: the colours.
+        theme: the colours.
     """
     placed, used = place(layout, labels, width, height)
     # A small picture stands in the middle of its box.
@@ -57,12 +57,13 @@ def draw_layout(
     marks: list[Mark] = []
     for one in placed:
         moved = replace(one, x=one.x + x + across, y=one.y + y + down)
-        marks += _draw(moved, labels, palette)
+        marks += _draw(moved, labels, theme)
     return marks
 
 
-def _draw(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
-    marks: list[Mark] = [_matrix(at, palette), *_heads(at, palette), *_title(at, palette)]
+def _draw(at: Placed, labels: Labels, theme: Theme) -> list[Mark]:
+    palette = theme.palette
+    marks: list[Mark] = [_matrix(at, theme), *_heads(at, palette), *_title(at, palette)]
     if at.row_labels:
         marks += _row_labels(at, labels, palette)
     if at.column_labels:
@@ -72,10 +73,11 @@ def _draw(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     return marks
 
 
-def _matrix(at: Placed, palette: Palette) -> Matrix:
+def _matrix(at: Placed, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
-    colours = colour_cells(at.panel, palette)
-    return Matrix(at.panel.name, at.x, at.y, at.width, at.height, at.panel.values, colours, numbers, size)
+    colours = colour_cells(at.panel, theme.palette)
+    box = (at.x, at.y, at.width, at.height)
+    return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme)
 
 
 def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, ...], ...], float]:

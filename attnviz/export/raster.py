@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from PIL import Image
 
-from attnviz.export.colouring import HATCH_GROUND, HATCH_LINE, channels
+from attnviz.export.colouring import channels
 from attnviz.export.drawing import Matrix
 
 MOST_VECTORS = 1024
@@ -30,9 +30,10 @@ def png(matrix: Matrix) -> bytes:
     pixels = matrix.colours.repeat(down, axis=0).repeat(across, axis=1)
     hidden = matrix.hidden
     if hidden.any():
+        ground, line = matrix.theme.hatch
         y, x = np.indices(pixels.shape[:2])
         striped = np.asarray((x + y) % 16 < 5)[..., None]
-        hatch = np.where(striped, channels(HATCH_LINE), channels(HATCH_GROUND)).astype(np.uint8)
+        hatch = np.where(striped, channels(line), channels(ground)).astype(np.uint8)
         pixels = np.where(hidden.repeat(down, axis=0).repeat(across, axis=1)[..., None], hatch, pixels)
     file = BytesIO()
     Image.fromarray(pixels).save(file, "PNG", optimize=True)

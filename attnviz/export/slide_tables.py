@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 from xml.sax.saxutils import escape
 
-from attnviz.export.colouring import HATCH_GROUND, HATCH_LINE, hexadecimal, ink_on
-from attnviz.export.drawing import Matrix, Table
+from attnviz.export.colouring import hexadecimal, ink_on
+from attnviz.export.drawing import RULE, Matrix, Table
 from attnviz.export.lines import roomy_size, safe
 from attnviz.figures.panels import NUMBERED
 
@@ -30,16 +30,15 @@ def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
     """Add a matrix to a slide's shapes as a table; `pixel` is how many units of the slide a pixel has."""
     wide, high = matrix.cell
     hidden, size = matrix.hidden, roomy_size(matrix)
+    borders = _borders(dict.fromkeys("LRTB", matrix.theme.paper))
     rows = []
     for i in range(matrix.rows):
         cells = []
         for j in range(matrix.cols):
             number = matrix.numbers[i][j] if matrix.numbers else ""
             colour = hexadecimal(matrix.colours[i, j])
-            fill = _hatch() if hidden[i, j] else _solid(colour)
-            cells.append(
-                _cell(number, size, ink_on(matrix.colours[i, j]), fill, _borders(dict.fromkeys("LRTB", "FFFFFF")))
-            )
+            fill = _hatch(*matrix.theme.hatch) if hidden[i, j] else _solid(colour)
+            cells.append(_cell(number, size, ink_on(matrix.colours[i, j]), fill, borders))
         rows.append("".join(cells))
     place = (matrix.x, matrix.y, matrix.width, matrix.height)
     _add(shapes, matrix.name, place, [wide] * matrix.cols, high, rows, pixel)
@@ -48,12 +47,12 @@ def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
 def add_table(shapes: Any, table: Table, pixel: int) -> None:
     """Add a table of text to a slide's shapes."""
     rows = []
-    rules = ["80808C", *["DCDCE4"] * len(table.rows)]
+    rules = [RULE, *[table.theme.rule] * len(table.rows)]
     for i, cells in enumerate(table.rows):
         borders = _borders({"B": rules[i]} if i == 0 else {"T": rules[i - 1], "B": rules[i]})
         rows.append(
             "".join(
-                _cell(cell, table.size, table.colour, "<a:noFill/>", borders, bold=i == 0, left=6) for cell in cells
+                _cell(cell, table.size, table.theme.text, "<a:noFill/>", borders, bold=i == 0, left=6) for cell in cells
             )
         )
     place = (table.x, table.y, sum(table.widths), table.row * len(rows))
@@ -100,9 +99,9 @@ def _solid(colour: str) -> str:
     return f'<a:solidFill><a:srgbClr val="{colour.lstrip("#")}"/></a:solidFill>'
 
 
-def _hatch() -> str:
-    line, ground = (f'<a:srgbClr val="{colour[1:]}"/>' for colour in (HATCH_LINE, HATCH_GROUND))
-    return f'<a:pattFill prst="wdUpDiag"><a:fgClr>{line}</a:fgClr><a:bgClr>{ground}</a:bgClr></a:pattFill>'
+def _hatch(ground: str, line: str) -> str:
+    front, back = (f'<a:srgbClr val="{colour[1:]}"/>' for colour in (line, ground))
+    return f'<a:pattFill prst="wdUpDiag"><a:fgClr>{front}</a:fgClr><a:bgClr>{back}</a:bgClr></a:pattFill>'
 
 
 def _borders(colours: dict[str, str]) -> str:

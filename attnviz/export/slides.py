@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import pairwise
@@ -15,10 +16,10 @@ from attnviz.export.formula import runs
 from attnviz.export.lines import safe, safe_lines
 from attnviz.export.placing import shorten
 from attnviz.export.raster import png
-from attnviz.export.sheet import HEIGHT, MARGIN, PICTURE_FOOT, PICTURE_TOP, QUIET, WIDTH, caption, draw_picture
+from attnviz.export.sheet import HEIGHT, MARGIN, PICTURE_FOOT, PICTURE_TOP, WIDTH, caption, draw_picture
 from attnviz.export.slide_tables import FONT, add_matrix, add_table, is_table
+from attnviz.export.themes import LIGHT_THEME, Theme
 from attnviz.export.walk import Sheet
-from attnviz.figures.style import LIGHT
 
 if TYPE_CHECKING:
     from pptx.slide import Slide
@@ -27,7 +28,6 @@ PIXEL = 9525
 """English Metric Units of a pixel: a slide is 13.33 x 7.5 inches"""
 LONGEST_LINK = 2000
 """Characters of an address that PowerPoint still opens"""
-BOXED = "E3DAF3"
 
 
 def write_slides(sheets: Sequence[Sheet]) -> bytes:
@@ -38,23 +38,41 @@ def write_slides(sheets: Sequence[Sheet]) -> bytes:
     deck = Presentation()
     deck.slide_width, deck.slide_height = Emu(int(WIDTH * PIXEL)), Emu(int(HEIGHT * PIXEL))
     if sheets:
+        _colour(deck, sheets[0].theme)
         deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].subject.name}")[:255]
         deck.core_properties.author = "attnviz"
     for sheet in sheets:
-        _Slide(deck.slides.add_slide(deck.slide_layouts[5])).fill(sheet)
+        _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
     file = BytesIO()
     deck.save(file)
     return file.getvalue()
 
 
+def _colour(deck: Any, theme: Theme) -> None:
+    """Colour links, which take no colour of their own; on dark paper, let what is added to a deck be written light."""
+    from pptx.opc.constants import RELATIONSHIP_TYPE
+
+    master = deck.slide_master
+    part = master.part.part_related_by(RELATIONSHIP_TYPE.THEME)
+    link = rf'\1<a:srgbClr val="{theme.link[1:]}"/>\3'.encode()
+    part._blob = re.sub(rb"(<a:(?:h|folH)link>)(.*?)(</a:(?:h|folH)link>)", link, part.blob)
+    if theme is not LIGHT_THEME:
+        for kind in "12":
+            master._element.find("{*}clrMap").set(f"bg{kind}", f"dk{kind}")
+            master._element.find("{*}clrMap").set(f"tx{kind}", f"lt{kind}")
+
+
 class _Slide:
     """Puts marks onto one slide."""
 
-    def __init__(self, slide: Slide) -> None:
+    def __init__(self, slide: Slide, theme: Theme) -> None:
+        self.theme = theme
         self.slide: Any = slide
         self.shapes: Any = slide.shapes
 
     def fill(self, sheet: Sheet) -> None:
+        if self.theme is not LIGHT_THEME:  # a deck on white paper takes the ground of whatever it is put into
+            solid(self.slide.background.fill, self.theme.paper)
         self.title(sheet.title)
         self.about(sheet)
         self.formula(sheet.formula)
@@ -69,29 +87,29 @@ class _Slide:
         self.put(shape, MARGIN, 16, 380, 54)
         frame = plain_frame(shape)
         frame.word_wrap = False
-        write(frame.paragraphs[0], title, 34, LIGHT.text, bold=True)
+        write(frame.paragraphs[0], title, 34, self.theme.text, bold=True)
         frame.paragraphs[0].alignment = align("start")
 
     def about(self, sheet: Sheet) -> None:
         room = WIDTH - 2 * MARGIN - 420
         name = shorten(safe(sheet.subject.name), room, 18)
         text = shorten(f"“{safe(sheet.subject.tokens.text).strip()}”", room, 16)
-        self.draw(Text(WIDTH - MARGIN, 46, name, 18, LIGHT.text, anchor="end"))
-        self.draw(Text(WIDTH - MARGIN, 68, text, 16, QUIET, anchor="end"))
+        self.draw(Text(WIDTH - MARGIN, 46, name, 18, self.theme.text, anchor="end"))
+        self.draw(Text(WIDTH - MARGIN, 68, text, 16, self.theme.quiet, anchor="end"))
 
     def formula(self, latex: str) -> None:
         frame = self.box("formula", MARGIN, 72, 900, 40)
         for run in runs(latex):
-            written = write(frame.paragraphs[0], run.text, 24, run.colour or LIGHT.text)
+            written = write(frame.paragraphs[0], run.text, 24, run.colour or self.theme.text)
             if run.level:
                 written.font._rPr.set("baseline", "30000" if run.level > 0 else "-25000")
             if run.boxed:
-                highlight(written)
+                highlight(written, self.theme.highlight)
 
     def caption(self, text: str) -> None:
         frame = self.box("what to notice", MARGIN, 616, WIDTH - 2 * MARGIN, 74)
         frame.word_wrap = True
-        write(frame.paragraphs[0], text, 20, LIGHT.text)
+        write(frame.paragraphs[0], text, 20, self.theme.text)
 
     def link(self, link: str) -> None:
         if not link:
@@ -99,9 +117,14 @@ class _Slide:
         frame = self.box("link", MARGIN, 690, WIDTH - 2 * MARGIN, 22)
         shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
         if len(link) > LONGEST_LINK:
-            write(frame.paragraphs[0], "This step's link is too long for a slide; it is in the notes.", 14, QUIET)
+            write(
+                frame.paragraphs[0],
+                "This step's link is too long for a slide; it is in the notes.",
+                14,
+                self.theme.quiet,
+            )
             return
-        write(frame.paragraphs[0], shown, 14, "#0072B2").hyperlink.address = safe(link)
+        write(frame.paragraphs[0], shown, 14, self.theme.link).hyperlink.address = safe(link)
 
     def draw(self, mark: Mark, alt: str = "") -> None:
         match mark:
@@ -141,7 +164,7 @@ class _Slide:
         picture = self.shapes.add_picture(BytesIO(png(matrix)), *edges)
         picture.name = matrix.name
         picture._element.nvPicPr.cNvPr.set("descr", f"{matrix.name}, {matrix.rows} × {matrix.cols}. {alt}"[:1000])
-        picture.line.color.rgb = rgb("#B5B5BD")
+        picture.line.color.rgb = rgb(matrix.theme.frame)
         picture.line.width = PIXEL // 2
 
     def gradient(self, bar: Gradient) -> None:
@@ -218,12 +241,12 @@ def solid(fill: Any, colour: str) -> None:
     fill.fore_color.rgb = rgb(colour)
 
 
-def highlight(run: Any) -> None:
+def highlight(run: Any, colour: str) -> None:
     """Mark a run with a coloured ground: what the box in a formula is on a slide."""
     from pptx.oxml import parse_xml
     from pptx.oxml.ns import nsdecls
 
-    mark = parse_xml(f'<a:highlight {nsdecls("a")}><a:srgbClr val="{BOXED}"/></a:highlight>')
+    mark = parse_xml(f'<a:highlight {nsdecls("a")}><a:srgbClr val="{colour[1:]}"/></a:highlight>')
     run.font._rPr.find("{*}solidFill").addnext(mark)  # the order of these elements is fixed
 
 

@@ -6,8 +6,8 @@ from base64 import b64encode
 from xml.sax.saxutils import escape, quoteattr
 
 from attnviz.export import fonts
-from attnviz.export.colouring import HATCH_GROUND, HATCH_LINE, hexadecimal, ink_on
-from attnviz.export.drawing import Box, Drawing, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.colouring import hexadecimal, ink_on
+from attnviz.export.drawing import RULE, Box, Drawing, Gradient, Line, Mark, Matrix, Text
 from attnviz.export.lines import safe
 from attnviz.export.raster import data_url, is_picture
 
@@ -18,13 +18,13 @@ FALLBACK = f"'{fonts.FAMILY}', 'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC',
 def write_svg(drawing: Drawing) -> str:
     """Return a drawing as one SVG file, with the letters it uses embedded and nothing fetched from elsewhere."""
     body = "\n".join(_mark(mark, number) for number, mark in enumerate(drawing.flat))
-    ground = f'<rect width="100%" height="100%" fill="{drawing.ground}"/>' if drawing.ground else ""
+    paper = f'<rect width="100%" height="100%" fill="{drawing.theme.paper}"/>'
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}" '
         f'width="{_n(drawing.width)}" height="{_n(drawing.height)}" role="img" font-family="{escape(FALLBACK)}">\n'
         f"<title>{escape(safe(drawing.title))}</title>\n<desc>{escape(safe(drawing.alt))}</desc>\n"
-        f"<defs><style>{_faces(drawing)}</style>{_hatch()}</defs>\n{ground}\n{body}\n</svg>\n"
+        f"<defs><style>{_faces(drawing)}</style>{_hatch(*drawing.theme.hatch)}</defs>\n{paper}\n{body}\n</svg>\n"
     )
 
 
@@ -40,11 +40,11 @@ def _faces(drawing: Drawing) -> str:
     return "".join(faces)
 
 
-def _hatch() -> str:
+def _hatch(ground: str, line: str) -> str:
     return (
         '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        f'<rect width="8" height="8" fill="{HATCH_GROUND}"/>'
-        f'<rect width="2.6" height="8" fill="{HATCH_LINE}"/></pattern>'
+        f'<rect width="8" height="8" fill="{ground}"/>'
+        f'<rect width="2.6" height="8" fill="{line}"/></pattern>'
     )
 
 
@@ -95,7 +95,7 @@ def _matrix(matrix: Matrix) -> str:
         )
     else:
         parts.append(_cells(matrix))
-    parts.append(f'<rect {_box(matrix)} fill="none" stroke="#80808C" stroke-opacity="0.6" stroke-width="0.7"/></g>')
+    parts.append(f'<rect {_box(matrix)} fill="none" stroke="{RULE}" stroke-opacity="0.6" stroke-width="0.7"/></g>')
     return "".join(parts)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from attnviz import explain, explain_tokens
+from attnviz.export.themes import LIGHT_THEME, Theme
 from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.walk import Walk
@@ -43,6 +44,7 @@ class Sheet:
     """The matrices; None where the picture is the table of tokens"""
     place: tuple[int, int]
     """Which sheet of how many, from 1"""
+    theme: Theme = LIGHT_THEME
 
     @property
     def link(self) -> str:
@@ -75,7 +77,7 @@ class Sheet:
         return "\n\n".join(part for part in parts if part)
 
 
-def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS)) -> tuple[Sheet, ...]:
+def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
     """Return a sheet for each of these steps that has a picture, in the order of the vocabulary.
 
     Raises:
@@ -87,23 +89,23 @@ def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS)) -> tuple[Sheet
         raise KeyError(min(unknown))
     layouts = {step: None if step == "tokens" else lay_out(subject.walk, step) for step in STEPS if step in wanted}
     shown = [step for step, layout in layouts.items() if layout is None or layout.grid]
-    return tuple(_sheet(subject, step, layouts[step], (i + 1, len(shown))) for i, step in enumerate(shown))
+    return tuple(_sheet(subject, step, layouts[step], (i + 1, len(shown)), theme) for i, step in enumerate(shown))
 
 
-def _sheet(subject: Subject, step: str, layout: Layout | None, place: tuple[int, int]) -> Sheet:
+def _sheet(subject: Subject, step: str, layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
     if layout is None:
         tokens = subject.tokens
         fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
         if NO_ID in tokens.ids:
             fact += " A character that is not in the vocabulary has no id."
         code = explain_tokens.code(tokens.tokenizer)
-        return Sheet(step, STEPS[step], subject, explain_tokens.FORMULA, explain_tokens.NOTICE, fact, code, None, place)
+        formula, notice = explain_tokens.FORMULA, explain_tokens.NOTICE
+        return Sheet(step, STEPS[step], subject, formula, notice, fact, code, None, place, theme)
     walk = subject.walk
     missing = walk.layer.without if step in ("embeddings", "qkv", "output") else ""
     notice, fact = explain.notice(step, walk), explain.fact(step, walk) or missing
-    return Sheet(
-        step, STEPS[step], subject, explain.formula(step, walk), notice, fact, explain.code(step, walk), layout, place
-    )
+    formula, code = explain.formula(step, walk, theme.palette.ink), explain.code(step, walk)
+    return Sheet(step, STEPS[step], subject, formula, notice, fact, code, layout, place, theme)
 
 
 def link_to(link: str, step: str) -> str:

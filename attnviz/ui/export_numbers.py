@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from attnviz.ui import caches, state
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import toy_config
 
 if TYPE_CHECKING:
-    from attnviz.export.code import Cell
     from attnviz.export.walk import Subject
-
-KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder to encoder"}
+    from attnviz.ui.export_walk import ShownWalk
 
 
 def show_numbers_export() -> None:
     """Offer the numbers of the walk that is shown, and the code that gives them elsewhere. Made when asked for."""
-    from attnviz.export import numbers
+    from attnviz.export.numbers import TooManyNumbersError, check_csv
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
-    from attnviz.ui.export_walk import current_subject
+    from attnviz.ui.export_walk import shown_walk
 
     try:
-        subject = current_subject()
-        cells = _cells(subject)
+        shown = shown_walk()
+        subject = shown.subject()
     except (NoTokensError, ModelError) as why:
         st.caption(plain(str(why)))
         return
-    walk = subject.walk
-    name = _file_name(walk.head)
-    everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=walk.layer.heads == 1)
-    heads = range(walk.layer.heads) if everything else [walk.head]
+    count = subject.walk.layer.heads
+    everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
+    heads = range(count) if everything else [subject.walk.head]
     too_many = ""
     try:
-        numbers.check_csv(walk, heads)
-    except numbers.TooManyNumbersError as why:
+        check_csv(subject.walk, heads)
+    except TooManyNumbersError as why:
         too_many = str(why)
-    about = _about(subject)
+    _buttons(shown, heads, _file_name(shown), too_many)
+    st.caption(
+        f"{plain(subject.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of "
+        "attnviz."
+    )
+
+
+def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
+    """Show a button for each file; what makes it holds no matrix, and so no model, while it waits for its press."""
+
+    def csv() -> bytes:
+        from attnviz.export import numbers
+
+        subject = shown.subject()
+        return numbers.csv_zip(subject.walk, heads, _about(subject))
+
+    def npz() -> bytes:
+        from attnviz.export import numbers
+
+        return numbers.npz(shown.subject().walk, heads)
+
+    def notebook() -> bytes:
+        from attnviz.export import code
+
+        return code.notebook(shown.cells()).encode()
+
+    def script() -> bytes:
+        from attnviz.export import code
+
+        return code.script(shown.cells()).encode()
+
     with st.container(horizontal=True, key="numbers_export"):
-        _button("CSV", f"{name}.zip", "application/zip", lambda: numbers.csv_zip(walk, heads, about), too_many)
-        _button("npz", f"{name}.npz", "application/octet-stream", lambda: numbers.npz(walk, heads))
-        _button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", lambda: _notebook(cells))
-        _button("Script", f"{name}.py", "text/x-python", lambda: _script(cells))
-    st.caption("Each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of attnviz.")
+        _button("CSV", f"{name}.zip", "application/zip", csv, too_many)
+        _button("npz", f"{name}.npz", "application/octet-stream", npz)
+        _button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook)
+        _button("Script", f"{name}.py", "text/x-python", script)
 
 
 def _button(label: str, file: str, mime: str, data: Callable[[], bytes], refused: str = "") -> None:
@@ -55,42 +79,10 @@ def _button(label: str, file: str, mime: str, data: Callable[[], bytes], refused
     )
 
 
-def _cells(subject: Subject) -> tuple[Cell, ...]:
-    """Write the walk as cells: from its seed, or from the model's name."""
-    from attnviz.export import code
-    from attnviz.export.code_toy import ToyRecipe
-
-    walk = subject.walk
-    if state.get("source") == "toy":
-        recipe = ToyRecipe(subject.tokens.ids, toy_config())
-        place = f"the toy block, head {walk.head}"
-        return code.cells(walk, recipe, place=place, needs="torch", link=subject.link)
-    from attnviz.export.code_model import model_recipe
-
-    kind, layer = state.get("kind"), state.get("layer")
-    found = model_recipe(
-        caches.model(state.get("model")), state.get("text"), state.get("pair").strip() or None, kind, layer
-    )
-    place = f"{KINDS[kind]} attention, layer {layer}, head {walk.head}"
-    return code.cells(walk, found, place=place, needs="torch and transformers", link=subject.link)
-
-
-def _script(cells: tuple[Cell, ...]) -> bytes:
-    from attnviz.export.code import script
-
-    return script(cells).encode()
-
-
-def _notebook(cells: tuple[Cell, ...]) -> bytes:
-    from attnviz.export.code import notebook
-
-    return notebook(cells).encode()
-
-
-def _file_name(head: int) -> str:
-    return (
-        f"attnviz-toy-head{head}" if state.get("source") == "toy" else f"attnviz-layer{state.get('layer')}-head{head}"
-    )
+def _file_name(shown: ShownWalk) -> str:
+    view = shown.view
+    where = "toy" if view["source"] == "toy" else f"layer{view['layer']}"
+    return f"attnviz-{where}-head{view['head']}"
 
 
 def _about(subject: Subject) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -12,47 +13,93 @@ import streamlit as st
 from attnviz.ui import caches, state
 from attnviz.ui.link import KEYS
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import toy_config, toy_tokens
+from attnviz.ui.sources import toy_tokens
 
 if TYPE_CHECKING:
+    from attnviz.export.code import Cell
     from attnviz.export.formats import Format
+    from attnviz.export.themes import Theme
     from attnviz.export.walk import Subject
-    from attnviz.figures.walk import Walk
+    from attnviz.tokens import Tokens
 
 
-def current_walk() -> Walk:
-    """Return the walk that Step by step shows now; cheap once the page has drawn it.
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownWalk:
+    """The walk that Step by step shows now, by its settings alone.
+
+    Files are made of it when a button is pressed, on a thread without the session. Till then it waits with the button,
+    for as long as the popover is open; so it holds the view and not the model, and asks the shared caches.
+    """
+
+    view: Mapping[str, Any]
+    """With the model, the kind, the layer and the head that are truly shown"""
+    site: str
+    toy_tokens: Tokens | None = None
+
+    def subject(self) -> Subject:
+        """Return the walk with its tokens, its name and its link; cheap while the page's trace is in the caches.
+
+        Raises:
+            attnviz.tokens.NoTokensError: the text gives no token.
+            attnviz.pretrained.ModelError: the model can't be loaded any more.
+        """
+        from attnviz.export.subjects import pretrained_subject, toy_config, toy_subject
+
+        view, tokens = self.view, self.toy_tokens
+        if tokens is not None:
+            return toy_subject(view, tokens, caches.toy_trace(tokens.ids, toy_config(view)), site=self.site)
+        model = caches.model(view["model"])
+        trace = caches.trace(model, view["text"], view["pair"].strip() or None)
+        return pretrained_subject(view, model, trace, site=self.site)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the walk as code; raises what `subject` does."""
+        from attnviz.export.recipes import walk_cells
+
+        return walk_cells(self.view, self.subject(), caches.model)
+
+
+def shown_walk() -> ShownWalk:
+    """Return what Step by step shows now.
 
     Raises:
-        attnviz.tokens.NoTokensError: the text gives no token.
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
-    return current_subject().walk
+    view, site = {name: state.get(name) for name in KEYS}, _site()
+    if view["source"] == "toy":
+        heads = 1 if view["qkv"] == "identity" else view["heads"]
+        return ShownWalk({**view, "head": min(view["head"], heads - 1)}, site, toy_tokens(view["text"]))
+    from attnviz.pretrained import BUILT_IN, ModelError
 
-
-def current_subject() -> Subject:
-    """Return the walk that Step by step shows now, with its tokens, its name and its link.
-
-    Raises:
-        attnviz.tokens.NoTokensError: the text gives no token.
-        attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
-    """
-    return _maker()()
+    try:
+        model = caches.model(view["model"])
+    except ModelError:  # the page has said so, and shows the built-in one
+        model = caches.model(BUILT_IN)
+    counts = model.layer_counts
+    kind = view["kind"] if view["kind"] in counts else next(iter(counts))
+    layers, heads = counts[kind]
+    layer, head = min(view["layer"], layers - 1), min(view["head"], heads - 1)
+    return ShownWalk({**view, "model": model.name, "kind": kind, "layer": layer, "head": head}, site)
 
 
 def show_walk_export() -> None:
     """Offer all steps of this head as slides, pages, pictures and TikZ. A file is made when it is asked for."""
     from attnviz.export.formats import FORMATS, TooLongError
+    from attnviz.export.themes import THEMES
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
-        make = _maker()
-        subject = make()
+        shown = shown_walk()
+        subject = shown.subject()
     except (NoTokensError, ModelError) as why:
         st.caption(plain(str(why)))
         return
     refused = []
+    colours = st.segmented_control(
+        "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
+        persist_state="session",
+    )  # fmt: skip
     with st.container(horizontal=True, key="walk_export"):
         for name, kind in FORMATS.items():
             try:
@@ -60,55 +107,26 @@ def show_walk_export() -> None:
             except TooLongError as why:
                 refused.append(str(why))
                 continue
-            st.download_button(
-                kind.title, _writer(kind, make), f"{_file_name(subject.name)}{kind.suffix}", kind.mime,
-                key=f"export_walk_{name}", on_click="ignore",
-            )  # fmt: skip
+            write = _writer(kind, shown, THEMES[colours if kind.themed else "light"])
+            file = f"{_file_name(subject.name)}{kind.suffix}"
+            st.download_button(kind.title, write, file, kind.mime, key=f"export_walk_{name}", on_click="ignore")
     st.caption(
         f"{plain(subject.name)}: one slide or page a step, with formula, what to notice and the link back. Slides stay "
-        "editable and carry speaker notes; the TikZ file needs pdflatex only. Light colours, for paper and projector."
+        "editable and carry speaker notes; the TikZ file needs pdflatex only, and is always light."
     )
     for sentence in refused:
         st.caption(sentence)
 
 
-def _writer(kind: Format, make: Callable[[], Subject]) -> Callable[[], bytes]:
-    """Return what makes a file, on a thread without the session; it holds the view and not the model."""
+def _writer(kind: Format, shown: ShownWalk, theme: Theme) -> Callable[[], bytes]:
+    """Return what makes a file when it is called."""
 
     def write() -> bytes:
         from attnviz.export.walk import sheets
 
-        return kind.write(sheets(make()))
+        return kind.write(sheets(shown.subject(), theme=theme))
 
     return write
-
-
-def _maker() -> Callable[[], Subject]:
-    """Return what makes the subject of the view as it is now; it asks the shared caches, and no session."""
-    from attnviz.export.subjects import pretrained_subject, toy_subject
-    from attnviz.pretrained import BUILT_IN, ModelError
-
-    view, site = {name: state.get(name) for name in KEYS}, _site()
-    if view["source"] == "toy":
-        tokens, config = toy_tokens(view["text"]), toy_config()
-        heads = 1 if view["qkv"] == "identity" else view["heads"]
-        view["head"] = min(view["head"], heads - 1)
-        return lambda: toy_subject(view, tokens, caches.toy_trace(tokens.ids, config), site=site)
-    try:
-        model = caches.model(view["model"])
-    except ModelError:  # the page has said so, and shows the built-in one
-        model = caches.model(BUILT_IN)
-    name = model.name
-    view["kind"] = view["kind"] if view["kind"] in model.layer_counts else next(iter(model.layer_counts))
-    layers, heads = model.layer_counts[view["kind"]]
-    view |= {"model": name, "layer": min(view["layer"], layers - 1), "head": min(view["head"], heads - 1)}
-
-    def make() -> Subject:
-        found = caches.model(name)
-        trace = caches.trace(found, view["text"], view["pair"].strip() or None)
-        return pretrained_subject(view, found, trace, site=site)
-
-    return make
 
 
 def _site() -> str:

@@ -58,6 +58,10 @@ def _import_and_load() -> None:
 
         print_checks(checks(load=lambda: caches.model("minilm")), sys.stderr)
 
+    from attnviz.export import fonts
+
+    fonts.prepare()  # last, for nobody exports before a page is there
+
 
 async def plotly_js(_: Request) -> Response:
     """Serve plotly.js from the Python package, compressed once, under a name that changes with its version."""
@@ -74,17 +78,12 @@ def _compressed_plotly() -> bytes:
     return gzip.compress(script.read_bytes(), compresslevel=6)
 
 
-_cutting = threading.Lock()
-
-
 def font(request: Request) -> Response:
     """Serve a weight of the font that exported pictures carry. No coroutine: cutting it takes a second, once."""
     from attnviz.export.fonts import ttf
 
-    with _cutting:  # a class that exports at once cuts it once
-        file = ttf(bold=request.url.path.endswith(FONT_PATHS["bold"]))
     return Response(
-        file,
+        ttf(bold=request.url.path.endswith(FONT_PATHS["bold"])),
         media_type="font/ttf",
         headers={"Cache-Control": "public, max-age=31536000, immutable"},
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +18,18 @@ import torch
 import yaml
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
+from pptx import Presentation
+from pypdf import PdfReader
 from torch.nn import functional as F
 
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
+from attnviz.vocabulary import STEPS
 from tests.browser.board import matrix
 from tests.browser.settle import settled
 
 Contexts = Callable[..., BrowserContext]
+SVG = "{http://www.w3.org/2000/svg}"
 TEXT = "=1+1 <b>é</b> 🙂 four"
 LINK = "?text=%3D1%2B1+%3Cb%3E%C3%A9%3C%2Fb%3E+%F0%9F%99%82+four&step=weights&q=1&k=2&mask=causal"
 
@@ -33,9 +40,13 @@ def torchs_weights() -> np.ndarray:
     return F.scaled_dot_product_attention(query, key, torch.eye(4)[None, None], is_causal=True)[0, 0].numpy()
 
 
+KNOWN = [f"{weight:.2f}" for weight in torchs_weights()[np.tril_indices(4)]]
+"""What is written in the cells of the weights, row by row; hidden cells are empty."""
+
+
 def taken(page: Page, label: str, folder: Path) -> Path:
     """Click a download button, and return the file that comes."""
-    with page.expect_download() as coming:
+    with page.expect_download(timeout=60_000) as coming:
         page.get_by_test_id("stPopoverBody").get_by_role("button", name=label).click()
     file = folder / coming.value.suggested_filename
     coming.value.save_as(file)
@@ -105,3 +116,70 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     other.get_by_role("button", name="Show a QR code").click()
     expect(other.get_by_text("too long for a QR code")).to_be_visible()
     expect(other.get_by_label("QR code of this view")).to_be_hidden()
+
+
+def written_in_cells(svg: bytes, name: str) -> list[str]:
+    """Return what stands in the cells of one matrix of a picture."""
+    (group,) = (g for g in ET.fromstring(svg).iter(f"{SVG}g") if g.get("data-name") == name)
+    return [text.text or "" for text in group.iter(f"{SVG}text")]
+
+
+def check_slides(deck: Presentation, site: str) -> str:
+    """Look through a deck of the view; return the address on the slide of the weights."""
+    assert [slide.shapes.title.text for slide in deck.slides] == list(STEPS.values())
+    for slide, (step, title) in zip(deck.slides, STEPS.items(), strict=True):
+        notes = slide.notes_slide.notes_text_frame.text
+        assert notes.startswith(f"{title}: ")
+        assert f"Text: {TEXT}" in notes
+        (box,) = (shape for shape in slide.shapes if shape.name == "link")
+        address = box.text_frame.paragraphs[0].runs[0].hyperlink.address
+        assert address.startswith(f"{site}/?")
+        assert f"step={step}" in address
+        assert f"This step in the app: {address}" in notes
+    weights = deck.slides[list(STEPS).index("weights")]
+    (table,) = (shape.table for shape in weights.shapes if shape.has_table and shape.name == "weights")
+    assert [cell.text for row in table.rows for cell in row.cells if cell.text] == KNOWN
+    (box,) = (shape for shape in weights.shapes if shape.name == "link")
+    return str(box.text_frame.paragraphs[0].runs[0].hyperlink.address)
+
+
+def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
+    app_url: str, new_context: Contexts, tmp_path: Path
+) -> None:
+    page = new_context().new_page()
+    page.goto(f"{app_url}/{LINK}")
+    settled(page)
+    page.locator(".st-key-export button").first.click()
+    page.get_by_role("tab", name="All steps").click()
+    deck = taken(page, "PowerPoint", tmp_path)
+    address = check_slides(Presentation(str(deck)), app_url)
+    other = new_context(color_scheme="dark").new_page()
+    other.goto(address)
+    settled(other)
+    np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
+
+    pages = PdfReader(taken(page, "PDF", tmp_path)).pages
+    assert len(pages) == len(STEPS)
+    for sheet, title in zip(pages, STEPS.values(), strict=True):
+        assert title in sheet.extract_text()
+    weights = pages[list(STEPS).index("weights")]
+    for written in ("softmax(", "=1+1", "<b>é</b>", "four", "query (from)", *KNOWN):
+        assert written in weights.extract_text()
+    assert weights["/Annots"][0].get_object()["/A"]["/URI"] == address
+
+    tex = taken(page, "TikZ", tmp_path)
+    if shutil.which("pdflatex"):
+        command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", tex.name]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=200, check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert len(PdfReader(tex.with_suffix(".pdf")).pages) == len(STEPS)
+
+    page.get_by_role("radio", name="Dark").click()
+    settled(page)
+    pictures = zipfile.ZipFile(taken(page, "SVGs", tmp_path))
+    assert pictures.namelist() == [f"{i:02d}-{step}.svg" for i, step in enumerate(STEPS, 1)]
+    drawn = pictures.read("07-weights.svg")
+    assert written_in_cells(drawn, "weights") == KNOWN
+    root = ET.fromstring(drawn)
+    assert root.find(f"{SVG}rect").get("fill") == "#14141B"
+    assert {"=1+1", "<b>é</b>", "🙂", "four"} <= {text.text for text in root.iter(f"{SVG}text")}

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
+import re
 import runpy
 import subprocess
 import sys
+import weakref
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
+import streamlit
 import torch
+from nbclient import NotebookClient
+from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from attnviz.export import code, numbers
 from attnviz.export.code_model import model_recipe
 from attnviz.export.code_toy import ToyRecipe
 from attnviz.figures.walk import Walk
-from attnviz.pretrained import load
+from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
+from attnviz.ui import caches
 from tests.unit.families import save
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
@@ -144,6 +152,45 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         assert str(found["text"]) == text
 
 
+def printed(notebook: str, folder: Path) -> dict[str, np.ndarray]:
+    """Run a notebook in a kernel of its own, and return the matrices that it prints, each by its name."""
+    found = nbformat.reads(notebook, as_version=4)
+    # As on a machine that has never heard of attnviz, and with each printed row whole.
+    found.cells.insert(0, nbformat.v4.new_code_cell('import sys\nsys.modules["attnviz"] = None'))
+    found.cells[2].source += "\ntorch.set_printoptions(precision=6, sci_mode=False, linewidth=10**6, threshold=10**6)"
+    NotebookClient(found, timeout=200, resources={"metadata": {"path": str(folder)}}).execute()
+    outputs = [output for cell in found.cells if cell.cell_type == "code" for output in cell.outputs]
+    text = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+    assert "matrices are those that the page showed" in text
+    matrices = {}
+    for name, rows, cols, digits in re.findall(r"(\w+), (\d+) x (\d+)\ntensor\(([^a-z]*(?:inf[^a-z]*)*)", text):
+        numbers_ = re.findall(r"-?(?:\d+\.\d*|inf)", digits)
+        matrices[name] = np.array([float(number) for number in numbers_]).reshape(int(rows), int(cols))
+    return matrices
+
+
+def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: Path) -> None:
+    for walk, recipe in (
+        toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>"),
+        of_model("minilm", 'The "cat" sat.\n', None, "encoder", 3, 5),
+    ):
+        notebook = code.notebook(code.cells(walk, recipe, place="a test", needs="torch"))
+        found = printed(notebook, tmp_path)
+        layer, head = walk.layer, walk.head
+        query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
+        same = {"attn_mask": layer.mask, "scale": layer.scale}
+        known = {
+            "query": query[0, 0],
+            "scores": query[0, 0] @ key[0, 0].T,
+            "weights": F.scaled_dot_product_attention(query, key, torch.eye(key.shape[2])[None, None], **same)[0, 0],
+            "head_outputs": F.scaled_dot_product_attention(query, key, value, **same)[0, 0],
+        }
+        for name, matrix in known.items():
+            np.testing.assert_allclose(found[name], matrix.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+        hidden = np.zeros(found["masked"].shape, bool) if layer.mask is None else ~layer.mask.numpy()
+        np.testing.assert_array_equal(np.isneginf(found["masked"]), hidden)
+
+
 def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:
     walk, recipe = toy(ToyConfig(), "one two three")
     written = code.script(code.cells(walk, recipe, place="a test", needs="torch"))
@@ -152,3 +199,66 @@ def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None
     (tmp_path / "other.py").write_text(changed, encoding="utf-8")
     with pytest.raises(AssertionError, match="not close"):
         runpy.run_path(str(tmp_path / "other.py"))
+
+
+def export_tabs() -> None:
+    """The two tabs of Export that make files of a walk, as a page of their own."""
+    from attnviz.ui import state
+    from attnviz.ui.export_numbers import show_numbers_export
+    from attnviz.ui.export_walk import show_walk_export
+
+    state.begin("step_by_step")
+    show_walk_export()
+    show_numbers_export()
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, **link: str) -> tuple[dict[str, Callable[[], bytes]], str]:
+    """Open both tabs by a link; return what makes each file when its button is pressed, and what is said below."""
+    waiting = {}
+
+    def hold(label: str, data: Callable[[], bytes], *_: object, **__: object) -> None:
+        waiting[label] = data
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streamlit, "download_button", hold)
+        at = AppTest.from_function(export_tabs, default_timeout=120)
+        for name, value in link.items():
+            at.query_params[name] = value
+        at.run()
+    assert not at.exception
+    return waiting, " ".join(caption.value for caption in at.caption)
+
+
+def test_of_a_model_that_is_not_there_the_built_in_one_is_exported_as_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    link = {"source": "pretrained", "model": str(tmp_path / "none"), "layer": "40", "head": "40", "kind": "cross"}
+    waiting, said = offered(monkeypatch, text="The cat sat.", **link)
+    assert "minilm · layer 5 · head 11" in said.replace("\\", "")
+    (tmp_path / "walk.py").write_bytes(waiting["Script"]())
+    found = runpy.run_path(str(tmp_path / "walk.py"))
+    np.testing.assert_allclose(found["weights"], load("minilm").trace("The cat sat.").attentions(5), atol=1e-5)
+    monkeypatch.setattr(caches, "model", fail)
+    waiting, said = offered(monkeypatch, text="The cat sat.", **link)
+    assert not waiting
+    assert said.replace("\\", "") == "Nothing can be loaded. Nothing can be loaded."
+
+
+def fail(_: str) -> PretrainedModel:
+    raise ModelError("Nothing can be loaded.")
+
+
+def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = str(save("bert", tmp_path / "bert"))
+    waiting, _ = offered(monkeypatch, text="the cat sat", source="pretrained", model=folder, layer="1", head="1")
+    before = {label: make() for label, make in waiting.items()}
+    assert set(before) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz", "Notebook", "Script"}
+    model = weakref.ref(caches.model(folder))
+    caches._model.clear()
+    gc.unfreeze()
+    gc.collect()
+    assert model() is None
+    again = {label: waiting[label]() for label in ("npz", "Notebook", "Script", "TikZ")}
+    assert again == {label: before[label] for label in again}

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from pptx import Presentation
+from pptx.opc.constants import RELATIONSHIP_TYPE
 from pypdf import PdfReader
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -35,6 +36,7 @@ from attnviz.export.slides import write_slides
 from attnviz.export.subjects import pretrained_subject, toy_subject, toy_tokens
 from attnviz.export.svg import write_svg
 from attnviz.export.tex import tex
+from attnviz.export.themes import THEMES
 from attnviz.export.tikz import write_tikz
 from attnviz.export.walk import Subject, sheets
 from attnviz.figures.panels import Panel
@@ -42,6 +44,7 @@ from attnviz.pretrained import load
 from attnviz.ui.link import read_link
 from attnviz.vocabulary import STEPS
 
+DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 SVG = "{http://www.w3.org/2000/svg}"
 SITE = "http://hall.example:8501"
 NASTY = r"<img src=x onerror=alert(1)> \input{x} $a_1^2$ 100% & # ~ } 你好 🙂 مرحبا é" + " " + "x" * 200 + " \0 \ufffe"
@@ -190,6 +193,47 @@ def test_nothing_lies_over_anything_else_or_off_the_sheet(words: int) -> None:
             for other in boxes[i + 1 :]:
                 apart = right <= other[0] + 1 or other[2] <= left + 1 or foot <= other[1] + 1 or other[3] <= top + 1
                 assert apart, (sheet.step, words, boxes[i], other)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of "#5E3C99" (WCAG 2.2)."""
+    shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_every_word_of_a_sheet_is_read_well_in_the_light_and_in_the_dark(name: str) -> None:
+    theme = THEMES[name]
+    ink = theme.palette.ink
+    for sheet in sheets(causal_toy(), theme=theme):
+        drawing = draw_sheet(sheet)
+        paper = luminance(drawing.theme.paper)
+        for text in drawing.texts:
+            light, dark = sorted((luminance(text.colour), paper), reverse=True)
+            least = 3 if text.colour in (ink.query, ink.key, ink.value, ink.attention) else 4.5
+            assert (light + 0.05) / (dark + 0.05) >= least, (sheet.step, text)
+
+
+def test_files_in_the_dark_hold_the_same_on_dark_paper() -> None:
+    light, dark = (sheets(causal_toy(), ["tokens", "masked", "weights"], THEMES[name]) for name in ("light", "dark"))
+    for one, other in zip(light, dark, strict=True):
+        roots = [ET.fromstring(write_svg(draw_sheet(sheet))) for sheet in (one, other)]
+        texts = [[text.text for text in root.iter(f"{SVG}text")] for root in roots]
+        assert texts[0] == texts[1]
+        hatches = [next(root.iter(f"{SVG}rect")).get("fill") for root in roots]
+        grounds = [root.find(f"{SVG}rect").get("fill") for root in roots]
+        assert grounds == ["#FFFFFF", "#14141B"]
+        assert hatches == ["#D4D4DC", "#3A3A46"]
+    deck = Presentation(io.BytesIO(FORMATS["pptx"].write(dark)))
+    assert {str(slide.background.fill.fore_color.rgb) for slide in deck.slides} == {"14141B"}
+    assert deck.slide_master._element.find("{*}clrMap").get("tx1") == "lt1"  # what is added is light
+    theme = ET.fromstring(deck.slide_master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob)
+    assert {link[0].get("val") for name in ("hlink", "folHlink") for link in theme.iter(f"{DRAWING}{name}")} == {
+        "6CBDF0"
+    }
+    stream = PdfReader(io.BytesIO(FORMATS["pdf"].write(dark))).pages[2].get_contents().get_data()
+    assert re.search(rb"\.078431 \.078431 \.105882 rg\s+n 0 0 1280 720 re f", stream)
 
 
 def test_no_text_breaks_a_file() -> None:
