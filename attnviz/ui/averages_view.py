@@ -25,7 +25,7 @@ def show_way(way: str, tokens: Tokens) -> None:
     attended = attend_to_past(x, layer.query[0], layer.key[0])
     words = WAYS[way]
     st.latex(words.formula)
-    picture, beside = st.columns([0.7, 0.3], gap="medium")
+    picture, beside = st.columns([0.67, 0.33], gap="medium")
     with picture:
         layout = lay_out_way(way, x, averages, attended)
         alt = f"{words.title}: {words.notice}"

@@ -24,7 +24,8 @@ CSS = """
 .st-key-row_a, .st-key-row_b { flex-wrap: nowrap; }
 .st-key-row_a > *, .st-key-row_b > * { min-width: 0; }
 .pane-name { display: inline-block; width: 1.1rem; font-size: 1.05rem; }
-.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 0.2rem 1.2rem; }
+.figures { display: grid; grid-template-columns: repeat(4, auto); gap: 0.2rem 1.2rem;
+  justify-content: space-between; }
 .figures > div { min-width: 0; }
 .figures b { font-size: 1.05rem; }
 .figure-name, .figures .of { font-size: 0.8rem; opacity: 0.75; }
@@ -35,6 +36,7 @@ CSS = """
 }
 @media (max-width: 640px) {
   .figures { grid-template-columns: repeat(2, 1fr); }
+  .figures .of { white-space: normal; }
 }
 </style>
 """

@@ -9,10 +9,14 @@ CSS = """
 @media (min-width: 641px) {
   :root { --least-type: 0.86; font-size: max(21px, min(1.640625vw, 2.916667vh)); }
 }
-:root:root { --chrome: none; --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem));
-  --compare-height: calc(100vh - 12.2rem - var(--bar, 0rem)); }
+:root:root { --chrome: none;
+  --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem) - var(--note, 0rem));
+  --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
+  --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
+:root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* which then measures for itself */
 :root:has(.st-key-way) { --above: 8.2rem; }
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
+:root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
 .st-key-heads_strip, .st-key-picture_tools, .st-key-drawing, .st-key-heads_top, .st-key-more, .st-key-previous,
@@ -40,5 +44,18 @@ CSS = """
 .stHorizontalBlock:has(.notice) .tv-id { font-size: 1.1rem; }
 .st-key-explorer { min-height: 0; }
 .st-key-comparison { margin-top: 1.5rem; }
+
+/* In a lesson the scene's sentence says what there is to see. */
+:root:has(.st-key-lesson_bar) .st-key-comparison { margin-top: 0; }
+:root:has(.st-key-lesson_bar):has(.st-key-comparison) .stMain :is(.notice, .figures .of) { display: none; }
+
+.stMain .stColumn:has(.lesson-card) .stVerticalBlock.stVerticalBlock { gap: 0.1rem; }
+.stMain [class*="st-key-lesson_start_"] { padding-top: 0.6rem; }
+
+/* Room for the listings beside the averages: lines break between words where they can. */
+:root:has(.st-key-way) .stHorizontalBlock:has(.st-key-picture) > .stColumn { width: 0; flex: 66 1 0; }
+:root:has(.st-key-way) .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { flex-grow: 34; }
+.stMain .stMetric > div { display: flex; align-items: baseline; gap: 0.5rem; }
+.stMain .stMetric [data-testid="stMetricValue"] { font-size: 1.15rem; }
 </style>
 """

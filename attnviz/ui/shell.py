@@ -18,6 +18,7 @@ CSS = """
 [data-testid="stSidebarHeader"] { height: 2.25rem; padding-top: 0; margin-bottom: 0; }
 [data-testid="stSidebarUserContent"] { padding: 0 1rem 1rem; }
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+[data-testid="stSidebar"] textarea { padding-block: 0.15rem; } /* three whole lines */
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stMarkdown .katex-display { overflow: visible !important; }
@@ -26,6 +27,7 @@ CSS = """
 .st-key-stepper > * { min-width: 0; }
 .st-key-stepper > :has(.st-key-step) { flex: 0 1 auto; overflow: hidden; }
 .st-key-stepper > :has(button[data-testid="stBaseButton-secondary"]) { flex-shrink: 0; }
+:root:has(.st-key-way) .stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
 .st-key-heads_strip { min-height: 4.1rem; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 18rem)); container-type: size; }

@@ -15,7 +15,7 @@ CSS = """
 .st-key-toolbar button { min-height: 2.2rem; padding: 0.1rem 0.5rem; white-space: nowrap; }
 .st-key-toolbar button p { font-size: 0.875rem; }
 /* What opens under a button may be as high as the window. */
-[data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem); }
+[data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem) !important; } /* Streamlit writes 70vh on it */
 /* The navigation folds what has no room into a menu: tell it what room there is. */
 .stAppToolbar { padding-right: 19rem; }
 @media (max-width: 1100px) {
