@@ -8,7 +8,6 @@ is set letter by letter, and without them the cut takes a second instead of a mi
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -26,13 +25,6 @@ _LEFT_OUT = ["GSUB", "GPOS", "GDEF", "BASE", "STAT", "MVAR"]
 
 class FontError(RuntimeError):
     """The typeface is not where Streamlit keeps it. The message is one sentence with what to do."""
-
-
-def prepare() -> None:
-    """Cut and measure both weights before anybody asks for them; where they are missing, who asks is told."""
-    with suppress(FontError):
-        for bold in (False, True):
-            _widths(bold)
 
 
 _cutting = threading.Lock()

@@ -15,9 +15,6 @@ from cachetools import LRUCache
 from attnviz.serving.hands import Hands, Task
 from attnviz.serving.turns import turns
 
-AT_ONCE = 0.03
-"""Seconds within which a short text is read. For that long nobody else's page is made meanwhile: at each of a pass's
-hundreds of steps the two would stop each other, and both end later."""
 ASK_AGAIN = 0.4
 """Seconds after which whoever waits is told, again and again, how many are before them."""
 
@@ -105,7 +102,6 @@ class Shared(Generic[V]):
         return value
 
     def _wait(self, task: Task[V], tell: Tell | None) -> V:
-        wait([task.result], AT_ONCE)
         while not task.result.done():
             with turns().aside():
                 wait([task.result], ASK_AGAIN)

@@ -58,10 +58,6 @@ def _import_and_load() -> None:
 
         print_checks(checks(load=lambda: caches.model("minilm")), sys.stderr)
 
-    from attnviz.export import fonts
-
-    fonts.prepare()  # last, for nobody exports before a page is there
-
 
 async def plotly_js(_: Request) -> Response:
     """Serve plotly.js from the Python package, compressed once, under a name that changes with its version."""

@@ -66,7 +66,10 @@ def text() -> str:
     """Return the text to work on; where there is none, say what to do and end the page."""
     value: str = state.get("text")
     if not value.strip():
-        st.info("Type a sentence on the left (on a phone, behind the » at the top) to see what attention does with it.")
+        where = "on the left (on a phone, behind the » at the top)"
+        if state.get("lecture"):  # which has no side bar
+            where = "after pressing L"
+        st.info(f"Type a sentence {where} to see what attention does with it.")
         state.end(("text",))
         st.stop()
     return value

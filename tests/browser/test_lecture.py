@@ -225,6 +225,13 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
     press(page, "PageDown", until=lambda at: at.get("scene") == "3")  # with a lesson open a clicker goes through it
     assert link(page)["lecture"] == "1"
 
+    open_link(page, app_url, "/tokens?lecture=1")  # no steps: a clicker shows what lies below
+    for key, below in (("PageDown", True), ("PageUp", False)):
+        page.keyboard.press(key)
+        page.wait_for_function(
+            f"(document.querySelector('[data-testid=stMain]').scrollTop > 200) === {str(below).lower()}"
+        )
+
     phone = new_context(viewport={"width": 390, "height": 800}).new_page()
     for path in ("/?lecture=1&step=weights", "/heads?lecture=1", "/compare?lecture=1"):
         open_link(phone, app_url, path)

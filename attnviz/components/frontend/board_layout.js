@@ -12,7 +12,7 @@ const INDEX_GUTTER = 22; // labels that are numbers only
 export const LONGEST = 104; // longer row labels are shortened in the middle
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
-const EVEN = { width: 20, height: 13 }; // from this size on, all matrices get cells of one size
+const EVEN = { width: 20, height: 13 }; // from this size on, in units of type, all matrices get cells of one size
 export const TURN = (55 * Math.PI) / 180;
 
 /** A picture before it has a size: which matrices stand where, and which of them carry labels. */
@@ -83,7 +83,7 @@ function share(free, counts, wanted, side, unit) {
   const room = Math.max(free, 10 * counts.length);
   const largest = LARGEST_CELL[side] * unit;
   const even = Math.min(largest, room / sum(counts));
-  if (even >= EVEN[side] || !wanted) return counts.map((count) => count * even);
+  if (even >= EVEN[side] * unit || !wanted) return counts.map((count) => count * even);
   const total = sum(wanted);
   return counts.map((count, i) => Math.min((room * wanted[i]) / total, count * largest));
 }

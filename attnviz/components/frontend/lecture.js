@@ -66,7 +66,7 @@ class Keyboard {
 
   key(event) {
     const name = pressed(event);
-    const act = name === "Escape" && this.leaves() ? "lecture" : this.sends?.[name];
+    const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends?.[name] ?? this.scrolls(name));
     if (!act || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     if (event.composedPath().some((one) => one.matches?.(TYPING)) || document.querySelector("[role=dialog][aria-modal=true]")) return;
     event.preventDefault();
@@ -79,13 +79,21 @@ class Keyboard {
     return this.lecture && !link.has("q") && !link.has("k");
   }
 
+  /** In lecture mode a clicker that has nothing to step through shows what lies below. */
+  scrolls(name) {
+    return this.lecture && { PageDown: "scroll_on", PageUp: "scroll_back" }[name];
+  }
+
   inDialog(event) {
     event.stopPropagation();
     if (event.key === "?") this.dialog.close();
   }
 
   act(name) {
-    const own = { help: () => this.dialog.showModal(), pin, listing, theme: () => this.otherTheme() }[name];
+    const own = {
+      help: () => this.dialog.showModal(), pin, listing, theme: () => this.otherTheme(),
+      scroll_on: () => scroll(1), scroll_back: () => scroll(-1),
+    }[name];
     const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
     if (own) own();
     else if (button) button.click(); // a button of the page does it: then the page runs as for a click, no more
@@ -139,6 +147,11 @@ function pin() {
   picture?.focus();
   const key = picture?.matches(".attnviz-lines") ? "ArrowDown" : "Enter";
   picture?.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+}
+
+/** Scrolls the page by most of a screen. */
+function scroll(by) {
+  document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
 
 /** Opens the listing beside the picture, or closes it. */
