@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.ui.link import EVERYWHERE, KEYS, read_link, write_link
 from attnviz.ui.plain import plain
@@ -29,7 +30,7 @@ def begin(page: str) -> None:
             st.session_state.pop(name, None)
         st.session_state[_PAGE] = page
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    _run.view = None
+    _run.of = None
     if _VIEW in st.session_state and (query == st.session_state[_LAST_LINK] or (turned and not query)):
         # The link is the one that we wrote, or Streamlit emptied it on a change of page.
         if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
@@ -44,9 +45,10 @@ def begin(page: str) -> None:
 
 
 def _view() -> dict[str, Any]:
-    view: dict[str, Any] | None = getattr(_run, "view", None)
-    if view is None:
-        view = _run.view = st.session_state[_VIEW]
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is None or getattr(_run, "of", None) is not run:
+        _run.of, _run.view = run, st.session_state[_VIEW]
+    view: dict[str, Any] = _run.view
     return view
 
 
