@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 def show_numbers_export() -> None:
     """Offer the numbers of the walk that is shown, and the code that gives them elsewhere. Made when asked for."""
     from attnviz.export.numbers import TooManyNumbersError, check_csv
-    from attnviz.pretrained import ModelError
-    from attnviz.tokens import NoTokensError
-    from attnviz.ui.export_walk import shown_walk
+    from attnviz.ui.export_walk import walk_to_export
 
-    try:
-        shown = shown_walk()
-        subject = shown.subject()
-    except (NoTokensError, ModelError) as why:
-        st.caption(plain(str(why)))
+    found = walk_to_export()
+    if found is None:
         return
+    shown, subject = found
     count = subject.walk.layer.heads
     everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
     heads = range(count) if everything else [subject.walk.head]

@@ -82,19 +82,28 @@ def shown_walk() -> ShownWalk:
     return ShownWalk({**view, "model": model.name, "kind": kind, "layer": layer, "head": head}, site)
 
 
-def show_walk_export() -> None:
-    """Offer all steps of this head as slides, pages, pictures and TikZ. A file is made when it is asked for."""
-    from attnviz.export.formats import FORMATS, TooLongError
-    from attnviz.export.themes import THEMES
+def walk_to_export() -> tuple[ShownWalk, Subject] | None:
+    """Return what Step by step shows now and its walk; where there is none, say why."""
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
         shown = shown_walk()
-        subject = shown.subject()
+        return shown, shown.subject()
     except (NoTokensError, ModelError) as why:
         st.caption(plain(str(why)))
+        return None
+
+
+def show_walk_export() -> None:
+    """Offer all steps of this head as slides, pages, pictures and TikZ. A file is made when it is asked for."""
+    from attnviz.export.formats import FORMATS, TooLongError
+    from attnviz.export.themes import THEMES
+
+    found = walk_to_export()
+    if found is None:
         return
+    shown, subject = found
     refused = []
     colours = st.segmented_control(
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.contexts import Contexts
@@ -56,14 +57,15 @@ def answer(url: str, accept: str = "*/*") -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.fixture
+def served() -> Iterator[Server]:
+    with serving(ATTNVIZ_SESSIONS="2") as server:
+        yield server
+
+
 def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_is_too_many(
-    new_context: Contexts,
+    served: Server, new_context: Contexts
 ) -> None:
-    with serving(ATTNVIZ_SESSIONS="2") as served:
-        _visit_and_stop(served, new_context)
-
-
-def _visit_and_stop(served: Server, new_context: Contexts) -> None:
     assert answer(f"{served.url}/healthz") == (200, "ok\n")
 
     first, second = new_context().new_page(), new_context().new_page()

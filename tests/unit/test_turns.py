@@ -104,9 +104,18 @@ def test_a_page_that_breaks_ends_its_turn() -> None:
     together(lambda: turns.turn().__enter__())
 
 
-def test_aside_without_a_turn_is_nothing() -> None:
-    turns = Turns(AGES)
-    with turns.aside():
-        pass
-    with turns.turn(), turns.aside():
-        pass
+def test_aside_without_a_turn_waits_for_nobody_and_takes_no_turn() -> None:
+    turns, said, passed = Turns(AGES), [], threading.Event()
+
+    def holder() -> None:
+        with turns.turn():
+            passed.wait(10)
+            said.append("holder")
+
+    def passer_by() -> None:
+        with turns.aside():
+            said.append("passer-by")
+        passed.set()
+
+    together(holder, passer_by)
+    assert said == ["passer-by", "holder"]
