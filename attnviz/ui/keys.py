@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from attnviz.explain_averages import WAYS
 from attnviz.ui import lesson_bar, state
+from attnviz.ui.stepper import PREDICTED
 from attnviz.vocabulary import STEPS
 
 ORDERS: dict[str, tuple[str, Sequence[str]]] = {
@@ -46,8 +47,7 @@ def _steps(page: str) -> list[Line]:
     turns: tuple[str, ...] = ("Page Down", "Page Up")
     arrows: tuple[str, ...] = ("→", "←")
     found = []
-    # On Step by step the arrows belong to the two buttons of the stepper.
-    sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page == "averages" else {}
+    sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in ORDERS else {}
     if lesson_bar.is_open():
         found.append(Line(turns, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
     else:
@@ -136,8 +136,6 @@ def _lecture(_page: str) -> None:
 
 
 def _predict(_page: str) -> None:
-    from attnviz.ui.step_view import PREDICTED
-
     if state.get("step") in PREDICTED and state.get("drawing") == "stage":
         state.put("predict", not state.get("predict"))
 
@@ -164,4 +162,4 @@ ACTS: Mapping[str, Callable[[str], None]] = {
     "drawing": _drawing,
     "lecture": _lecture,
 }
-"""What the server does; "pin", "listing", "theme" and "help" are the browser's."""
+"""What the server does; "pin", "listing", "theme" and "help" are the browser's, and what the stepper shows is its own."""

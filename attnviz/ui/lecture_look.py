@@ -18,9 +18,8 @@ CSS = """
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
-.st-key-heads_strip, .st-key-picture_tools, .st-key-drawing, .st-key-heads_top, .st-key-more, .st-key-previous,
-.st-key-next, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar, .st-key-drawing,
+.st-key-heads_top, .st-key-more, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
 .stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
 
 .stMain .stMainBlockContainer { padding: 0.2rem 1rem 0; }
@@ -28,7 +27,6 @@ CSS = """
 .stMain :is(.stMarkdown p, [data-testid="stCaptionContainer"] p, small, label p, button p, code, .rt, .rt li, .tv-id,
   .tv-lost, .tv-more, .tv-count, .figure-name, .of) { font-size: max(0.9rem, var(--least-type, 0) * 1rem); }
 .stMain .notice { font-size: 1.05rem; line-height: 1.35; }
-.place { font-weight: 600; white-space: nowrap; }
 .stMain .stCode :is(pre, code) { padding: 0.4rem; white-space: pre-wrap !important; overflow-wrap: anywhere; }
 
 .stMain .stMarkdown:has(.katex-display) { margin: 0; padding-block: 0.15rem; }
@@ -37,7 +35,7 @@ CSS = """
 .stMain .katex { font-size: 1.3em; }
 
 .st-key-stepper, .st-key-way { padding-right: 5rem; }
-.st-key-step button { min-height: 1.7rem; padding: 0 0.45rem; border: 0; background: none; }
+.stMain .st-key-stepper { min-height: 0 !important; }
 .st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
 .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { max-height: var(--picture-height); overflow-y: auto; }
 .stHorizontalBlock:has(.notice) .tv-piece { font-size: 1.5rem; }

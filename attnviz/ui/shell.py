@@ -23,26 +23,20 @@ CSS = """
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stMarkdown .katex-display { overflow: visible !important; }
 .stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }
-.st-key-stepper { flex-wrap: nowrap; }
-.st-key-stepper > * { min-width: 0; }
-.st-key-stepper > :has(.st-key-step) { flex: 0 1 auto; overflow: hidden; }
-.st-key-stepper > :has(button[data-testid="stBaseButton-secondary"]) { flex-shrink: 0; }
+.stMain:has(.st-key-picture) .st-key-stepper { min-height: 6.6rem; }
 :root:has(.st-key-way) .stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
-.st-key-heads_strip { min-height: 4.1rem; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
-.st-key-picture { flex: none !important; height: max(26rem, calc(100vh - 18rem)); container-type: size; }
-.st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - 18rem)); }
+.st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
+.st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
+:root { --around: 18rem; } /* what stands over the picture and under it */
+:root:has(.st-key-stepper) { --around: 15.75rem; }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
-.st-key-step button { padding-inline: 0.55rem; }
-.st-key-step button p { font-size: 0.85rem; white-space: nowrap; }
 :has(> .st-key-keys_place) { position: absolute; width: 0; height: 0; }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
   .stMain .katex-display > .katex { font-size: min(1.21em, 4.3vw); }
-  .st-key-stepper { flex-wrap: wrap; }
-  .st-key-stepper > .st-key-step, .st-key-stepper > :has(.st-key-step) { order: 2; flex: 1 1 100%; }
 }
 </style>
 """

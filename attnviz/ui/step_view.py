@@ -1,4 +1,4 @@
-"""The heart of Step by step: the stepper, the picture of the step, and what stands beside it.
+"""The heart of Step by step: the picture of the step, and what stands beside it.
 
 Imported after the controls are on the screen, because it brings torch along.
 """
@@ -13,22 +13,16 @@ import numpy as np
 import streamlit as st
 
 from attnviz import explain
-from attnviz.components.heads import head_strip
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
-from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.ui import state
-from attnviz.ui.picture import choose_picture, palette, show_picture
+from attnviz.ui.picture import palette, show_picture
 from attnviz.ui.sources import Source
+from attnviz.ui.stepper import PREDICTED
 from attnviz.vocabulary import STEPS
-
-PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
-"""The steps whose result one can guess, row by row."""
-STRETCH_HELP = "End the colours at the largest weight, not at 1."
-PREDICT_HELP = "Covers one row of the result, the pinned one. Click a cell to reveal it; R reveals the row, A all."
 
 
 def show_step(source: Source, head: int, step: str) -> None:
@@ -38,7 +32,6 @@ def show_step(source: Source, head: int, step: str) -> None:
     st.latex(explain.formula(step, walk, palette().ink))
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
-        _heads(walk)
         _picture(walk, step, pin)
     with beside:
         st.html(f'<div class="notice">{_notice(walk, step)}</div>')
@@ -55,12 +48,6 @@ def _picture(walk: Walk, step: str, pin: Pin) -> None:
         "predict": state.get("predict"), "result": step,
     }  # fmt: skip
     show_picture(layout, walk.labels, about, pin=pin)
-    with st.container(horizontal=True, key="picture_tools", vertical_alignment="center"):
-        choose_picture()
-        if state.get("drawing") == "stage" and step in PREDICTED:
-            state.bound("predict", st.toggle, "Predict", help=PREDICT_HELP)
-        if step in ("weights", "head_outputs"):
-            state.bound("stretch", st.toggle, "Stretch colours", help=STRETCH_HELP)
     if walk.layer.without and step in ("embeddings", "qkv", "output"):
         st.caption(walk.layer.without)
 
@@ -77,18 +64,6 @@ def _notice(walk: Walk, step: str) -> str:
     guessed = state.get("predict") and step in PREDICTED  # the fact might give away what is covered
     fact = "" if guessed else html.escape(explain.fact(step, walk))
     return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
-
-
-def _heads(walk: Walk) -> None:
-    """Show every head of the layer as a thumbnail to click."""
-    weights = walk.layer.attentions().numpy()
-    arrays = {"weights": thumbnails(weights)}
-    hidden = walk.steps.masked.isneginf().numpy()
-    if hidden.any():
-        arrays["hidden"] = hidden_thumbnail(hidden)
-    label = f"layer {state.get('layer')}" if state.get("source") == "pretrained" else "the toy block"
-    payload = pack({"selected": walk.head, "layer_label": label}, arrays)
-    head_strip(payload, key="heads_strip", on_head=lambda head: state.put("head", head))
 
 
 def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:

@@ -1,47 +1,84 @@
-"""The stepper: ten steps to choose from, and the way back and forth with buttons and arrow keys."""
+"""The stepper of Step by step: what it offers in this view, and what becomes of a choice."""
 
 from __future__ import annotations
 
-import streamlit as st
+from typing import TYPE_CHECKING, Any
 
+from attnviz.components.packing import pack
+from attnviz.components.stepper import CHOICES
+from attnviz.components.stepper import stepper as mount
+from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.ui import state
+from attnviz.ui.link import KEYS, BadValueError
+from attnviz.ui.picture import PICTURES
 from attnviz.vocabulary import STEPS
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-def stepper(layers: int = 0) -> str:
-    """Show the steps, and the choice of layer where there are some; return the chosen step."""
-    names = list(STEPS)
-    with st.container(
-        key="stepper", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"
-    ):
-        place = names.index(state.get("step"))
-        st.button(
-            "‹", key="previous", help="Previous step", shortcut="Left", disabled=place == 0, on_click=_go, args=(-1,)
-        )
-        step: str = state.choice(
-            "step", st.segmented_control, "Step", names,
-            format_func=STEPS.get, required=True, label_visibility="collapsed",
-        )  # fmt: skip
-        last = place == len(names) - 1
-        st.button("›", key="next", help="Next step", shortcut="Right", disabled=last, on_click=_go, args=(1,))
-        if state.get("lecture"):
-            _place(layers)
-        elif layers:
-            state.choice(
-                "layer", st.selectbox, "Layer", range(layers),
-                format_func=lambda layer: f"layer {layer}", label_visibility="collapsed", width=110,
-            )  # fmt: skip
-    return step
+    from attnviz.layer_trace import LayerTrace
+
+PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
+"""The steps whose result one can guess, row by row."""
+STRETCHED = ("weights", "head_outputs")
+"""The steps that show weights, whose colours can be stretched."""
+SWITCHES = {
+    "predict": (
+        "Predict",
+        "Covers one row of the result, the pinned one. Click a cell to reveal it; R reveals the row, A all.",
+    ),
+    "stretch": ("Stretch colours", "End the colours at the largest weight, not at 1."),
+}
 
 
-def _place(layers: int) -> None:
+def stepper(layers: int, layer: LayerTrace | None = None) -> None:
+    """Show the steps, the choice of layer where there are `layers`, and the heads of the layer that is shown."""
+    header: dict[str, Any] = {
+        "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
+        "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
+        "switches": [(name, *SWITCHES[name]) for name in _offered()],
+        "chosen": {name: KEYS[name].write(state.get(name)) for name in CHOICES},
+    }  # fmt: skip
+    mount(pack(header, _pictures(layer)), key="stepper", on_choice=_choose)
+
+
+def _layer_label() -> str:
+    return f"layer {state.get('layer')}" if state.get("source") == "pretrained" else "the toy block"
+
+
+def _place(layers: int) -> str:
     """Say which head is shown, where nothing else on the screen does."""
+    if not state.get("lecture"):
+        return ""
     head = f"head {state.get('head')}"
-    if layers:
-        head = f"layer {state.keep_within('layer', 'Layer', range(layers))} · {head}"
-    st.html(f'<span class="place">{head}</span>', width="content")
+    return f"layer {state.get('layer')} · {head}" if layers else head
 
 
-def _go(by: int) -> None:
-    names = list(STEPS)
-    state.put("step", names[min(max(names.index(state.get("step")) + by, 0), len(names) - 1)])
+def _offered() -> list[str]:
+    """Return the switches that this step has."""
+    step = state.get("step")
+    guessed = step in PREDICTED and state.get("drawing") == "stage"
+    return [name for name, there in (("predict", guessed), ("stretch", step in STRETCHED)) if there]
+
+
+def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
+    """Return every head of the layer as a small picture; none in lecture mode, which does not show them."""
+    if layer is None or state.get("lecture"):
+        return {}
+    steps = layer.all_heads()
+    arrays = {"weights": thumbnails(steps.weights.numpy())}
+    hidden = steps.masked[state.get("head")].isneginf().numpy()
+    if hidden.any():
+        arrays["hidden"] = hidden_thumbnail(hidden)
+    return arrays
+
+
+def _choose(name: str, value: object) -> None:
+    """Take a choice into the view. What no link takes is no choice: anybody can send anything."""
+    if name not in CHOICES or not isinstance(value, str):
+        return
+    try:
+        state.put(name, KEYS[name].read(value))
+    except BadValueError:
+        return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +41,17 @@ def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
     at.run()
     assert not at.exception
     return at
+
+
+def choose(at: AppTest, name: str, value: object) -> AppTest:
+    """Choose something in the stepper of Step by step, as the browser tells it."""
+    (shown,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "attnviz.stepper"]
+    told = at._tree.get_widget_states()
+    told.widgets.add(
+        id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
+        json_trigger_value=json.dumps([{"event": name, "value": value}]),
+    )
+    return at._run(told)
 
 
 def boxes(at: AppTest, kind: str) -> list[str]:

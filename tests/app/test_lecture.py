@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
-from tests.app.pages import open_page
+from tests.app.pages import open_page, payload
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -22,6 +22,12 @@ def keyboard(at: AppTest) -> dict[str, Any]:
 
 def offered(at: AppTest) -> set[str]:
     return {act for line in keyboard(at)["lines"] for act in line["sends"].values()}
+
+
+def stepper(at: AppTest) -> dict[str, Any]:
+    """Read what the stepper is told."""
+    header, _ = payload(at, "stepper")
+    return header
 
 
 EVERYWHERE = {"theme", "lecture", "help"}
@@ -39,7 +45,8 @@ ONLY_STEP = {"pin", "predict", "listing", "drawing"}
         ("averages", {}, STEP | {"drawing"}),
         ("tokens", {}, set()),
         ("compare", {}, HEAD | {"pin"}),
-        ("heads", {}, HEAD | LAYER | {"pin", "show"}),
+        ("heads", {}, HEAD | LAYER | {"pin", "show", "stretch"}),
+        ("", {"step": "weights"}, STEP | HEAD | ONLY_STEP | {"stretch"}),
     ],
 )
 def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], wanted: set[str]) -> None:
@@ -49,13 +56,14 @@ def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str],
 def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
     at = open_page(source="pretrained", layer="3", head="5", step="weights")
     assert not keyboard(at)["lecture"]
-    assert at.selectbox(key="layer").value == 3
+    assert stepper(at)["chosen"]["layer"] == "3"
+    assert stepper(at)["place"] == ""
     at.button(key="lecture_switch").click().run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
     html = " ".join(block.proto.body for block in at.get("html"))
     assert "--least-type" in html
-    assert "layer 3 · head 5" in html  # said, where nothing on the screen is there to choose it
+    assert stepper(at)["place"] == "layer 3 · head 5"  # said, where nothing on the screen is there to choose it
     at.switch_page("app_pages/averages.py").run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
@@ -83,6 +91,10 @@ def test_a_link_with_nonsense_is_no_lecture(nonsense: str) -> None:
         ("predict", {"step": "weights"}, {"predict": True}),
         ("predict", {"step": "tokens"}, {"predict": False}),
         ("drawing", {}, {"drawing": "chart"}),
+        ("stretch", {"step": "weights"}, {"stretch": True}),
+        ("stretch", {"step": "weights", "stretch": "1"}, {"stretch": False}),
+        ("stretch", {"step": "scores"}, {"stretch": False}),
+        ("lesson_reveal", {"step": "weights", "predict": "1"}, {"predict": True}),  # no lesson asks
         ("show", {}, {"show": "both"}),  # a key of Heads
         ("lecture", {"lecture": "1"}, {"lecture": False}),
         ("no such thing", {}, {"head": 0}),
@@ -99,7 +111,8 @@ def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]
         state.begin("step_by_step")
         keys.act("step_by_step", st.query_params["act"])
         st.session_state["after"] = {
-            name: state.get(name) for name in ("head", "layer", "step", "predict", "drawing", "show", "lecture")
+            name: state.get(name)
+            for name in ("head", "layer", "step", "predict", "drawing", "show", "stretch", "lecture")
         }
 
     at = AppTest.from_function(run, default_timeout=120)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.ui.link import DEFAULT_TEXT
-from tests.app.pages import messages, open_page, payload, turn_to
+from tests.app.pages import choose, messages, open_page, payload, turn_to
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
@@ -78,8 +78,11 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
     number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)
     scene = shipped()["attention"].scenes[number - 1]
     turn_to(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
+    reveal = {"r": "lesson_reveal", "a": "lesson_reveal"}
+    assert reveal in [line["sends"] for line in told(at)["lines"]]  # who uncovers the row by a key answers too
     at.button(key="lesson_reveal").click().run()
     assert scene.sentence[:20] in bar(at)
+    assert reveal not in [line["sends"] for line in told(at)["lines"]]
     assert "predict" not in link(at)
     at.button(key="lesson_back_button").click().run()
     assert link(at)["predict"] == "1"
@@ -94,7 +97,7 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
 
 def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
     at = turn_to(open_page(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
-    at.button(key="next").click().run()
+    choose(at, "step", "scaled")
     at.text_area(key="text").set_value("another text").run()
     assert link(at) == {"text": "another text", "step": "scaled", "head_size": "64", "lesson": "why", "scene": "2"}
     at.button(key="lesson_back_button").click().run()

@@ -11,7 +11,7 @@ import pytest
 
 from attnviz.pretrained import loading
 from attnviz.ui import caches, controls, model_box
-from tests.app.pages import boxes, open_page
+from tests.app.pages import boxes, choose, open_page
 from tests.unit.families import drop_special_tokens, save
 
 DROPPED = "\u200b"
@@ -78,7 +78,7 @@ def test_who_changes_the_model_by_hand_is_not_warned(tmp_path: Path, monkeypatch
     at.selectbox(key="model").set_value("minilm").run()
     assert boxes(at, "warning") == []
     assert at.session_state["view"]["kind"] == "encoder"
-    at.selectbox(key="layer").set_value(5).run()
+    choose(at, "layer", "5")
     at.selectbox(key="model").set_value(decoder).run()
     assert boxes(at, "warning") == []
     assert at.session_state["view"]["layer"] == 0
@@ -101,7 +101,7 @@ def test_a_model_makes_room_while_somebody_has_it_on_the_screen(tmp_path: Path) 
     for folder in folders[1:]:
         caches.model(folder)
     assert (model(), trace()) == (None, None)
-    at.button(key="next").click().run()  # and comes back for the session that still shows it
+    choose(at, "step", "head_outputs")  # and comes back for the session that still shows it
     assert not at.exception
     assert not at.error
 

@@ -16,7 +16,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.ui.link import DEFAULT_TEXT
 from attnviz.vocabulary import STEPS
-from tests.app.pages import messages, open_page, sent
+from tests.app.pages import choose, messages, open_page, payload, sent
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
 
@@ -36,12 +36,18 @@ def panels(at: AppTest) -> dict[str, np.ndarray]:
 
 def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """Read what the page's browser components are given."""
-    return [unpack(found) for name in ("heads", "stage", "inspector", "chart") for found in sent(at, name)]
+    return [unpack(found) for name in ("stage", "inspector", "chart") for found in sent(at, name)]
 
 
 def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what the inspector is given."""
     return next((header, arrays) for header, arrays in payloads(at) if "query_labels" in header)
+
+
+def stepper(at: AppTest) -> dict[str, Any]:
+    """Read what the stepper is told."""
+    header, _ = payload(at, "stepper")
+    return header
 
 
 def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
@@ -55,8 +61,7 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
     q, k, v = layer.query, layer.key, layer.value
     wanted = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
     np.testing.assert_allclose(panels(at)["head_outputs"], wanted.numpy(), rtol=1e-5, atol=1e-6)
-    at.session_state["step"] = "weights"
-    at.run()
+    choose(at, "step", "weights")
     wanted_weights = F.scaled_dot_product_attention(q[None], k[None], torch.eye(11)[None, None], is_causal=causal)[0, 0]
     found = np.nan_to_num(panels(at)["weights"])
     np.testing.assert_allclose(found, wanted_weights.numpy(), rtol=1e-5, atol=1e-6)
@@ -80,18 +85,73 @@ def test_every_step_of_both_sources_shows_a_figure(source: str, step: str) -> No
     assert not at.error
 
 
-def test_previous_and_next_walk_from_the_first_step_to_the_last_and_back() -> None:
+def test_every_step_can_be_chosen() -> None:
     at = open_page(step="tokens")
-    order = list(STEPS)
-    assert at.button(key="previous").disabled
-    for step in order[1:]:
-        at.button(key="next").click().run()
-        assert at.session_state["step"] == step
-    assert at.button(key="next").disabled
-    for step in reversed(order[:-1]):
-        at.button(key="previous").click().run()
-        assert at.session_state["step"] == step
+    for step in [*COMPUTED, "tokens"]:
+        choose(at, "step", step)
+        assert not at.exception
+        assert stepper(at)["chosen"]["step"] == step
+        assert at.query_params.get("step", "scores") == step
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("head", "1", {"head": "1"}),
+        ("drawing", "chart", {"drawing": "chart"}),
+        ("predict", "1", {"predict": "1"}),
+        ("stretch", "1", {"stretch": "1"}),
+        ("head", "5", {}),  # two heads are there
+        ("head", "-1", {}),
+        ("head", 1, {}),
+        ("layer", "x", {}),
+        ("step", "<script>", {}),
+        ("step", None, {}),
+        ("step", ["weights"], {}),
+        ("predict", "yes", {}),
+        ("drawing", "no such drawing", {}),
+    ],
+)
+def test_a_choice_goes_into_the_link_and_what_is_none_is_passed_over(
+    name: str, value: object, wanted: dict[str, str]
+) -> None:
+    at = choose(open_page(step="weights"), name, value)
     assert not at.exception
+    assert not at.error
+    found = dict(at.query_params)
+    assert found == {"step": "weights", **wanted}
+    assert {key: stepper(at)["chosen"][key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("link", "switches"),
+    [
+        ({"step": "tokens"}, []),
+        ({"step": "qkv"}, []),
+        ({"step": "scores"}, ["predict"]),
+        ({"step": "weights"}, ["predict", "stretch"]),
+        ({"step": "weights", "drawing": "chart"}, ["stretch"]),
+    ],
+)
+def test_the_stepper_offers_what_a_step_has(link: dict[str, str], switches: list[str]) -> None:
+    at = open_page(source="pretrained", **link)
+    header, arrays = payload(at, "stepper")
+    assert [name for name, *_ in header["switches"]] == switches
+    assert [name for name, _ in header["steps"]] == list(STEPS)
+    assert header["layers"] == 6
+    if link["step"] == "tokens":
+        assert (header["heads"], header["drawings"], arrays) == (0, [], {})
+    else:
+        assert (header["heads"], arrays["weights"].shape) == (12, (12, 16, 16))
+
+
+def test_the_thumbnails_are_the_weights_of_every_head_and_lecture_mode_sends_none() -> None:
+    at = open_page(mask="causal", step="weights", heads="3")
+    _, arrays = payload(at, "stepper")
+    weights = run_block(words(), ToyConfig(causal=True, heads=3)).layer.attentions()
+    np.testing.assert_allclose(arrays["weights"] / 255, weights.numpy(), atol=0.5 / 255 + 1e-6)
+    np.testing.assert_array_equal(arrays["hidden"], np.triu(np.ones((11, 11)), 1))
+    assert payload(open_page(step="weights", lecture="1"), "stepper")[1] == {}
 
 
 def test_a_link_holds_the_whole_view() -> None:
@@ -148,8 +208,8 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said
 def test_the_note_goes_when_the_user_moves_on() -> None:
     at = open_page(heads="99")
     assert at.warning
-    at.button(key="next").click().run()
-    at.button(key="next").click().run()
+    choose(at, "step", "scaled")
+    choose(at, "step", "weights")
     assert not at.warning
 
 

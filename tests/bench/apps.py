@@ -71,10 +71,12 @@ class App:
     def choice(self, page: Page, box: str, number: int) -> Callable[[], object]:
         """Open a select box and return the click on its option, which is what is timed.
 
-        A selector with a place for the number is a row of buttons: there the click is all.
+        A selector with a place for the number is a row of buttons, where the click is all, as in the browser's own box.
         """
         if "{}" in box:
             return page.locator(box.format(number)).click
+        if page.locator(box).evaluate("(e) => e.tagName") == "SELECT":
+            return lambda: page.locator(box).select_option(index=number)
         page.locator(box).click()
         option = page.get_by_role("option").nth(number)
         option.wait_for()
@@ -83,15 +85,15 @@ class App:
 
     def step(self, page: Page, label: str) -> Callable[[], object]:
         """Return the click on a step's button."""
-        return page.locator(".st-key-step").get_by_role("radio", name=label, exact=True).click
+        return page.locator(".st-key-stepper").get_by_role("radio", name=label, exact=True).click
 
 
 OURS = App(
     script=ROOT / "app.py",
     picture=f"stopwatch.counted('{STAGE}')",
     rows=f"Number(document.querySelector('{STAGE}').dataset.rows)",
-    layer=".st-key-layer input[role=combobox]",
-    head=".st-key-heads_strip button[aria-label='head {}']",
+    layer=".st-key-stepper select",
+    head=".st-key-stepper button[aria-label='head {}']",
     settings=True,
     takes_links=True,
 )

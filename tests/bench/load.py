@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 
 import psutil
 
+from attnviz.vocabulary import STEPS
 from tests.bench.apps import PLAIN_SCRIPT
 from tests.bench.load_session import Visitor
 from tests.bench.table import Row
@@ -39,6 +40,8 @@ SECONDS = 40
 ARRIVALS = 8
 """Visitors a second who open the page"""
 COUNTS = (10, 100, 300)
+ATTENTION = list(STEPS)[1:]
+"""The steps after the tokens"""
 ENTRANCE = "/?" + urlencode({"source": "pretrained", "step": "weights", "text": "The lamp is out, but he climbs."})
 
 
@@ -70,11 +73,9 @@ def percentile(series: Sequence[float], percent: float) -> float:
 async def act_ours(visitor: Visitor, chance: random.Random) -> float:
     """Go to another step, head or layer."""
     kind = chance.choice(("step", "head", "head", "layer"))
-    if kind == "head":
-        return await visitor.tell("heads_strip", "head", chance.randrange(12))
-    if kind == "layer":
-        return await visitor.choose("layer", chance.randrange(6))
-    return await visitor.choose("step", chance.randrange(1, 10))
+    head, layer = str(chance.randrange(12)), str(chance.randrange(6))
+    value = {"head": head, "layer": layer, "step": chance.choice(ATTENTION)}[kind]
+    return await visitor.tell("stepper", kind, value)
 
 
 async def act_plain(visitor: Visitor, chance: random.Random) -> float:

@@ -48,6 +48,28 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
     assert bits == floats.view(np.uint32).ravel().tolist()
 
 
+def test_what_is_told_counts_until_the_server_has_answered_or_stays_away(page: Page, served: str) -> None:
+    body = """
+      const sent = [], seen = [];
+      const told = new m.Told((value) => sent.push(value), { at: 0 });
+      const note = () => seen.push(told.at);
+      told.take(1); note();
+      told.set(2); told.set(3); note();
+      await new Promise((done) => setTimeout(done, 30));
+      told.take(1); note();  // an answer to what was before
+      told.take(3); told.take(4); note();  // the answer, and somebody else's change
+      const late = [told.set(4), told.set(5)];
+      const now = performance.now();
+      performance.now = () => now + 5000;
+      told.take(4); note();  // no answer for seconds
+      return [sent, seen, late];
+    """
+    sent, seen, new = imported(page, served, "told.js", body)
+    assert sent == [3]
+    assert seen == [1, 3, 3, 4, 4]
+    assert new == [False, True]
+
+
 def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     shown = {
         3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",

@@ -231,6 +231,11 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
         np.nan_to_num(matrix(page, "weights"), nan=0.0), head.weights.numpy(), rtol=1e-6, atol=1e-9
     )
     assert sight.result("weights") == pytest.approx(float(head.weights[500, 9]), rel=1e-4)
+    names = page.locator("[data-attnviz-overlay] text[data-state=pinned]")
+    assert {"500 w500", "9 w9"} <= set(names.all_text_contents())
+    assert (
+        page.locator("[data-attnviz-overlay] g rect:not([display=none])").count() >= 2
+    )  # labels that they would touch
 
 
 PLACES = """(css) => Object.fromEntries(
@@ -252,7 +257,7 @@ def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_t
         assert beside > right
         np.testing.assert_allclose(cells(page, "weights"), toy_head().weights.flatten().numpy(), atol=0.00501)
         picture = page.locator(".st-key-picture").bounding_box()
-        tools = page.locator(".st-key-picture_tools").bounding_box()
+        tools = page.locator(".st-key-stepper").bounding_box()
         assert picture and tools
-        assert picture["y"] + picture["height"] <= tools["y"]
+        assert tools["y"] + tools["height"] <= picture["y"]
         assert picture["x"] + picture["width"] <= width

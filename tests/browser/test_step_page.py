@@ -108,7 +108,7 @@ def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
 
 def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
     go(page, app_url, step="tokens")
-    page.mouse.click(700, 690)
+    page.mouse.click(1150, 690)  # beside the table, which has use for the arrows itself
     order = list(STEPS)
     for key, expected in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2::-1]]:
         page.keyboard.press(key)
@@ -117,6 +117,50 @@ def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
             arg=expected if expected != "scores" else None,
         )
         settled(page)
+
+
+def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> None:
+    go(page, app_url, step="embeddings")
+    marked = """() => {
+      const press = (key) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      const inside = document.querySelector('.st-key-stepper [data-testid=stBidiComponentIsolated]').shadowRoot;
+      const steps = [...inside.querySelectorAll('[aria-label=Step] [role=radio]')];
+      return ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft'].map((key) => {
+        press(key);
+        return steps.filter((one) => one.getAttribute('aria-checked') === 'true').map((one) => one.textContent).join();
+      });
+    }"""  # fmt: skip
+    assert page.evaluate(marked) == [STEPS[name] for name in ("qkv", "scores", "scaled", "scores")]
+    page.wait_for_url(lambda url: "step" not in url)
+    settled(page)
+    assert matrix(page, "scores").shape == (11, 11)
+
+
+def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_url: str) -> None:
+    go(page, app_url, source="pretrained", step="weights", head=7)
+    page.get_by_role("combobox", name="Layer").select_option("layer 4")
+    page.wait_for_url(re.compile("layer=4"))
+    settled(page)
+    wanted = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
+    np.testing.assert_array_equal(matrix(page, "weights"), wanted.numpy().astype(float))
+    stretch = page.get_by_role("switch", name="Stretch colours")
+    expect(stretch).to_have_attribute("aria-checked", "false")
+    stretch.click()
+    page.wait_for_url(re.compile("stretch=1"))
+    page.get_by_role("radio", name="Chart").click()
+    page.wait_for_url(re.compile("drawing=chart"))
+    settled(page)
+    expect(page.locator(".js-plotly-plot")).to_be_visible()
+    expect(page.get_by_role("switch", name="Predict")).to_have_count(0)  # a chart covers nothing
+    expect(stretch).to_have_attribute("aria-checked", "true")
+
+
+def test_on_a_phone_the_chosen_step_is_in_sight(app_url: str, new_context: Contexts) -> None:
+    page = go(new_context(viewport={"width": 390, "height": 844}).new_page(), app_url, step="concat")
+    box = page.get_by_role("radio", name="Concat").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
 
 
 def test_arrow_keys_in_the_text_move_the_cursor_only(page: Page, app_url: str) -> None:

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from attnviz.components.heads import head_strip
 from attnviz.components.inspector import inspector
 from attnviz.components.registration import position
+from attnviz.components.stepper import stepper
 
 
-@pytest.mark.parametrize("name", ["inspector", "heads"])
+@pytest.mark.parametrize("name", ["inspector", "stepper"])
 def test_a_component_that_streamlit_does_not_know_says_what_to_do(name: str) -> None:
     # Where no server runs, Streamlit knows of no packaged component: what a user without the install meets. In its own
     # process, because page tests in this one may have started what a server starts.
@@ -24,7 +24,7 @@ def test_a_component_that_streamlit_does_not_know_says_what_to_do(name: str) -> 
 
 def test_importing_the_components_needs_no_server() -> None:
     assert callable(inspector)
-    assert callable(head_strip)
+    assert callable(stepper)
 
 
 @pytest.mark.parametrize(("sent", "read"), [(0, 0), (7, 7), (3.0, 3), (10**6, 10**6)])

@@ -96,6 +96,7 @@ class Keyboard {
     }[name];
     const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
     if (own) own();
+    else if (doneByStepper(name)) return;
     else if (button) button.click(); // a button of the page does it: then the page runs as for a click, no more
     else this.setTriggerValue("act", name);
   }
@@ -112,6 +113,9 @@ class Keyboard {
     this.section.remove();
   }
 }
+
+/** Whether the stepper, where there is one, has done it. */
+const doneByStepper = (name) => !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
 
 /** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
 function keep(lesson) {

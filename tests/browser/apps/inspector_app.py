@@ -1,12 +1,12 @@
-"""A page of its own for the inspector and the head strip: one figure, seeded operands, all that varies in the link."""
+"""A page of its own for the inspector and the stepper: one figure, seeded operands, all that varies in the link."""
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from attnviz.components.heads import head_strip
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
+from attnviz.components.stepper import CHOICES, stepper
 from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.operands import Operands, labels
 
@@ -79,8 +79,12 @@ with picture:
     small = {"weights": thumbnails(layer)}
     if mask != "none":
         small["hidden"] = hidden_thumbnail(np.isneginf(given.added))
-    strip = pack({"selected": state["head"], "layer_label": "layer 3"}, small)
-    head_strip(strip, key="heads", on_head=lambda head: state.update(head=head))
+    offered = {
+        "steps": [(name, name) for name in PANELS], "drawings": [], "layers": 0, "heads": heads, "place": "",
+        "layer_label": "layer 3", "switches": [],
+        "chosen": dict.fromkeys(CHOICES, "") | {"head": str(state["head"]), "step": step},
+    }  # fmt: skip
+    stepper(pack(offered, small), key="stepper", on_choice=lambda name, value: state.update({name: int(value)}))
     with st.container(key="picture"):
         st.plotly_chart(figure, key="figure", theme=None if link.get("plain") else "streamlit")
     st.text(f"head {state['head']}")

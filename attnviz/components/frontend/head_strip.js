@@ -1,60 +1,37 @@
 // The head strip: a real button for every head of the layer, with its attention as a small picture.
 
 import { channels, HATCH, SCALES } from "./colours.js";
-import { element, span, theme } from "./dom.js";
-import { mounting } from "./mounting.js";
-import { unpack } from "./packing.js";
+import { element, span } from "./dom.js";
 
 const SIDE = 52; // CSS px
-class Strip {
-  constructor(root) {
-    this.turn = 0;
+
+export class HeadStrip {
+  /** `choose(head)` is called with the number of the head that is clicked. */
+  constructor(choose) {
+    this.choose = choose;
     this.buttons = [];
-    this.section = element("div", { class: "strip", role: "group", style: "visibility: hidden" });
-    root.append(this.section);
+    this.root = element("div", { class: "strip", role: "group" });
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
-    this.setTriggerValue = setTriggerValue;
-    const shade = theme(this.section);
-    if (data !== this.data || shade !== this.shade) {
-      const { header, arrays } = unpack(data);
-      [this.data, this.shade] = [data, shade];
-      this.section.dataset.theme = shade;
-      this.section.setAttribute("aria-label", `heads of ${header.layer_label}`);
-      this.layer = header.layer_label;
-      this.draw(arrays);
-      this.select(header.selected);
-    }
-    return this.turn;
-  }
-
-  draw({ weights, hidden }) {
+  /** Draws every head: `weights` (H, n, m), and `hidden` (n, m) where cells are masked. */
+  draw({ weights, hidden }, { layer, shade }) {
     const [heads, height, width] = weights.shape;
     while (this.buttons.length < heads) this.buttons.push(this.makeButton(this.buttons.length));
-    this.section.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
+    this.root.setAttribute("aria-label", `heads of ${layer}`);
+    this.root.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
     const cells = height * width;
     for (let h = 0; h < heads; h += 1) {
-      this.buttons[h].root.title = `${this.layer} · head ${h}`;
+      this.buttons[h].root.title = `${layer} · head ${h}`;
       const own = weights.data.subarray(h * cells, (h + 1) * cells);
-      paint(this.buttons[h].canvas, own, hidden?.data, { height, width, shade: this.shade });
+      paint(this.buttons[h].canvas, own, hidden?.data, { height, width, shade });
     }
   }
 
   makeButton(h) {
     const canvas = element("canvas", { "aria-hidden": "true" });
     const root = element("button", { type: "button", "aria-label": `head ${h}` }, canvas, span("number", String(h)));
-    root.addEventListener("click", () => {
-      if (root.getAttribute("aria-pressed") === "true") return;
-      this.select(h);
-      this.setTriggerValue("head", h);
-    });
+    root.addEventListener("click", () => this.choose(h));
     return { root, canvas };
-  }
-
-  destroy() {
-    this.section.remove();
   }
 
   select(head) {
@@ -86,5 +63,3 @@ function paint(canvas, weights, hidden, { height, width, shade }) {
   }
   context.putImageData(image, 0, 0);
 }
-
-export default mounting((root) => new Strip(root));

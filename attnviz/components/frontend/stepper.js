@@ -1,0 +1,182 @@
+// The stepper: the steps in their order; under them the layer, its heads, and how the picture is drawn. What is chosen
+// shows at once; the server sends what belongs to it.
+
+import { element, span, theme } from "./dom.js";
+import { HeadStrip } from "./head_strip.js";
+import { mounting } from "./mounting.js";
+import { unpack } from "./packing.js";
+import { Told } from "./told.js";
+
+const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"]; // their values are a link's: "weights", "3", "1"
+
+class Stepper {
+  constructor(root) {
+    this.turn = 0;
+    this.told = Object.fromEntries(CHOICES.map((name) => [name, new Told((value) => this.setTriggerValue(name, value))]));
+    this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
+    this.next = arrow("›", "Next step (→)", () => this.act("next"));
+    this.steps = new Row("Step", (value) => this.choose("step", value));
+    this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
+    this.place = span("place");
+    this.layer = element("select", { "aria-label": "Layer" });
+    this.layer.addEventListener("change", () => this.choose("layer", this.layer.value));
+    this.layerBox = span("layer", this.layer);
+    this.strip = new HeadStrip((head) => this.choose("head", String(head)));
+    this.switches = span("switches");
+    this.section = element(
+      "section", { "aria-label": "Steps, layer and heads", style: "visibility: hidden" },
+      element("div", { class: "steps" }, this.previous, this.steps.root, this.next, this.place, this.drawings.root),
+      element("div", { class: "heads" }, this.layerBox, this.strip.root, this.switches),
+    );
+    root.append(this.section);
+    this.ends = new AbortController();
+    window.addEventListener("attnviz-act", (event) => this.asked(event), { signal: this.ends.signal });
+  }
+
+  update(data, setTriggerValue) {
+    this.turn += 1;
+    this.setTriggerValue = setTriggerValue;
+    const shade = theme(this.section);
+    if (data !== this.data || shade !== this.shade) {
+      [this.data, this.shade] = [data, shade];
+      this.section.dataset.theme = shade;
+      this.take(unpack(data));
+    }
+    return this.turn;
+  }
+
+  take({ header, arrays }) {
+    this.header = header;
+    this.steps.offer(header.steps);
+    this.drawings.offer(header.drawings);
+    this.layerBox.hidden = !header.layers;
+    if (this.layer.length !== header.layers) {
+      const layers = Array.from({ length: header.layers }, (_, i) => element("option", { value: String(i) }, `layer ${i}`));
+      this.layer.replaceChildren(...layers);
+    }
+    this.strip.root.hidden = !arrays.weights;
+    if (arrays.weights) this.strip.draw(arrays, { layer: header.layer_label, shade: this.shade });
+    this.switches.replaceChildren(...header.switches.map(([name, label, help]) => this.makeSwitch(name, label, help)));
+    this.place.textContent = header.place;
+    this.section.classList.toggle("lecture", Boolean(header.place));
+    for (const name of CHOICES) this.told[name].take(header.chosen[name]);
+    this.show();
+  }
+
+  makeSwitch(name, label, help) {
+    const made = element("button", { type: "button", role: "switch", title: help, class: "switch" }, span("knob"), label);
+    made.dataset.name = name;
+    made.addEventListener("click", () => this.turnOver(name));
+    return made;
+  }
+
+  chosen(name) {
+    return this.told[name].at;
+  }
+
+  choose(name, value) {
+    if (this.told[name].set(value)) this.show();
+  }
+
+  /** Marks what is chosen. */
+  show() {
+    const step = this.chosen("step");
+    const names = this.header.steps.map(([name]) => name);
+    this.previous.disabled = step === names[0];
+    this.next.disabled = step === names.at(-1);
+    this.steps.select(step);
+    this.drawings.select(this.chosen("drawing"));
+    this.layer.value = this.chosen("layer");
+    this.strip.select(Number(this.chosen("head")));
+    for (const one of this.switches.children) one.setAttribute("aria-checked", String(this.chosen(one.dataset.name) === "1"));
+  }
+
+  /** A key of the page asks for something: what can be done here is, and the server need not be asked. */
+  asked(event) {
+    if (this.act(event.detail)) event.preventDefault();
+  }
+
+  act(name) {
+    const { steps, drawings, layers, heads } = this.header;
+    const acts = {
+      next: () => this.go("step", names(steps), 1),
+      previous: () => this.go("step", names(steps), -1),
+      head_on: () => this.go("head", numbers(heads), 1),
+      head_back: () => this.go("head", numbers(heads), -1),
+      layer_on: () => this.go("layer", numbers(layers), 1),
+      layer_back: () => this.go("layer", numbers(layers), -1),
+      drawing: () => this.choose("drawing", names(drawings).find((one) => one !== this.chosen("drawing")) ?? this.chosen("drawing")),
+      predict: () => this.turnOver("predict"),
+      stretch: () => this.turnOver("stretch"),
+    };
+    acts[name]?.();
+    return name in acts;
+  }
+
+  /** Goes on in an order, or back; the first and the last are its ends. */
+  go(name, order, by) {
+    const to = Math.max(0, Math.min(order.length - 1, order.indexOf(this.chosen(name)) + by));
+    if (order.length) this.choose(name, order[to]);
+  }
+
+  /** Turns a switch over; one that this step has not stays as it is. */
+  turnOver(name) {
+    if (names(this.header.switches).includes(name)) this.choose(name, this.chosen(name) === "1" ? "0" : "1");
+  }
+
+  destroy() {
+    this.ends.abort();
+    for (const one of Object.values(this.told)) one.destroy();
+    this.section.remove();
+  }
+}
+
+/** A row of buttons of which one is chosen. */
+class Row {
+  constructor(label, choose) {
+    this.choose = choose;
+    this.root = element("div", { class: "row", role: "radiogroup", "aria-label": label });
+  }
+
+  offer(options) {
+    this.root.hidden = !options.length;
+    if (this.root.childElementCount === options.length) return; // what is offered never changes but comes and goes
+    this.root.replaceChildren(
+      ...options.map(([name, label]) => {
+        const made = element("button", { type: "button", role: "radio" }, label);
+        made.dataset.name = name;
+        made.addEventListener("click", () => this.choose(name));
+        return made;
+      }),
+    );
+  }
+
+  select(name) {
+    const inside = this.root.contains(this.root.getRootNode().activeElement);
+    for (const one of this.root.children) {
+      const chosen = one.dataset.name === name;
+      one.setAttribute("aria-checked", String(chosen));
+      one.tabIndex = chosen ? 0 : -1;
+      if (chosen && inside) one.focus({ preventScroll: true });
+      if (chosen) reveal(this.root, one);
+    }
+  }
+}
+
+/** Scrolls a row, and nothing else, until one of its buttons is seen. */
+function reveal(row, one) {
+  const over = one.offsetLeft + one.offsetWidth - row.offsetLeft - row.clientWidth;
+  const under = one.offsetLeft - row.offsetLeft;
+  row.scrollLeft = Math.min(Math.max(row.scrollLeft, over + 24), Math.max(0, under - 24));
+}
+
+function arrow(text, says, act) {
+  const made = element("button", { type: "button", class: "arrow", title: says, "aria-label": says }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+const names = (options) => options.map(([name]) => name);
+const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));
+
+export default mounting((root) => new Stepper(root));
