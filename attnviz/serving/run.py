@@ -45,7 +45,7 @@ def serve(host: str, port: int) -> None:
     from streamlit import config, net_util
 
     from attnviz.serving.logs import keep_texts_out
-    from attnviz.serving.tuning import read_components_plainly, remember_theme
+    from attnviz.serving.tuning import read_components_plainly, remember_theme, start_runs_aside
 
     keep_texts_out()
     # Else Streamlit asks another site for it whenever a foreign page knocks, and everybody waits for the answer.
@@ -56,6 +56,7 @@ def serve(host: str, port: int) -> None:
         config.set_option(option, value)
     remember_theme()
     read_components_plainly()
+    start_runs_aside()
     server = uvicorn.Config(
         app,
         ws="websockets-sansio",

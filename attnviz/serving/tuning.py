@@ -1,14 +1,18 @@
 """What Streamlit does at every run of a page and need not, while a server runs.
 
-Each function here replaces a private one of Streamlit 1.67. Where a later version does without it, nothing is changed.
+Each function here replaces one of Streamlit 1.67. Where a later version does without it, nothing is changed.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+from queue import SimpleQueue
 from typing import Any
 
 from streamlit.components.v2.bidi_component import main as bidi_component
 from streamlit.runtime import app_session
+from streamlit.runtime.scriptrunner import ScriptRunner
 
 
 def remember_theme() -> None:
@@ -30,6 +34,32 @@ def remember_theme() -> None:
 
     copy.remembers = True  # type: ignore[attr-defined]
     app_session._populate_theme_msg = copy  # type: ignore[assignment]
+
+
+def start_runs_aside() -> None:
+    """Have the threads that run pages started by a thread of their own.
+
+    Whoever starts a thread waits until it goes. That was the event loop, once a change, and meanwhile it sent nobody
+    anything: for milliseconds where the interpreter is busy.
+    """
+    start = ScriptRunner.start
+    if getattr(start, "aside", False):
+        return
+    waiting: SimpleQueue[ScriptRunner] = SimpleQueue()
+
+    def begin() -> None:
+        while True:
+            try:
+                start(waiting.get())
+            except Exception:  # no thread to be had: the others' runs must start all the same
+                logging.getLogger(__name__).exception("A run could not be started")
+
+    def put(self: ScriptRunner) -> None:
+        waiting.put(self)
+
+    put.aside = True  # type: ignore[attr-defined]
+    threading.Thread(target=begin, name="starts-runs", daemon=True).start()
+    ScriptRunner.start = put  # type: ignore[method-assign]
 
 
 class Told(dict[str, object]):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +13,9 @@ from streamlit.components.v2 import presentation
 from streamlit.components.v2.bidi_component import main as bidi_component
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.scriptrunner import ScriptRunner
 
-from attnviz.serving.tuning import read_components_plainly, remember_theme
+from attnviz.serving.tuning import read_components_plainly, remember_theme, start_runs_aside
 
 EVENTS = "$$component-events"
 
@@ -22,6 +25,7 @@ def as_it_was() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (app_session, "_populate_theme_msg"), (bidi_component, "make_bidi_component_presenter"),
+            (ScriptRunner, "start"),
         ):  # fmt: skip
             patch.setattr(module, name, getattr(module, name))
         yield
@@ -75,9 +79,32 @@ def test_the_theme_is_the_same_the_second_time() -> None:
 
 
 def test_nothing_is_replaced_twice() -> None:
-    remember_theme()
-    read_components_plainly()
-    first = app_session._populate_theme_msg, bidi_component.make_bidi_component_presenter  # type: ignore[attr-defined]
-    remember_theme()
-    read_components_plainly()
-    assert (app_session._populate_theme_msg, bidi_component.make_bidi_component_presenter) == first  # type: ignore[attr-defined]
+    def replaced() -> tuple[Any, ...]:
+        remember_theme()
+        read_components_plainly()
+        start_runs_aside()
+        maker = bidi_component.make_bidi_component_presenter  # type: ignore[attr-defined]
+        return app_session._populate_theme_msg, maker, ScriptRunner.start
+
+    assert replaced() == replaced()
+
+
+def test_who_starts_a_run_does_not_wait_for_it_and_one_that_fails_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    may_start, started = threading.Event(), SimpleQueue[str]()
+
+    def start(self: Any) -> None:
+        assert may_start.wait(5)
+        if self == "fails":
+            raise RuntimeError("can't start new thread")
+        started.put(self)
+
+    monkeypatch.setattr(ScriptRunner, "start", start)
+    start_runs_aside()
+    for runner in ("first", "fails", "last"):
+        ScriptRunner.start(runner)  # type: ignore[arg-type]
+    assert started.empty()
+    may_start.set()
+    assert [started.get(timeout=5) for _ in range(2)] == ["first", "last"]
+    assert "can't start new thread" in caplog.text
