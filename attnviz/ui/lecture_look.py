@@ -14,7 +14,7 @@ CSS = """
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* which then measures for itself */
-:root:has(.st-key-way) { --above: 8.2rem; }
+:root:has(.st-key-way) { --above: 8.2rem; --formula: 0rem; } /* it stands over both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
@@ -35,9 +35,10 @@ CSS = """
 .stMain .katex { font-size: 1.3em; }
 
 .st-key-stepper, .st-key-way { padding-right: 5rem; }
-.stMain .st-key-stepper { min-height: 0 !important; }
+.stMain .st-key-stepper { min-height: 2rem !important; }
 .st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
-.stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { max-height: var(--picture-height); overflow-y: auto; }
+.stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child {
+  max-height: calc(var(--picture-height) + var(--formula, 3rem)); overflow-y: auto; }
 .stHorizontalBlock:has(.notice) .tv-piece { font-size: 1.5rem; }
 .stHorizontalBlock:has(.notice) .tv-id { font-size: 1.1rem; }
 .st-key-explorer { min-height: 0; }

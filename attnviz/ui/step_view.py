@@ -29,9 +29,9 @@ def show_step(source: Source, head: int, step: str) -> None:
     """Show one step of one head: picture, notice, arithmetic, code."""
     walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
     pin = _checked_pin(walk)
-    st.latex(explain.formula(step, walk, palette().ink))
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
+        st.latex(explain.formula(step, walk, palette().ink))
         _picture(walk, step, pin)
     with beside:
         st.html(f'<div class="notice">{_notice(walk, step)}</div>')

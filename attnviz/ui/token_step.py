@@ -19,9 +19,9 @@ def show_tokens(tokens: Tokens) -> None:
     """
     if not len(tokens):
         raise NoTokensError
-    st.latex(explain_tokens.FORMULA)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
+        st.latex(explain_tokens.FORMULA)
         st.html(token_strip(tokens))
         st.dataframe(token_table(tokens), hide_index=True, height=min(420, 38 + 35 * len(tokens)))
     with beside:
