@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from playwright.sync_api import Page
 
-from tests.bench.apps import OURS, WEIGHTS_OF_MINILM, App
+from tests.bench.apps import OURS, WEIGHTS_OF_MINILM, App, is_native
 from tests.bench.stopwatch import act, chrome, load, new_page, wait_for_calm
 from tests.bench.table import Row, compared
 from tests.browser.settle import settled
@@ -43,11 +43,11 @@ def cold_rows(other: App) -> Iterator[Row]:
     yield compared("server start -> first heatmap, a head of MiniLM", series[0], series[2], limit=0.6)
 
 
-def click(app: App, page: Page, prepare: Callable[[], Action]) -> float:
-    """Time one click, begun from rest."""
+def click(app: App, page: Page, prepare: Callable[[], Action], event: str = "pointerup") -> float:
+    """Time one click, or another choice that begins with `event`, begun from rest."""
     settled(page)
     page.wait_for_timeout(300)
-    return act(page, app.repainted, "pointerup", prepare()).ms
+    return act(page, app.repainted, event, prepare()).ms
 
 
 def change_rows(other: App) -> Iterator[Row]:
@@ -76,7 +76,9 @@ def changes(other: App, theirs: Page, ours: Page, tokens: int) -> Iterator[Row]:
             turns = ((0, other, theirs), (1, OURS, ours))
             for side, app, page in turns if number % 2 else reversed(turns):
                 box = getattr(app, what)
-                series[what][side].append(click(app, page, lambda a=app, p=page, b=box, n=number: a.choice(p, b, n)))
+                begins = "input" if is_native(box) else "pointerup"
+                chosen = click(app, page, lambda a=app, p=page, b=box, n=number: a.choice(p, b, n), begins)
+                series[what][side].append(chosen)
             if what == "layer":
                 steps += [click(OURS, ours, lambda label=label: OURS.step(ours, label)) for label in THERE_AND_BACK]
         yield compared(f"change of {what} -> painted, {tokens} tokens", *series[what], limit=0.5)
