@@ -112,6 +112,26 @@ def fact(step: str, walk: Walk) -> str:
     return ""
 
 
+FAINT_BELOW = 0.1
+"""Weights that are hardly told from 0 where colours go to 1; the browser has the same, explorer_values.js"""
+
+
+def faint(step: str, walk: Walk) -> str:
+    """Return a sentence where weights coloured from 0 to 1 look like an empty sheet, with what helps; else nothing.
+
+    They do where half of the rows have no weight above `FAINT_BELOW`. Stretching the colours to the largest weight
+    helps unless that is near 1 anyway, as it is in the first row under a causal mask.
+    """
+    weights = walk.steps.weights
+    if step not in ("weights", "head_outputs") or not weights.numel():
+        return ""
+    largest = weights.amax(-1)
+    if 2 * int((largest > FAINT_BELOW).sum()) >= len(largest):
+        return ""
+    helps = "stretch them" if float(largest.max()) <= 0.5 else "zoom in, or point at a row"
+    return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
+
+
 def _strongest(walk: Walk) -> str:
     """Name the largest weight between two different tokens; what a token keeps for itself says little."""
     weights = walk.steps.weights

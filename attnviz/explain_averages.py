@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CODE_WIDTH = 30
+"""Characters of a line that fit beside the picture at 1280 pixels, in lecture mode too"""
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -13,7 +16,8 @@ class Way:
     formula: str
     notice: str
     code: str
-    """From `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C)"""
+    """From `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C); no line is
+    longer than `CODE_WIDTH`"""
 
 
 WAYS = {
@@ -31,28 +35,35 @@ for i in range(len(x)):
         "A matrix",
         r"Y = A\,X, \qquad A_{ij} = \tfrac{1}{i+1} \;\text{for}\; j \le i",
         "The loop is one matrix product. Row i of A says how much of every token goes into token i: 1, ½ ½, ⅓ ⅓ ⅓, …",
-        """past = torch.ones(len(x), len(x)).tril()
-weights = past / past.sum(dim=1, keepdim=True)
+        """T = len(x)
+past = torch.ones(T, T).tril()
+n = past.sum(1, keepdim=True)
+weights = past / n
 averages = weights @ x""",
     ),
     "softmax": Way(
         "A softmax",
         r"Y = \operatorname{softmax}(0 + M)\,X",
         "The same A again: equal scores, all 0, with the future at −∞. Softmax turns equal scores into equal shares.",
-        """scores = torch.zeros(len(x), len(x))
-past = torch.ones_like(scores).tril().bool()
-masked = scores.masked_fill(~past, float("-inf"))
-weights = torch.softmax(masked, dim=-1)
+        """T = len(x)
+scores = torch.zeros(T, T)
+past = torch.ones(T, T).tril()
+masked = scores.masked_fill(
+    past == 0, -math.inf)
+weights = masked.softmax(-1)
 averages = weights @ x""",
     ),
     "data": Way(
         "Scores from the data",
         r"Y = \operatorname{softmax}\!\left(\tfrac{1}{\sqrt D}\,Q K^{\top} + M\right) X",
         "Now the zeros make room for q·k: each token decides how much of its past it takes. That is attention.",
-        """scores = query @ key.T
-past = torch.ones_like(scores).tril().bool()
-masked = (scores * (1 / math.sqrt(query.shape[1]))).masked_fill(~past, float("-inf"))
-weights = torch.softmax(masked, dim=-1)
+        """T, D = query.shape
+scores = query @ key.T
+scaled = scores / math.sqrt(D)
+past = torch.ones(T, T).tril()
+masked = scaled.masked_fill(
+    past == 0, -math.inf)
+weights = masked.softmax(-1)
 averages = weights @ x""",
     ),
 }

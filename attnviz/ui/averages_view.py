@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from attnviz.explain_averages import WAYS
 from attnviz.figures.averages import lay_out_way
+from attnviz.figures.panels import Layout
 from attnviz.tokens import Tokens
 from attnviz.toy.averages import attend_to_past, average_past
 from attnviz.ui.picture import choose_picture, show_picture
@@ -27,7 +30,7 @@ def show_way(way: str, tokens: Tokens) -> None:
     st.latex(words.formula)
     picture, beside = st.columns([0.67, 0.33], gap="medium")
     with picture:
-        layout = lay_out_way(way, x, averages, attended)
+        layout = _for_numbers(lay_out_way(way, x, averages, attended))
         alt = f"{words.title}: {words.notice}"
         about = {"alt": alt, "walk": "averages", "order": list(WAYS).index(way), "step": way}
         show_picture(layout, {"query": tokens.labels, "key": tokens.labels}, about)
@@ -41,3 +44,11 @@ def show_way(way: str, tokens: Tokens) -> None:
                 "Largest difference to the loop", f"{difference:.1e}" if difference < 1e-3 else f"{difference:.2f}"
             )
         st.code(words.code, language="python")
+
+
+def _for_numbers(layout: Layout) -> Layout:
+    """Give the weights of a product more room than their few columns ask for, so that their numbers stay readable."""
+    if not layout.products:
+        return layout
+    left = max(layout.widths[0] / sum(layout.widths), 0.4)
+    return replace(layout, widths=(left, 1 - left))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attnviz.explain_averages import WAYS
 from attnviz.ui import lesson_bar, state
-from attnviz.ui.stepper import PREDICTED
+from attnviz.ui.stepper import PREDICTED, STRETCHED
 from attnviz.vocabulary import STEPS
 
 ORDERS: dict[str, tuple[str, Sequence[str]]] = {
@@ -73,10 +73,14 @@ def _pictures(page: str) -> list[Line]:
         found.append(Line(("F",), "pin a cell or point at a token; the arrow keys move it, Esc lets go", {"f": "pin"}))
     if page == "step_by_step":
         found.append(Line(("P",), "predict: cover a row, from Scores to Head outputs", {"p": "predict"}))
-        found.append(Line(("R", "A"), "reveal the covered row, or all", {}))  # the stage's own
+        # The stage uncovers by itself; a lesson that asks about the row has to hear of it too.
+        reveal = {"r": "lesson_reveal", "a": "lesson_reveal"} if lesson_bar.asks(page) else {}
+        found.append(Line(("R", "A"), "reveal the covered row, or all", reveal))
         found.append(Line(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
         found.append(Line(("M",), "lines, heatmap or both", {"m": "show"}))
+    if page == "heads" or (page == "step_by_step" and state.get("step") in STRETCHED):
+        found.append(Line(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
     if page in ORDERS:
         found.append(Line(("D",), "stage or chart", {"d": "drawing"}))
     return found
@@ -144,6 +148,10 @@ def _show(_page: str) -> None:
     state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)])
 
 
+def _stretch(_page: str) -> None:
+    state.put("stretch", not state.get("stretch"))
+
+
 def _drawing(_page: str) -> None:
     state.put("drawing", "stage" if state.get("drawing") == "chart" else "chart")
 
@@ -157,9 +165,11 @@ ACTS: Mapping[str, Callable[[str], None]] = {
     "layer_back": _move("layer", -1),
     "scene_on": lambda _page: lesson_bar.go(1),
     "scene_back": lambda _page: lesson_bar.go(-1),
+    "lesson_reveal": lambda _page: lesson_bar.go(1),
     "predict": _predict,
     "show": _show,
+    "stretch": _stretch,
     "drawing": _drawing,
     "lecture": _lecture,
 }
-"""What the server does; "pin", "listing", "theme" and "help" are the browser's, and what the stepper shows is its own."""
+"""What the server does; "pin", "listing", "theme" and "help" are the browser's, and the stepper does its own."""

@@ -14,7 +14,7 @@ CSS = """
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* which then measures for itself */
-:root:has(.st-key-way) { --above: 8.2rem; --formula: 0rem; } /* it stands over both columns there */
+:root:has(.st-key-way) { --above: 6.3rem; --formula: 0rem; } /* it stands over both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */

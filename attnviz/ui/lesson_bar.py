@@ -29,9 +29,9 @@ CSS = """
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .st-key-lesson_bar :is(button, a) :has(> [data-testid="stMarkdownContainer"]) { gap: 0.2rem; }
 .st-key-lesson_list { gap: 0; }
-.st-key-lesson_list > * { min-height: 1.9rem; }
-.st-key-lesson_list :is(button, a) { min-height: 1.9rem; padding: 0.1rem 0.4rem; margin: 0;
-  justify-content: flex-start; }
+/* A button for a scene on this page and a link for one on another: they look the same. */
+.st-key-lesson_list.st-key-lesson_list > * { min-height: 1.9rem; margin: 0; }
+.st-key-lesson_list :is(button, a) { min-height: 1.9rem; padding: 0 0.4rem; margin: 0; justify-content: flex-start; }
 @media (max-width: 640px) {
   .st-key-lesson_bar { flex-wrap: wrap; }
   .st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 100%; order: -1; }
@@ -40,7 +40,7 @@ CSS = """
 """
 SMALL = """
 <style>
-.st-key-picture { height: max(21rem, calc(100vh - 22rem)); }
+.st-key-picture { height: max(21rem, calc(100vh - var(--around) - 4rem)); }
 .st-key-explorer { min-height: calc(100vh - 15rem); }
 </style>
 """
@@ -87,6 +87,12 @@ def show(page: str) -> None:
 def is_open() -> bool:
     """Say whether the view is in a lesson."""
     return bool(state.get("lesson")) and lesson_state.find(state.get("lesson")) is not None
+
+
+def asks(page: str) -> bool:
+    """Say whether the bar asks a question on this page that waits for its answer."""
+    here = lesson_state.here() if is_open() else None
+    return here is not None and _asks(here, page)
 
 
 def go(by: int) -> None:

@@ -61,9 +61,11 @@ def _name(walk: Walk) -> str:
 
 
 def _notice(walk: Walk, step: str) -> str:
-    guessed = state.get("predict") and step in PREDICTED  # the fact might give away what is covered
-    fact = "" if guessed else html.escape(explain.fact(step, walk))
-    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
+    facts = []
+    if not (state.get("predict") and step in PREDICTED):  # a fact might give away what is covered
+        facts = [explain.fact(step, walk), "" if state.get("stretch") else explain.faint(step, walk)]
+    said = html.escape(" ".join(filter(None, facts)))
+    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{said}</span>'
 
 
 def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:

@@ -128,3 +128,23 @@ def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(t
     assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact(
         "weights", Walk(labels, labels, diagonal, 0)
     )
+
+
+def walk_long(text: str, layer: int, head: int) -> Walk:
+    trace = load("minilm").trace(text)
+    labels = trace.query_tokens("encoder").labels
+    return Walk(labels, labels, trace.layer(layer), head)
+
+
+def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
+    broad = walk_long("the dog sat by the old wall and saw the cat run over the field " * 8, 0, 0)
+    largest = broad.steps.weights.amax(-1)
+    assert largest.median() < explain.FAINT_BELOW < largest.max() < 0.5
+    for step in ("weights", "head_outputs"):
+        assert explain.faint(step, broad).endswith("stretch them.")
+    assert [step for step in STEPS if explain.faint(step, broad)] == ["weights", "head_outputs"]
+    assert explain.faint("weights", walk_long("the dog sat by the old wall", 0, 0)) == ""
+    causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).layer  # row i: 1 / (i + 1) everywhere
+    assert explain.faint("weights", Walk(("a",) * 64, ("a",) * 64, causal, 0)).endswith("point at a row.")
+    causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).layer  # 1, 1/2, …, 1/9 are above: half
+    assert explain.faint("weights", Walk(("a",) * 18, ("a",) * 18, causal, 0)) == ""

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnviz.explain_averages import WAYS
+from attnviz.explain_averages import CODE_WIDTH, WAYS
 from attnviz.toy.averages import attend_to_past
 
 X = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
@@ -20,6 +20,11 @@ def run(way: str) -> torch.Tensor:
     exec(WAYS[way].code, space)
     averages: torch.Tensor = space["averages"]
     return averages
+
+
+def test_no_line_is_broken_beside_the_picture() -> None:
+    widest = max((line for way in WAYS.values() for line in way.code.splitlines()), key=len)
+    assert len(widest) <= CODE_WIDTH, widest
 
 
 @pytest.mark.parametrize("way", ["loop", "matrix", "softmax"])

@@ -12,11 +12,10 @@
 import { arrange, place } from "./board_layout.js";
 import { canvasOf, cellPixels } from "./board_image.js";
 import { between, mixed, pairs } from "./board_morph.js";
-import { paintPlace } from "./board_paint.js";
+import { paintFormula, paintPlace } from "./board_paint.js";
 import { complete, describe } from "./board_panel.js";
 import { AxisViews } from "./board_view.js";
 import { BoardPointer } from "./board_pointer.js";
-import { INK } from "./colours.js";
 import { element, perFrame } from "./dom.js";
 import { boardPicture } from "./export_board.js";
 import { Overlay } from "./overlay.js";
@@ -197,7 +196,8 @@ export class Board {
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, width, height);
     if (this.pairs) this.advance();
-    this.paint(context);
+    this.written = [];
+    this.paint(context, { written: this.written });
     this.element.dispatchEvent(new Event("attnviz-drawn"));
     if (this.pairs) this.redraw();
   }
@@ -211,7 +211,7 @@ export class Board {
    * Draws the picture on any pen that has a canvas's methods: as it is at `moment`, or `places` as they are given.
    * `imageOf(place)` gives a matrix's cells as an image.
    */
-  paint(context, { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at) } = {}) {
+  paint(context, { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at), written = [] } = {}) {
     const pen = {
       context,
       theme,
@@ -219,13 +219,14 @@ export class Board {
       type: this.type,
       labels: this.shown.labels,
       view: (kind, count) => this.views.of(kind, count),
+      written,
     };
     for (const at of places) {
       if (at.alpha === 0) continue;
       const covers = this.covers?.(at.panel.name) ?? null;
       paintPlace(pen, covers ? { ...at, covers } : at, imageOf(at));
     }
-    if (places.every(({ alpha }) => alpha === undefined)) this.paintOperation(context, theme);
+    if (places.every(({ alpha }) => alpha === undefined)) this.paintOperation(pen);
   }
 
   placesNow() {
@@ -234,16 +235,12 @@ export class Board {
   }
 
   /** Writes the operation in the empty corner of a product. */
-  paintOperation(context, theme) {
+  paintOperation(pen) {
     const { between: text, grid } = this.shown;
     const corner = this.places.find(({ row, column }) => row === 1 && column === 0);
     if (!text || grid[0]?.[0] !== null || !corner) return;
     const beside = this.places.find(({ row }) => row === 0);
-    context.font = `${15 * this.type.unit}px ${this.font}`;
-    context.fillStyle = INK[theme].text;
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.fillText(text, corner.x, beside.y + beside.height / 2);
+    paintFormula(pen, text, { x: corner.x, room: beside.x - beside.gutter - corner.x, middle: beside.y + beside.height / 2 });
   }
 
   imageOf(at) {

@@ -39,7 +39,7 @@ export function arrange(picture) {
 }
 
 /**
- * Gives each matrix its box {x, y, width, height} in a picture of `size`.
+ * Gives each matrix its box {x, y, width, height} in a picture of `size`, and what is written left of it its `gutter`.
  * `widthOf(text)` measures a label; `span(kind, count)` says how many rows or columns of an axis are in view; `type` is
  * from type.js.
  */
@@ -70,6 +70,7 @@ export function place(picture, size, { widthOf, span, type = typeFor() }) {
     width: (widths[slot.column] * span(slot.panel.cols, slot.panel.shape[1])) / counts.width[slot.column],
     height: (heights[slot.row] * span(slot.panel.rows, slot.panel.shape[0])) / counts.height[slot.row],
     turned: isTurned(slot.panel, widths[slot.column] / counts.width[slot.column], longest, picture.labels),
+    gutter: before[slot.column],
   }));
   for (const at of placed) {
     const next = placed.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x);
@@ -137,6 +138,19 @@ export function shorten(text, room, widthOf) {
     keep -= 1;
   }
   return "…";
+}
+
+/**
+ * How a formula such as "A · X = Y" is written in `room` px: {lines, size}, on one line or broken before its equals sign,
+ * smaller where it must be but never below `least`; null where it does not fit. `widthOf(text)` is its width at 1 px.
+ */
+export function fitFormula(text, room, widthOf, { size, least }) {
+  const [left, ...right] = text.split(" = ");
+  for (const lines of right.length ? [[text], [left, `= ${right.join(" = ")}`]] : [[text]]) {
+    const largest = Math.min(size, room / Math.max(...lines.map(widthOf)));
+    if (largest >= (lines.length > 1 ? least : size)) return { lines, size: largest };
+  }
+  return null;
 }
 
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);

@@ -1,7 +1,7 @@
 // Draws one placed matrix with its labels. Uses only what a canvas and a vector export have in common.
 
 import { blend, HATCH, INK, inkOn, SCALES } from "./colours.js";
-import { labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
+import { fitFormula, labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
 import { typeFor } from "./type.js";
 
 export const AXIS_TITLES = {
@@ -14,9 +14,14 @@ export const AXIS_TITLES = {
 const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
+const AWAY = 4; // px between a formula and what stands right of it
 const COVER = { light: "#E4E1EE", dark: "#3B3650" };
 
-/** `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], dpr}; `type` is from type.js. */
+/**
+ * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from type.js. Each label
+ * that is written is added to `written`: {panel, side: "rows" | "columns", x, y, turn, box}, where the box [left, top,
+ * width, height] is around (x, y), turned with it.
+ */
 export function paintPlace(pen, place, image) {
   const { context } = pen;
   context.save();
@@ -31,6 +36,20 @@ export function paintPlace(pen, place, image) {
   if (place.columnLabels) paintColumnLabels(pen, place, { from, to, cell });
   if (place.panel.bar) paintBar(pen, place);
   context.restore();
+}
+
+/** Writes a formula from `x` on around the height `middle`, as large as fits into `room` px. */
+export function paintFormula({ context, theme, font, type }, text, { x, room, middle }) {
+  context.font = `100px ${font}`;
+  const widthOf = (line) => context.measureText(line).width / 100;
+  const fits = fitFormula(text, room - AWAY, widthOf, { size: 15 * type.unit, least: type.fine });
+  if (!fits) return;
+  const { lines, size } = fits;
+  context.font = `${size}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  lines.forEach((line, n) => context.fillText(line, x, middle + (n - (lines.length - 1) / 2) * 1.3 * size));
 }
 
 /** The part of the matrix that is in view, in cells: [{row, column}, {row, column}]. */
@@ -201,7 +220,7 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
   context.restore();
 }
 
-function paintRowLabels({ context, theme, font, type, labels }, { panel, x, y, height }, { from, to, cell }) {
+function paintRowLabels({ context, theme, font, type, labels, written }, { panel, x, y, height }, { from, to, cell }) {
   const tokens = labels[panel.rows];
   const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
   const { shown, every } = ticks(from.row, Math.min(to.row, panel.shape[0]), cell.height, Math.max(tokens ? 10 : 12, type.least));
@@ -215,6 +234,8 @@ function paintRowLabels({ context, theme, font, type, labels }, { panel, x, y, h
     if (middle < y - 1 || middle > y + height + 1) continue;
     const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
     context.fillText(text, x - 6, middle);
+    const wide = widthOf(text);
+    written.push({ panel: panel.name, side: "rows", x: x - 6, y: middle, turn: 0, box: [-wide, -0.6 * size, wide, 1.2 * size] });
   }
   paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
     const left = tokens ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8 : 22 * type.unit;
@@ -222,7 +243,7 @@ function paintRowLabels({ context, theme, font, type, labels }, { panel, x, y, h
   });
 }
 
-function paintColumnLabels({ context, theme, font, type, labels }, { panel, x, y, width, height }, { from, to, cell }) {
+function paintColumnLabels({ context, theme, font, type, labels, written }, { panel, x, y, width, height }, { from, to, cell }) {
   const tokens = labels[panel.cols];
   const last = Math.min(to.column, panel.shape[1]);
   const longest = LONGEST * type.unit;
@@ -239,14 +260,18 @@ function paintColumnLabels({ context, theme, font, type, labels }, { panel, x, y
     const middle = x + (j + 0.5 - from.column) * cell.width;
     if (middle < x - 1 || middle > x + width + 1) continue;
     const short = shorten(text, longest, widthOf);
+    const [foot, turn] = [y + height + (turned ? 6 : 13) * type.unit, turned ? -TURN : 0];
     context.save();
-    context.translate(middle, y + height + (turned ? 6 : 13) * type.unit);
-    if (turned) context.rotate(-TURN);
+    context.translate(middle, foot);
+    context.rotate(turn);
     context.textAlign = turned ? "right" : "center";
     context.textBaseline = turned ? "middle" : "alphabetic";
     context.fillText(short, 0, 0);
     context.restore();
-    if (turned) deepest = Math.max(deepest, widthOf(short) * Math.sin(TURN) + 8);
+    const [wide, size] = [widthOf(short), type.label];
+    const box = turned ? [-wide, -0.6 * size, wide, 1.2 * size] : [-wide / 2, -0.9 * size, wide, 1.2 * size];
+    written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
+    if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
   paintAxisTitle(context, AXIS_TITLES[panel.cols], { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2, y: y + height + deepest + 12 * type.unit, turn: 0, fits: true,

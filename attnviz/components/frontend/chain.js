@@ -9,6 +9,9 @@ const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
 const STEPS = ["tokens", "embeddings", "qkv", ...LINES, "concat", "output"];
 const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
 
+/** Whether a step of the page has the weights behind it, or is at them. */
+export const hasWeights = (step) => STEPS.indexOf(step) >= STEPS.indexOf("weights");
+
 export class Chain {
   constructor() {
     this.products = new TermList("scores", "query", "key");

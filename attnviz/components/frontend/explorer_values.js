@@ -8,6 +8,9 @@ const HALF = 7.7e-6; // half a step, 7.63e-6, and what is lost where the product
 /** A row of which less than this remains cannot be renormalised: what is left is of the size of the steps. */
 export const LEAST = 1e-3;
 
+/** Weights that are hardly told from 0 where colours go to 1. */
+export const FAINT_BELOW = 0.1;
+
 const SIDES = { a: 1, b: 2 };
 
 /**
@@ -93,6 +96,20 @@ export function mean(heads) {
     errors.forEach((error, i) => (shown.errors[i] = Math.max(shown.errors[i], error)));
   }
   return shown;
+}
+
+/**
+ * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
+ * FAINT_BELOW. The same as `faint` in attnviz/explain.py.
+ */
+export function isFaint(at, rows, cols) {
+  const largest = [];
+  for (let i = 0; i < rows; i += 1) {
+    let most = -1;
+    for (let n = i * cols; n < (i + 1) * cols; n += 1) if (at[n] > most) most = at[n];
+    if (most >= 0) largest.push(most);
+  }
+  return 2 * largest.filter((most) => most > FAINT_BELOW).length < largest.length;
 }
 
 /** How many digits after the point of a number are certain, at most 4. */

@@ -1,6 +1,6 @@
 // All that the explorer shows, put together: the grid with its controls at the left, the pictures at the right.
 
-import { element, span } from "./dom.js";
+import { element, perFrame, span } from "./dom.js";
 import { ROLLOUT } from "./explorer_choice.js";
 import { Controls, GridControls } from "./explorer_controls.js";
 import { Legend } from "./explorer_legend.js";
@@ -8,7 +8,8 @@ import { Pictures } from "./explorer_pictures.js";
 import { cellReading, drawnText, headReading, headSentence, labelsOf, measureList, tokenReading, waitingNote } from "./explorer_reading.js";
 import { fadedBy, ranked } from "./explorer_scene.js";
 import { Tooltip } from "./explorer_tooltip.js";
-import { headName } from "./explorer_words.js";
+import { isFaint } from "./explorer_values.js";
+import { FAINT, gridSentence, headName } from "./explorer_words.js";
 import { Grid } from "./grid.js";
 import { leastType } from "./type.js";
 
@@ -16,6 +17,7 @@ const BOTTOM = 64; // px, 16 in lecture mode, between the explorer and the windo
 const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
 const LEAST_HEIGHT = 520; // px
 const WIDE = 736; // px from which on there are two columns; the same as in explorer.css
+const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
 const HINT = "Click or arrow keys choose a head; Ctrl or Shift adds it.";
 const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
@@ -32,6 +34,12 @@ export class View {
     this.fillDetail(detail);
     this.tooltip = new Tooltip(this.section);
     root.append(this.section);
+    // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
+    this.moved = perFrame(() => this.fitAgain());
+    this.sizes = new ResizeObserver(this.moved);
+    this.sizes.observe(this.section);
+    const around = document.querySelector("[data-testid=stMainBlockContainer]");
+    if (around) this.sizes.observe(around);
   }
 
   fillOverview(overview) {
@@ -49,9 +57,12 @@ export class View {
     const { on } = this;
     this.legend = new Legend(detail, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
+    const stretch = element("button", { type: "button" }, "Stretch colours");
+    stretch.addEventListener("click", () => on.control({ stretch: true }));
+    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), stretch);
     this.drawn = element("p", { class: "drawn" });
     this.readout = element("div", { class: "readout" });
-    detail.append(element("footer", {}, this.drawn, this.readout));
+    detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
   }
 
   /** Draws all that depends on the view; `given` is {store, view, shown, labels, theme, lost(head)}. */
@@ -74,7 +85,7 @@ export class View {
     if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
     this.ranking = kept;
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
-    this.hint.textContent = `${measure ? `Ranked by ${measure.title}, largest first. ` : ""}${HINT}`;
+    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), span("how", HINT));
     this.grid.update({
       layers,
       heads,
@@ -124,7 +135,18 @@ export class View {
     if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, theme });
     else this.wait();
     const { drawn, fit } = this.pictures;
+    this.showFaint(heads, { rows, cols, view });
     this.drawn.textContent = drawnText({ view, shown, frame: store.frame, drawn, fit });
+  }
+
+  /** Says it where the colours are hardly seen, with the way out where stretching them is one. */
+  showFaint(heads, { rows, cols, view }) {
+    const key = heads.map(({ at }) => at);
+    if (key.length !== this.looked?.length || key.some((at, n) => at !== this.looked[n])) {
+      this.looked = key;
+      this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
+    }
+    this.faint.hidden = !this.areFaint || view.stretch || view.values === "norms";
   }
 
   /** The thumbnail in place of numbers that are on their way. */
@@ -191,7 +213,15 @@ export class View {
     this.wide = wide;
   }
 
+  fitAgain() {
+    const before = this.height;
+    this.fit();
+    if (this.given && this.height !== before) this.showGrid();
+  }
+
   destroy() {
+    this.sizes.disconnect();
+    this.moved.cancel();
     this.grid.destroy();
     this.pictures.destroy();
     this.section.remove();

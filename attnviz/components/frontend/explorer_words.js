@@ -2,7 +2,7 @@
 
 import { ROLLOUT } from "./explorer_choice.js";
 import { number } from "./format.js";
-import { LEAST } from "./explorer_values.js";
+import { FAINT_BELOW, LEAST } from "./explorer_values.js";
 import { CAP } from "./lines_choice.js";
 
 export const headName = ([layer, head]) => (head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`);
@@ -45,6 +45,17 @@ export function valuesNote({ values }) {
   if (values !== "norms") return "";
   return "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). Rows do not sum to 1.";
 }
+
+/** What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others. */
+export function gridSentence({ measure, faded, label }) {
+  const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
+  if (!faded) return said;
+  const rest = faded.reduce((sum, one) => sum + one, 0);
+  return `${said}${faded.length - rest} of ${faded.length} heads: ${label}. `;
+}
+
+/** Why the sheet is nearly empty. */
+export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
 
 /** What is put together into one picture. */
 export function meanNote({ mean, chosen }) {

@@ -29,7 +29,7 @@ export class Overlay {
     }
     this.used = 0;
     this.colours = INK[theme];
-    this.names.begin({ graph, panels, labels, colours: this.colours });
+    this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: this.colours });
     if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
     if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
     this.names.end();

@@ -1,4 +1,4 @@
-// The tokens of lit rows and columns, written in bold over their labels, and never over a cell.
+// The tokens of lit rows and columns, written in bold in place of the labels that they would touch, and never over a cell.
 
 import { LONGEST, shorten, TURN } from "./board_layout.js";
 import { leastType } from "./type.js";
@@ -6,18 +6,20 @@ import { leastType } from "./type.js";
 const SVG = "http://www.w3.org/2000/svg";
 const TYPE = 12.5; // px
 const AWAY = 5; // px from the matrix
+const GROUND = "var(--st-background-color, Canvas)"; // what the labels stand on
 
 export class Names {
   constructor(svg) {
     this.svg = svg;
     this.elements = [];
+    this.covers = svg.appendChild(document.createElementNS(SVG, "g")); // under all names
     this.pen = document.createElement("canvas").getContext("2d");
     this.widths = new Map();
   }
 
   /** Begins anew: what is not written from here on is taken away by `end`. */
-  begin({ graph, panels, labels, colours }) {
-    Object.assign(this, { panels, labels: labels ?? {}, colours, written: 0, wholes: [] });
+  begin({ graph, panels, labels, written, colours }) {
+    Object.assign(this, { panels, labels: labels ?? {}, beneath: written, colours, written: 0, covered: 0, wholes: [] });
     this.type = Math.max(TYPE, leastType());
     const font = `700 ${this.type}px ${graph.attnviz?.font ?? "sans-serif"}`;
     if (font === this.font) return;
@@ -30,6 +32,7 @@ export class Names {
       name.setAttribute("display", "none");
       name.dataset.state = "off";
     }
+    for (let n = this.covered; n < this.covers.childElementCount; n += 1) this.covers.children[n].setAttribute("display", "none");
   }
 
   /** What was shortened, whole, one token a line. */
@@ -49,8 +52,8 @@ export class Names {
   row(panel, index, at, state) {
     const beside = this.panels.filter(({ x, y }) => end(x) <= at.x && y._offset < at.y + at.height && end(y) > at.y);
     const left = Math.max(2, ...beside.map(({ x }) => end(x) + AWAY));
-    const place = { x: at.x - AWAY, y: at.y + at.height / 2, "text-anchor": "end", "dominant-baseline": "central", transform: "" };
-    this.write(panel.rows, index, at.x - AWAY - left, place, state);
+    const place = { x: at.x - AWAY, y: at.y + at.height / 2, turn: 0, anchor: "end" };
+    this.write({ panel, side: "rows", index, room: at.x - AWAY - left, place, state });
   }
 
   /** Writes the token of a column below its box `at`, turned where the labels are. */
@@ -58,35 +61,42 @@ export class Names {
     const [x, y] = [at.x + at.width / 2, at.y + at.height];
     if (panel.labelled.turned) {
       const room = Math.min(LONGEST * Math.max(1, this.type / TYPE), (this.svg.clientHeight - y - 8) / Math.sin(TURN));
-      const transform = `translate(${x} ${y + 6}) rotate(${(-TURN * 180) / Math.PI})`;
-      this.write(panel.cols, index, room, { x: 0, y: 0, "text-anchor": "end", "dominant-baseline": "central", transform }, state);
+      const place = { x, y: y + 6 * Math.max(1, this.type / TYPE), turn: -TURN, anchor: "end" };
+      this.write({ panel, side: "columns", index, room, place, state });
       return;
     }
     const room = this.svg.clientWidth - 8;
     const half = Math.min(room, this.widthOf(this.text(panel.cols, index))) / 2;
     const middle = Math.max(half + 2, Math.min(x, this.svg.clientWidth - half - 2));
-    const place = { x: middle, y: y + 1.2 * this.type, "text-anchor": "middle", "dominant-baseline": "auto", transform: "" };
-    this.write(panel.cols, index, room, place, state);
+    this.write({ panel, side: "columns", index, room, place: { x: middle, y: y + 1.2 * this.type, turn: 0, anchor: "middle" }, state });
   }
 
   text(kind, index) {
     return `${index} ${this.labels[kind]?.[index] ?? ""}`;
   }
 
-  write(kind, index, room, place, state) {
+  write({ panel, side, index, room, place, state }) {
+    const kind = side === "rows" ? panel.rows : panel.cols;
     const label = this.labels[kind]?.[index];
     if (label === undefined) return;
     const shown = shorten(label, room - this.widthOf(`${index} `), (text) => this.widthOf(text));
     if (shown !== label) this.wholes.push(`${index} ${label}`);
-    const name = (this.elements[this.written] ??= this.svg.appendChild(document.createElementNS(SVG, "text")));
+    const name = (this.elements[this.written] ??= this.svg.appendChild(made("text", { stroke: GROUND })));
     this.written += 1;
     name.textContent = `${index} ${shown}`;
+    const { x, y, turn, anchor } = place;
+    const wide = this.widthOf(name.textContent);
+    const box = anchor === "end" ? [-wide, -this.type / 2, wide, this.type] : [-wide / 2 - AWAY, -this.type, wide + 2 * AWAY, this.type];
+    for (const one of this.beneath) {
+      if (one.panel === panel.name && one.side === side && meet(one, { x, y, turn, box })) this.cover(one);
+    }
     const attributes = {
-      ...place,
+      ...(turn ? { x: 0, y: 0, transform: turned(place) } : { x, y, transform: "" }),
+      "text-anchor": anchor,
+      "dominant-baseline": anchor === "end" ? "central" : "auto",
       display: "inline",
       fill: this.colours[kind] ?? this.colours.text,
-      stroke: this.colours.canvas,
-      "stroke-width": 6,
+      "stroke-width": 3,
       "paint-order": "stroke",
       "font-size": this.type,
       "font-weight": 700,
@@ -96,6 +106,37 @@ export class Names {
     };
     for (const [property, value] of Object.entries(attributes)) name.setAttribute(property, value);
   }
+
+  /** Covers a label, whole: the half of one that a name leaves is worse than none. */
+  cover(label) {
+    const cover = this.covers.children[this.covered] ?? this.covers.appendChild(made("rect", { fill: GROUND }));
+    this.covered += 1;
+    if (cover.label === label && cover.getAttribute("display") === "inline") return;
+    cover.label = label;
+    const [x, y, width, height] = label.box;
+    const attributes = { x, y, width, height, transform: turned(label), display: "inline" };
+    for (const [property, value] of Object.entries(attributes)) cover.setAttribute(property, value);
+  }
+}
+
+function made(name, style) {
+  const element = document.createElementNS(SVG, name);
+  Object.assign(element.style, style);
+  return element;
+}
+
+const turned = ({ x, y, turn }) => `translate(${x} ${y}) rotate(${(turn * 180) / Math.PI})`;
+
+/** Whether what is written at two places, turned alike, lies less than a line apart. */
+function meet(one, other) {
+  const [dx, dy] = [other.x - one.x, other.y - one.y];
+  const [cos, sin] = [Math.cos(one.turn), Math.sin(one.turn)];
+  const [across, down] = [dx * cos + dy * sin, dy * cos - dx * sin];
+  const apart = (from, size, by, otherFrom, otherSize) => by + otherFrom >= from + size || by + otherFrom + otherSize <= from;
+  const [left, top, width, height] = one.box;
+  const letters = 0.1 * height; // what the box has above and below them
+  return !apart(left, width, across, other.box[0], other.box[2])
+    && !apart(top + letters, height - 2 * letters, down, other.box[1], other.box[3]);
 }
 
 const end = (axis) => axis._offset + axis._length;

@@ -1,8 +1,9 @@
 // What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
 
-import { Chain } from "./chain.js";
+import { Chain, hasWeights } from "./chain.js";
 import { element, onlyHeard, span } from "./dom.js";
 import { Product, cellName, colourOf } from "./product.js";
+import { RowSummary } from "./row_summary.js";
 
 const HINT = "Point at a cell to see its arithmetic; click to pin it.";
 const BADGES = { pinned: "pinned", pointer: "under the pointer" };
@@ -27,6 +28,7 @@ export class View {
     this.hint = element("p", { class: "hint" }, HINT);
     this.chain = new Chain();
     this.product = new Product();
+    this.row = new RowSummary();
     this.live = onlyHeard({ "aria-live": "polite" });
     const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
     // The style sheet makes it visible, so nothing is seen before it has come.
@@ -34,7 +36,7 @@ export class View {
       "section",
       { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
       element("header", {}, this.badge, this.title),
-      this.hint, this.product.root, this.chain.root, pin, this.live,
+      this.row.root, this.hint, this.product.root, this.chain.root, pin, this.live,
     );
     root.append(this.section);
   }
@@ -77,6 +79,14 @@ export class View {
     this.setBadge(half ? "pinned" : null);
   }
 
+  /** Of a pinned row alone, once there are weights: where it looks. */
+  showRow(attention, pin) {
+    this.showHint(pin);
+    if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !hasWeights(this.step)) return;
+    this.show("row");
+    this.row.show(attention.row(pin.q).weights, (k) => this.token("key", k, "key"));
+  }
+
   showChain(attention, q, k, state) {
     this.show("chain");
     this.title.replaceChildren(this.token("query", q), span("arrow", " → "), this.token("key", k));
@@ -100,7 +110,8 @@ export class View {
     const shown = this.section.dataset.shows;
     if (shown && shown !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
     this.section.dataset.shows = part;
-    this.hint.hidden = part !== "hint";
+    this.hint.hidden = part !== "hint" && part !== "row";
+    this.row.root.hidden = part !== "row";
     this.chain.root.hidden = part !== "chain";
     this.product.root.hidden = part !== "product";
   }

@@ -1,0 +1,20 @@
+// Where a pinned row looks: its largest weights, for as long as no cell of it is chosen.
+
+import { element, result } from "./dom.js";
+import { strongestOf } from "./explorer_values.js";
+import { number } from "./format.js";
+
+const MOST = 3;
+
+export class RowSummary {
+  constructor() {
+    this.root = element("ul", { class: "looks-at", "aria-label": "Where the row looks" });
+  }
+
+  /** Shows the largest of `weights`, a row of numbers; `token(k)` names a key. */
+  show(weights, token) {
+    const found = strongestOf(weights, MOST).filter(([, weight]) => weight > 0);
+    const lines = found.map(([k, weight]) => element("li", { dataset: { key: k } }, token(k), result(weight, number(weight))));
+    this.root.replaceChildren(...(found.length ? [element("li", { class: "why" }, "looks most at"), ...lines] : []));
+  }
+}
