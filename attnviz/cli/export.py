@@ -42,6 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
     add("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files, made if need be (default: here)")
     add("--site", metavar="URL", help=f"where the app is, for links back (default: the link's, or {LOCAL})")
+    add("--theme", choices=("light", "dark"), default="light", help="colours; TikZ is always light")
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
     add("--force", action="store_true", help="overwrite files that are there")
     add("--quiet", action="store_true", help="no progress bar and no list of files")
@@ -66,9 +67,10 @@ def run(asked: argparse.Namespace) -> int:
     except WrongUseError as error:
         return _say(str(error), 2)
     from attnviz.export.jobs import maker
+    from attnviz.export.themes import THEMES
     from attnviz.pretrained import ModelError
 
-    made = maker(site=_site(asked), bare=asked.bare)
+    made = maker(site=_site(asked), bare=asked.bare, theme=THEMES[asked.theme])
     try:
         jobs = made.jobs(views, layers, heads)
     except IndexError as error:

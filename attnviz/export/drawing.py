@@ -112,9 +112,21 @@ class Matrix:
         return np.isnan(self.values)
 
     @property
-    def gridded(self) -> bool:
-        """Whether the cells are large enough to be set apart by a thin line."""
-        return min(self.cell) >= 9
+    def gap(self) -> float:
+        """How far the cells stand apart; where they are small they touch."""
+        return 1.0 if min(self.cell) >= 9 else 0.0
+
+    def box(self, i: int, j: int) -> tuple[float, float, float, float]:
+        """Return where one cell is painted: x, y, width and height."""
+        wide, high = self.cell
+        over = 0.0 if self.gap else 0.3  # neighbours overlap by a hair, so that no seam shows between them
+        x, y = self.x + j * wide + self.gap / 2, self.y + i * high + self.gap / 2
+        return x, y, wide - self.gap + over, high - self.gap + over
+
+    def number_at(self, i: int, j: int) -> tuple[float, float]:
+        """Return where one cell's number stands: its middle, and its base line."""
+        wide, high = self.cell
+        return self.x + (j + 0.5) * wide, self.y + (i + 0.5) * high + self.size * 0.34
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +157,9 @@ class Table:
         return marks
 
 
-Mark = Text | Line | Box | Gradient | Matrix | Table
+Plain = Text | Line | Box | Gradient | Matrix
+"""What every file format has to write"""
+Mark = Plain | Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +179,7 @@ class Drawing:
         return tuple(mark for mark in self.flat if isinstance(mark, Text))
 
     @property
-    def flat(self) -> tuple[Mark, ...]:
+    def flat(self) -> tuple[Plain, ...]:
         """The marks with each table taken apart into its text and its rules."""
         return tuple(m for mark in self.marks for m in (mark.marks() if isinstance(mark, Table) else (mark,)))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.export.formats import FORMATS, svg_files
 from attnviz.export.subjects import View, pretrained_subject, toy_config, toy_subject, toy_tokens
+from attnviz.export.themes import LIGHT_THEME, Theme
 from attnviz.export.walk import Subject, sheets
 from attnviz.vocabulary import STEPS
 
@@ -49,6 +50,8 @@ class Maker:
     load: Callable[[str], PretrainedModel]
     site: str = ""
     bare: bool = False
+    theme: Theme = LIGHT_THEME
+    """Of the formats that are made in the dark as well"""
     _traces: dict[tuple[str, str, str], Trace] = field(default_factory=dict)
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
@@ -103,11 +106,12 @@ class Maker:
         """
         if kind in NUMBERS:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, subject, kind)}
-        FORMATS[kind].check(subject)
-        shown = sheets(subject, steps)
+        form = FORMATS[kind]
+        form.check(subject)
+        shown = sheets(subject, steps, self.theme if form.themed else LIGHT_THEME)
         if kind == "svg":
             return {f"{job.stem}-{name}": content for name, content in svg_files(shown, bare=self.bare).items()}
-        return {f"{job.stem}{FORMATS[kind].suffix}": FORMATS[kind].write(shown)}
+        return {f"{job.stem}{form.suffix}": form.write(shown)}
 
     def _numbers(self, view: View, subject: Subject, kind: str) -> bytes:
         from attnviz.export import code, numbers
@@ -123,11 +127,11 @@ class Maker:
         return (code.notebook(cells) if kind == "ipynb" else code.script(cells)).encode()
 
 
-def maker(*, site: str = "", bare: bool = False) -> Maker:
+def maker(*, site: str = "", bare: bool = False, theme: Theme = LIGHT_THEME) -> Maker:
     """Return a maker that loads each model once."""
     from attnviz.pretrained import load
 
-    return Maker(cache(load), site, bare)
+    return Maker(cache(load), site, bare, theme)
 
 
 def slug(name: str) -> str:

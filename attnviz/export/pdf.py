@@ -9,7 +9,7 @@ from typing import Any
 
 from attnviz.export import fonts
 from attnviz.export.colouring import hexadecimal, ink_on
-from attnviz.export.drawing import Box, Drawing, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.drawing import Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.lines import safe
 from attnviz.export.raster import is_picture, png
 from attnviz.export.themes import LIGHT_THEME
@@ -63,7 +63,7 @@ class _Page:
     def __init__(self, canvas: Any, height: float) -> None:
         self.canvas, self.height = canvas, height
 
-    def draw(self, mark: Mark) -> None:
+    def draw(self, mark: Plain) -> None:
         match mark:
             case Text():
                 self.text(mark)
@@ -131,33 +131,31 @@ class _Page:
         self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, outline=matrix.theme.frame, line=0.7))
 
     def cells(self, matrix: Matrix) -> None:
-        canvas, (wide, high), hidden = self.canvas, matrix.cell, matrix.hidden
-        gap, over = (1.0, 0.0) if matrix.gridded else (0.0, 0.3)
+        canvas, hidden = self.canvas, matrix.hidden
         if hidden.any():
             self.hatching(matrix)
         for i in range(matrix.rows):
             for j in range(matrix.cols):
-                x, y = matrix.x + j * wide + gap / 2, self.height - matrix.y - (i + 1) * high + gap / 2
                 if hidden[i, j]:
                     continue
+                x, y, wide, high = matrix.box(i, j)
                 canvas.setFillColor(hexadecimal(matrix.colours[i, j]))
-                canvas.rect(x, y, wide - gap + over, high - gap + over, stroke=0, fill=1)
+                canvas.rect(x, self.height - y - high, wide, high, stroke=0, fill=1)
                 if matrix.numbers:
                     canvas.setFillColor(ink_on(matrix.colours[i, j]))
                     canvas.setFont(NAMES[False], matrix.size)
-                    canvas.drawCentredString(
-                        x + wide / 2 - gap / 2, y + high / 2 - gap / 2 - matrix.size * 0.34, matrix.numbers[i][j]
-                    )
+                    middle, base = matrix.number_at(i, j)
+                    canvas.drawCentredString(middle, self.height - base, matrix.numbers[i][j])
 
     def hatching(self, matrix: Matrix) -> None:
         """Draw hatched ground behind the hidden cells of a matrix, clipped to them."""
-        canvas, (wide, high), gap = self.canvas, matrix.cell, 1.0 if matrix.gridded else 0.0
+        canvas = self.canvas
         ground, line = matrix.theme.hatch
         canvas.saveState()
         path = canvas.beginPath()
         for i, j in zip(*matrix.hidden.nonzero(), strict=True):
-            x, y = matrix.x + j * wide + gap / 2, self.height - matrix.y - (i + 1) * high + gap / 2
-            path.rect(x, y, wide - gap, high - gap)
+            x, y, wide, high = matrix.box(int(i), int(j))
+            path.rect(x, self.height - y - high, wide, high)
         canvas.clipPath(path, stroke=0, fill=0)
         self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, fill=ground))
         canvas.setStrokeColor(line)

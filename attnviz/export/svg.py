@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from attnviz.export import fonts
 from attnviz.export.colouring import hexadecimal, ink_on
-from attnviz.export.drawing import RULE, Box, Drawing, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.drawing import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.lines import safe
 from attnviz.export.raster import data_url, is_picture
 
@@ -48,7 +48,7 @@ def _hatch(ground: str, line: str) -> str:
     )
 
 
-def _mark(mark: Mark, number: int) -> str:
+def _mark(mark: Plain, number: int) -> str:
     match mark:
         case Text():
             return _text(mark)
@@ -62,7 +62,6 @@ def _mark(mark: Mark, number: int) -> str:
             return _gradient(mark, f"bar{number}")
         case Matrix():
             return _matrix(mark)
-    raise TypeError(type(mark).__name__)
 
 
 def _text(text: Text) -> str:
@@ -100,24 +99,17 @@ def _matrix(matrix: Matrix) -> str:
 
 
 def _cells(matrix: Matrix) -> str:
-    wide, high = matrix.cell
-    gap = 1.0 if matrix.gridded else 0.0
-    over = 0.0 if matrix.gridded else 0.3  # neighbours overlap by a hair, so that no seam shows between them
     hidden, parts = matrix.hidden, []
     for i in range(matrix.rows):
         for j in range(matrix.cols):
-            x, y = matrix.x + j * wide, matrix.y + i * high
             fill = "url(#hatch)" if hidden[i, j] else hexadecimal(matrix.colours[i, j])
-            parts.append(
-                f'<rect x="{_n(x + gap / 2)}" y="{_n(y + gap / 2)}" width="{_n(wide - gap + over)}" '
-                f'height="{_n(high - gap + over)}" fill="{fill}"/>'
-            )
+            parts.append(f'<rect {_edges(*matrix.box(i, j))} fill="{fill}"/>')
     if matrix.numbers:
         parts.append(f'<g font-size="{_n(matrix.size)}" text-anchor="middle">')
         for i, row in enumerate(matrix.numbers):
             for j, number in enumerate(row):
                 if number:
-                    x, y = matrix.x + (j + 0.5) * wide, matrix.y + (i + 0.5) * high + matrix.size * 0.34
+                    x, y = matrix.number_at(i, j)
                     ink = ink_on(matrix.colours[i, j])
                     parts.append(f'<text x="{_n(x)}" y="{_n(y)}" fill="{ink}">{number}</text>')
         parts.append("</g>")
@@ -125,7 +117,11 @@ def _cells(matrix: Matrix) -> str:
 
 
 def _box(mark: Box | Gradient | Matrix) -> str:
-    return f'x="{_n(mark.x)}" y="{_n(mark.y)}" width="{_n(mark.width)}" height="{_n(mark.height)}"'
+    return _edges(mark.x, mark.y, mark.width, mark.height)
+
+
+def _edges(x: float, y: float, width: float, height: float) -> str:
+    return f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
 
 
 def _n(number: float) -> str:

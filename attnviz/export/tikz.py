@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from attnviz.export.colouring import hexadecimal, ink_on
-from attnviz.export.drawing import Box, Drawing, Gradient, Line, Mark, Matrix, Text
+from attnviz.export.drawing import Box, Drawing, Gradient, Line, Mark, Matrix, Plain, Text
 from attnviz.export.lines import roomy_size
 from attnviz.export.placing import shorten
 from attnviz.export.sheet import MARGIN, WIDTH, caption, draw_picture
@@ -120,7 +120,7 @@ def _letter(number: int) -> str:
     return chr(ord("A") + number)
 
 
-def _mark(mark: Mark) -> Iterator[str]:
+def _mark(mark: Plain) -> Iterator[str]:
     match mark:
         case Text():
             yield _text(mark)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.ui.export_file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:
@@ -62,17 +63,12 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
 
         return code.script(shown.cells()).encode()
 
+    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="numbers_export"):
-        _button("CSV", f"{name}.zip", "application/zip", csv, too_many)
-        _button("npz", f"{name}.npz", "application/octet-stream", npz)
-        _button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook)
-        _button("Script", f"{name}.py", "text/x-python", script)
-
-
-def _button(label: str, file: str, mime: str, data: Callable[[], bytes], refused: str = "") -> None:
-    st.download_button(
-        label, data, file, mime, key=f"export_{label}", on_click="ignore", disabled=bool(refused), help=refused or None
-    )
+        file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
+        file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
+        file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
+        file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
 
 
 def _file_name(shown: ShownWalk) -> str:

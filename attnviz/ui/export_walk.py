@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from attnviz.ui import caches, state
+from attnviz.ui.export_file import FAILED_LOOK, file_button
 from attnviz.ui.link import KEYS
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import toy_tokens
@@ -109,6 +110,7 @@ def show_walk_export() -> None:
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
         persist_state="session",
     )  # fmt: skip
+    st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="walk_export"):
         for name, kind in FORMATS.items():
             try:
@@ -118,7 +120,7 @@ def show_walk_export() -> None:
                 continue
             write = _writer(kind, shown, THEMES[colours if kind.themed else "light"])
             file = f"{_file_name(subject.name)}{kind.suffix}"
-            st.download_button(kind.title, write, file, kind.mime, key=f"export_walk_{name}", on_click="ignore")
+            file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
     st.caption(
         f"{plain(subject.name)}: one slide or page a step, with formula, what to notice and the link back. Slides stay "
         "editable and carry speaker notes; the TikZ file needs pdflatex only, and is always light."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pptx import Presentation
+from pypdf import PdfReader
 
 from attnviz.cli import main
+from attnviz.export.themes import THEMES
 
 SENTENCE = "The cat sat."
 
@@ -56,6 +59,27 @@ def test_sets_of_texts_and_heads_and_a_copied_link(tmp_path: Path, capsys: pytes
     assert "toy, seed 7 · head 1" in picture
     assert "https://hall.example/?text=one+two&amp;head=1&amp;mask=causal&amp;seed=7&amp;step=weights" in picture
     assert capsys.readouterr().err == ""
+
+
+def test_in_the_dark_all_but_tikz_is_dark(tmp_path: Path) -> None:
+    asked = (SENTENCE, "--source", "toy", "--steps", "weights", "--format", "svg,pdf,pptx,tikz", "--quiet")
+    made = {}
+    for name, paper in (("light", "#FFFFFF"), ("dark", THEMES["dark"].paper)):
+        folder = tmp_path / name
+        assert export(folder, *asked, "--theme", name) == 0
+        assert f'height="100%" fill="{paper}"' in (folder / "toy-head0-07-weights.svg").read_text(encoding="utf-8")
+        assert export(folder, *asked[:-2], "svg", "--quiet", "--theme", name, "--bare", "--force") == 0
+        assert f'height="100%" fill="{paper}"' in (folder / "toy-head0-07-weights.svg").read_text(encoding="utf-8")
+        made[name] = folder
+    assert export(tmp_path / "unsaid", *asked) == 0
+    assert (tmp_path / "unsaid" / "toy-head0.tex").read_bytes() == (made["dark"] / "toy-head0.tex").read_bytes()
+    ground = re.compile(rb"\.078431 \.078431 \.105882 rg\s+n 0 0 1280 720 re f")
+    pages = {name: PdfReader(folder / "toy-head0.pdf").pages[0] for name, folder in made.items()}
+    assert {name: bool(ground.search(page.get_contents().get_data())) for name, page in pages.items()} == {
+        "light": False, "dark": True,
+    }  # fmt: skip
+    slide = Presentation(str(made["dark"] / "toy-head0.pptx")).slides[0]
+    assert str(slide.background.fill.fore_color.rgb) == THEMES["dark"].paper[1:]
 
 
 @pytest.mark.parametrize(

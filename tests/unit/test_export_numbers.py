@@ -152,15 +152,26 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         assert str(found["text"]) == text
 
 
-def printed(notebook: str, folder: Path) -> dict[str, np.ndarray]:
-    """Run a notebook in a kernel of its own, and return the matrices that it prints, each by its name."""
-    found = nbformat.reads(notebook, as_version=4)
-    # As on a machine that has never heard of attnviz, and with each printed row whole.
-    found.cells.insert(0, nbformat.v4.new_code_cell('import sys\nsys.modules["attnviz"] = None'))
-    found.cells[2].source += "\ntorch.set_printoptions(precision=6, sci_mode=False, linewidth=10**6, threshold=10**6)"
-    NotebookClient(found, timeout=200, resources={"metadata": {"path": str(folder)}}).execute()
-    outputs = [output for cell in found.cells if cell.cell_type == "code" for output in cell.outputs]
-    text = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+def run_all(notebooks: list[str], folder: Path) -> list[str]:
+    """Run notebooks one after the other in one kernel, each with no name of the one before; return what each prints."""
+    # As on a machine that has never heard of attnviz.
+    kernel = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell('import sys\nsys.modules["attnviz"] = None')])
+    parts = [nbformat.reads(notebook, as_version=4).cells for notebook in notebooks]
+    for cells in parts:
+        # With each printed row whole.
+        cells[1].source += "\ntorch.set_printoptions(precision=6, sci_mode=False, linewidth=10**6, threshold=10**6)"
+        kernel.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells]
+    NotebookClient(kernel, timeout=200, resources={"metadata": {"path": str(folder)}}).execute()
+    return ["".join(printed_by(cell) for cell in cells) for cells in parts]
+
+
+def printed_by(cell: nbformat.NotebookNode) -> str:
+    outputs = cell.get("outputs", [])
+    return "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+
+
+def matrices_in(text: str) -> dict[str, np.ndarray]:
+    """Read the matrices that a notebook has printed, each by its name."""
     assert "matrices are those that the page showed" in text
     matrices = {}
     for name, rows, cols, digits in re.findall(r"(\w+), (\d+) x (\d+)\ntensor\(([^a-z]*(?:inf[^a-z]*)*)", text):
@@ -170,12 +181,13 @@ def printed(notebook: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: Path) -> None:
-    for walk, recipe in (
+    walks = (
         toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>"),
         of_model("minilm", 'The "cat" sat.\n', None, "encoder", 3, 5),
-    ):
-        notebook = code.notebook(code.cells(walk, recipe, place="a test", needs="torch"))
-        found = printed(notebook, tmp_path)
+    )
+    notebooks = [code.notebook(code.cells(*walk, place="a test", needs="torch")) for walk in walks]
+    for (walk, _), text in zip(walks, run_all(notebooks, tmp_path), strict=True):
+        found = matrices_in(text)
         layer, head = walk.layer, walk.head
         query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
         same = {"attn_mask": layer.mask, "scale": layer.scale}

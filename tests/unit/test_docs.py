@@ -1,0 +1,106 @@
+"""What docs/ says of links and of the command that exports, compared with the code that reads them."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from attnviz.cli import export
+from attnviz.export.formats import FORMATS
+from attnviz.export.jobs import NUMBERS
+from attnviz.export.numbers import MAX_CSV_CELLS
+from attnviz.lessons import OWN, shipped
+from attnviz.ui import heads_state
+from attnviz.ui.link import EVERYWHERE, INDEX, KEYS, MAX_CHOSEN, OF_B, BadValueError
+
+ROOT = Path(__file__).resolve().parents[2]
+LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+PAGES = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "T": "tokens"}
+
+
+def rows() -> dict[str, list[str]]:
+    """Read the table of keys: pages, what a key takes, its default, what it sets."""
+    lines = [line.strip("| ").split(" | ") for line in LINKS.splitlines() if line.startswith("| `")]
+    return {cells[0].strip("`"): [cell.strip() for cell in cells[1:]] for cells in lines}
+
+
+def refusal(name: str) -> str:
+    """Return what a key says to nonsense; "" where it takes any text."""
+    try:
+        KEYS[name].read("\0 nonsense")
+    except BadValueError as why:
+        return str(why)
+    return ""
+
+
+def on_page(name: str) -> set[str]:
+    """Return the keys that a page writes into its link, as its script lists them."""
+    script = ast.parse((ROOT / "app_pages" / f"{name}.py").read_text(encoding="utf-8"))
+    words = {node.value for node in ast.walk(script) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    named = words & set(KEYS)
+    if name == "heads":
+        return set(heads_state.LINK)
+    return named | {"compare", *(f"b_{own}" for own in OF_B)} if name == "compare" else named
+
+
+def test_every_key_is_listed_once_and_no_other() -> None:
+    assert sorted(rows()) == sorted(KEYS)
+    assert LINKS.count("\n| `") == len(KEYS)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_what_a_key_takes_and_its_default_are_said(name: str) -> None:
+    _, takes, default, _ = [*rows()[name], ""][:4]
+    if name.startswith("b_"):
+        assert (takes, default) == (f"as `{name[2:]}`", "nothing: the same as A's")
+        return
+    key, words, why = KEYS[name], re.findall("`([^`]+)`", takes), refusal(name)
+    assert default == ("nothing" if key.default in (None, "", ()) else f"`{key.write(key.default)}`")
+    for word in words:
+        key.read(word)  # is not refused
+    if key.read is INDEX:
+        assert takes == "a position"
+    elif listed := re.fullmatch("is none of (.+)", why):
+        assert (sorted(words), takes) == (sorted(listed[1].split(", ")), " ".join(f"`{word}`" for word in words))
+    elif ends := re.fullmatch(r"is not a (?:whole )?number (from .+)", why):
+        assert f"from {takes}" == ends[1]
+    elif not why:
+        limit = len(key.read("x" * 10**6))
+        assert takes == ("text" if name in ("text", "pair") else f"text, up to {limit} characters")
+    else:
+        assert name in ("scale", "chosen")
+        assert len(words) >= 1
+
+
+@pytest.mark.parametrize("letter", PAGES)
+def test_the_keys_of_each_page_are_those_of_its_links(letter: str) -> None:
+    listed = {name for name, (pages, *_) in rows().items() if letter in pages.split()}
+    assert listed == on_page(PAGES[letter])
+
+
+def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:
+    assert {name for name, (pages, *_) in rows().items() if pages == "all"} == set(EVERYWHERE)
+    assert set(re.findall("`([^`]+)`", rows()["lesson"][3])) == {*shipped(), OWN}
+    assert f"up to {MAX_CHOSEN} heads" in rows()["chosen"][3]
+
+
+def test_every_option_and_every_format_of_the_command_is_named() -> None:
+    commands = argparse.ArgumentParser().add_subparsers()
+    export.add_parser(commands)
+    options = {option for action in commands.choices["export"]._actions for option in action.option_strings}
+    named = set(re.findall(r"`(--[a-z-]+)`", EXPORT))
+    assert named == {option for option in options if option.startswith("--")} - {"--help"}
+    table = [line.strip("| ").split(" | ") for line in EXPORT.splitlines() if re.match(r"\| `[a-z]+` \| `\.", line)]
+    rows = {cells[0].strip("`"): cells[1:] for cells in table}
+    assert tuple(rows) == export.FORMATS == (*FORMATS, *NUMBERS)
+    for name, kind in FORMATS.items():
+        file, _, colours, tokens = rows[name]
+        assert kind.suffix.startswith(re.findall(r"`(\.\w+)`", file)[0])
+        assert (colours, tokens) == ("light, dark" if kind.themed else "light", str(kind.most_tokens))
+    assert all(f"`{suffix}`" in rows[name][0] for name, suffix in NUMBERS.items())
+    assert f"{MAX_CSV_CELLS:,} numbers" in rows["csv"][1]
