@@ -16,12 +16,11 @@ def begin(page: str) -> None:
     lecture = state.get("lecture")
     if lecture:
         st.html(CSS)
-    with st.container(key="keys_place"):
-        lines = [{"shown": line.shown, "says": line.says, "sends": line.sends} for line in keys.lines(page)]
-        keyboard(
-            lines, lesson_state.for_browser(), lecture=lecture, key="keys",
-            on_act=partial(keys.act, page), on_lesson=lesson_state.take_back,
-        )  # fmt: skip
+    lines = [{"shown": line.shown, "says": line.says, "sends": line.sends} for line in keys.lines(page)]
+    keyboard(
+        lines, lesson_state.for_browser(), lecture=lecture, key="keys",
+        on_act=partial(keys.act, page), on_lesson=lesson_state.take_back,
+    )  # fmt: skip
 
 
 def switch() -> None:

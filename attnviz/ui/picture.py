@@ -34,14 +34,14 @@ def show_picture(
         about: what the stage is told beside them (see `components.stage.stage`); `alt` is for those who do not see it.
         pin: the pinned cell, for the chart; on the stage the inspector lights it.
     """
+    if state.get("drawing") == "stage":
+        header, arrays = board_picture(layout, labels)
+        stage({**header, **about}, arrays, key="picture")
+        return
     with st.container(key="picture"):
-        if state.get("drawing") == "chart":
-            figure = compose(layout, dict(labels), pin=pin, palette=palette())
-            st.html(f"<style>{number_sizes(figure)}</style>")
-            chart(figure, key="chart", alt=about["alt"])
-        else:
-            header, arrays = board_picture(layout, labels)
-            stage({**header, **about}, arrays, key="stage")
+        figure = compose(layout, dict(labels), pin=pin, palette=palette())
+        st.html(f"<style>{number_sizes(figure)}</style>")
+        chart(figure, key="chart", alt=about["alt"])
 
 
 def choose_picture() -> None:

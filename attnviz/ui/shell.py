@@ -5,12 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.tokens import Tokens
-from attnviz.ui import lecture, lesson_bar, state
+from attnviz.ui import lecture, lesson_bar, state, toolbar
 from attnviz.ui.link import MAX_TEXT
 from attnviz.ui.patience import busy_note
 from attnviz.ui.plain import plain
 from attnviz.ui.token_view import unknown_sentence
-from attnviz.ui.toolbar import toolbar
 
 CSS = """
 <style>
@@ -31,7 +30,7 @@ CSS = """
 :root { --around: 18rem; } /* what stands over the picture and under it */
 :root:has(.st-key-stepper) { --around: 15.75rem; }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
-:has(> .st-key-keys_place) { position: absolute; width: 0; height: 0; }
+.st-key-keys { position: absolute; width: 0; height: 0; }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
 @media (max-width: 640px) {
@@ -45,8 +44,8 @@ CSS = """
 def begin(page: str) -> None:
     """Open a page: read the link, listen to the keys, lay out the tools and the shared text field."""
     state.begin(page)
-    st.html(CSS)
-    toolbar(page)
+    st.html(CSS + toolbar.CSS)
+    toolbar.show(page)
     lecture.begin(page)
     for sentence in state.notes():
         st.warning(plain(sentence), icon="🔗")

@@ -28,9 +28,8 @@ CSS = """
 
 
 @st.fragment
-def toolbar(page: str) -> None:
+def show(page: str) -> None:
     """Show the tools of a page. What a tool offers is made when it is opened, from the view as it then is."""
-    st.html(CSS)
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
             if share.open:
