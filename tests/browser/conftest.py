@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.browser.apps.sight import serving
 from tests.browser.server import ROOT, running
 
 
@@ -13,6 +14,13 @@ from tests.browser.server import ROOT, running
 def app_url() -> Iterator[str]:
     """Serve the app, one for each worker."""
     with running() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[str]:
+    """Serve the page that holds nothing but the figure and the inspector, and with it the packaged files."""
+    with serving() as url:
         yield url
 
 

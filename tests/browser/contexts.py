@@ -1,19 +1,27 @@
-"""Fixtures of all tests in a browser: one Chromium a worker, a fresh and watched context a test."""
+"""Fixtures of all tests in a browser: one Chromium a worker, a clean and watched context a test."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import ROOT
 
 LAPTOP = {"width": 1280, "height": 720}
 HERE = {"127.0.0.1", "localhost", "[::1]", "::1"}
+ALL_IN_ONE = "--process-per-site"
+"""Pages of one site and one person share a process, so that a page finds there what an earlier one has compiled."""
+ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
+"""The browser finds no other host. To stop requests one by one would take its cache of files away, as Playwright does
+it, and then each page is as slow to open as the first one."""
+SITE_KEEPS = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
+"""What a site may leave in a browser, but for the files that it is made of"""
 
 Contexts = Callable[..., BrowserContext]
 
@@ -38,7 +46,7 @@ def browser() -> Iterator[Browser]:
     path = chromium.find()
     assert path, "no Chromium found: install one, or name it in ATTNVIZ_CHROMIUM (tests/run does so by itself)"
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(executable_path=path, args=chromium.ARGUMENTS)
+        chrome = playwright.chromium.launch(executable_path=path, args=[*chromium.ARGUMENTS, ALL_IN_ONE, ONLY_HERE])
         yield chrome
         chrome.close()
 
@@ -51,22 +59,18 @@ class Watch:
         self.context = context
         self.outside: list[str] = []
         self.errors: list[str] = []
-        context.route("**/*", self._route)
+        self.sites: set[str] = set()
+        self.resident: Page | None = None
+        context.on("request", lambda request: self._ask(request.url))
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
         context.on("page", lambda page: page.on("websocket", lambda socket: self._ask(socket.url)))
 
-    def _ask(self, url: str) -> bool:
+    def _ask(self, url: str) -> None:
         parts = urlsplit(url)
-        inside = parts.scheme in ("data", "blob") or parts.hostname in HERE
-        if not inside:
+        if parts.hostname in HERE:
+            self.sites.add(f"{parts.scheme.replace('ws', 'http')}://{parts.netloc}")
+        elif parts.scheme not in ("data", "blob"):
             self.outside.append(url)
-        return inside
-
-    def _route(self, route: Route) -> None:
-        if self._ask(route.request.url):
-            route.continue_()
-        else:
-            route.abort()
 
     def findings(self) -> list[str]:
         """Say what went wrong, one sentence each."""
@@ -79,29 +83,62 @@ class Watch:
 
     def photograph(self, name: str) -> None:
         """Save what each page looks like to build/."""
-        for number, page in enumerate(self.context.pages):
+        for number, page in enumerate(page for page in self.context.pages if page != self.resident):
             page.screenshot(path=ROOT / "build" / f"{name}-{number}.png", full_page=True)
+
+    def clean(self) -> None:
+        """Leave of what was done nothing but the files of the site, which an empty page there keeps at hand."""
+        resident = self.resident = self.resident or self.context.new_page()
+        if self.sites and not resident.url.startswith(tuple(self.sites)):
+            with suppress(Error):  # the server may be gone by now
+                resident.goto(f"{min(self.sites)}/_stcore/health")
+        for page in self.context.pages:
+            if page != resident:
+                page.close()
+        session = self.context.new_cdp_session(resident)
+        for site in self.sites:
+            session.send("Storage.clearDataForOrigin", {"origin": site, "storageTypes": SITE_KEEPS})
+        session.detach()
+        self.context.clear_cookies()
+        self.outside, self.errors, self.sites = [], [], set()
+
+
+@pytest.fixture(scope="session")
+def idle() -> dict[str, list[Watch]]:
+    """Keep contexts that no test uses now, by the options that they were made with."""
+    return {}
 
 
 @pytest.fixture
-def new_context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Contexts]:
-    """Open browser contexts, as fresh as another person's browser: `new_context(viewport=..., color_scheme=...)`."""
-    watches: list[Watch] = []
+def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.FixtureRequest) -> Iterator[Contexts]:
+    """Open browser contexts, each another person's browser: `new_context(viewport=..., color_scheme=...)`.
+
+    That person may have loaded the files of a page before, and has done nothing there yet. What a test does to a page
+    goes with it; to the context itself it does nothing.
+    """
+    used: list[tuple[str, Watch]] = []
 
     def make(**options: object) -> BrowserContext:
-        watches.append(Watch(browser.new_context(**{"viewport": LAPTOP, **options})))
-        return watches[-1].context
+        options = {"viewport": LAPTOP, **options}
+        kind = repr(sorted(options.items()))
+        waiting = idle.setdefault(kind, [])
+        used.append((kind, waiting.pop() if waiting else Watch(browser.new_context(**options))))
+        return used[-1][1].context
 
     yield make
-    findings = [finding for watch in watches for finding in watch.findings()]
-    for number, watch in enumerate(watches):
-        if findings or request.node.stash.get(_FAILED, False):
+    findings = [finding for _, watch in used for finding in watch.findings()]
+    failed = bool(findings) or request.node.stash.get(_FAILED, False)
+    for number, (kind, watch) in enumerate(used):
+        if failed:
             watch.photograph(re.sub(r"\W+", "-", request.node.name).strip("-")[:120] + f"-{number}")
-        watch.context.close()
+            watch.context.close()
+        else:
+            watch.clean()
+            idle[kind].append(watch)
     assert not findings, "\n".join(findings)
 
 
 @pytest.fixture
 def page(new_context: Contexts) -> Page:
-    """Open an empty page of 1280 x 720 in a context of its own."""
+    """Open an empty page of 1280 x 720 in a context that nobody else uses."""
     return new_context().new_page()

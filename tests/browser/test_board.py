@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.apps.sight import serving
 from tests.browser.test_frontend_modules import imported
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the packaged files."""
-    with serving() as url:
-        yield url
 
 
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
@@ -78,6 +69,108 @@ def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str
         page, served, "board_layout.js", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["x", 1]]
     )
     assert said == ["short", "abc…ij", "🙂…🙃", "…"]
+
+
+@pytest.mark.parametrize(
+    ("room", "wanted"),
+    [
+        (90, ["A · X = Y"]),
+        (89, ["A · X", "= Y"]),
+        (50, ["A · X", "= Y"]),
+        (36, ["A · X", "= Y"]),
+        (34, None),
+        (0, None),
+    ],
+)
+def test_a_formula_breaks_then_shrinks_then_goes(page: Page, served: str, room: int, wanted: list[str] | None) -> None:
+    body = "return m.fitFormula('A · X = Y', given, (text) => text.length * 0.5, { size: 20, least: 14 })"
+    made = imported(page, served, "board_layout.js", body, room)
+    assert (made and made["lines"]) == wanted
+    if made:
+        assert made["size"] == min(20, room / (0.5 * max(map(len, made["lines"]))))
+
+
+WRITTEN = """
+  const root = document.createElement("div");
+  root.style.cssText = `width: ${given.width}px; height: 500px; font-family: sans-serif`;
+  document.body.append(root);
+  const board = new m.Board(root);
+  for (const panel of given.picture.panels) panel.data = new Float32Array(panel.shape[0] * panel.shape[1]);
+  for (const panel of given.picture.panels) Object.assign(panel, { low: -1, high: 1, scale: "signed" });
+  board.show(given.picture);
+  const texts = [];
+  const real = document.createElement("canvas").getContext("2d");
+  const pen = new Proxy(real, {
+    get(target, property) {
+      const value = target[property];
+      if (property !== "fillText") return typeof value === "function" ? value.bind(target) : value;
+      return (text, x, y) => {
+        const [before, { a }] = [{ center: 0.5, right: 1 }[target.textAlign] ?? 0, target.getTransform()];
+        const [width, size] = [target.measureText(text).width, parseFloat(target.font.match(/[\\d.]+px/)[0])];
+        const box = [x - before * width, x + (1 - before) * width];
+        const at = [0, 1].map((end) => target.getTransform().transformPoint({ x: box[end], y }).x);
+        texts.push([text, ...(Math.abs(a) < 1e-9 ? [at[0] - size, at[0] + size / 2] : at)]);
+      };
+    },
+    set: (target, property, value) => { target[property] = value; return true; },
+  });
+  board.paint(pen);
+  return texts;
+"""
+"""All that a board writes, each with its left and right end; what stands upright is as wide as its letters are high."""
+
+
+@pytest.mark.parametrize("width", [320, 366, 640, 1150])
+@pytest.mark.parametrize("word", ["it", "internationalisation"])
+def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, width: int, word: str) -> None:
+    picture = product(6, 8, 6)
+    picture["panels"][0]["rows"] = "key"  # an axis of tokens, with a title of its own
+    picture["labels"] = {"query": [word] * 6, "key": [word] * 8}
+    picture["between"] = "weights · X = Y"
+    texts = imported(page, served, "board.js", WRITTEN, {"picture": picture, "width": width})
+    formula = [right for text, _, right in texts if text in ("weights · X = Y", "weights · X", "= Y")]
+    title = min(left for text, left, _ in texts if text == "key (to)" and left > 0.2 * width)
+    if word == "it":
+        assert formula
+    assert max(formula, default=0) <= min(title, width)
+
+
+NAMED = """
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  document.body.append(svg);
+  const names = new m.Names(svg);
+  const axis = (offset, length, count) => ({ _offset: offset, _length: length });
+  const panel = { name: "weights", rows: "query", cols: "key", x: axis(100, 300), y: axis(0, 300),
+    labelled: { rows: true, columns: true, turned: given.turned } };
+  const written = given.labels.map(([side, at]) => side === "rows"
+    ? { panel: "weights", side, x: 94, y: at, turn: 0, box: [-40, -6, 40, 12] }
+    : { panel: "weights", side, x: at, y: given.turned ? 306 : 313, turn: given.turned ? -Math.PI * 55 / 180 : 0,
+        box: given.turned ? [-40, -6, 40, 12] : [-12, -9, 24, 12] });
+  const labels = { query: Array(99).fill("w"), key: Array(99).fill("w") };
+  names.begin({ graph: {}, panels: [panel], labels, written, colours: {} });
+  if (given.side === "rows") names.row(panel, 3, { x: 100, y: given.at - 1, width: 300, height: 2 }, "pinned");
+  else names.column(panel, 3, { x: given.at - 1, y: 0, width: 2, height: 300 }, "pinned");
+  names.end();
+  const at = (cover) => cover.transform.baseVal.consolidate().matrix;
+  const covers = [...svg.querySelectorAll("g rect")].filter((one) => one.getAttribute("display") !== "none");
+  return covers.map((one) => [at(one).e, at(one).f].map(Math.round));
+"""
+
+
+@pytest.mark.parametrize("at", [50, 53, 57, 60, 64])
+@pytest.mark.parametrize(("side", "turned", "line"), [("rows", False, 1), ("columns", True, 1.2208)])
+def test_a_name_takes_the_place_of_the_labels_that_it_would_touch_whole(
+    page: Page, served: str, at: int, side: str, turned: bool, line: float
+) -> None:
+    """Labels stand every 10 px, of 12 px each, as at 128 tokens; `line` is how far apart turned ones must be."""
+    other = "columns" if side == "rows" else "rows"
+    labels = [(side, place) for place in range(0, 300, 10)] + [(other, place) for place in range(0, 300, 10)]
+    given = {"labels": labels, "side": side, "at": at, "turned": turned}
+    covers = imported(page, served, "overlay_names.js", NAMED, given)
+    found = sorted(cover[1 if side == "rows" else 0] for cover in covers)
+    high = (12.5 + 0.8 * 12) / 2 * line
+    assert found == [place for place in range(0, 300, 10) if abs(place - at) < high]
+    assert 2 <= len(found) <= 3
 
 
 def test_thinned_labels_say_which_they_are(page: Page, served: str) -> None:

@@ -217,7 +217,7 @@ def test_pointing_draws_no_picture_anew(see: See) -> None:
     expect(explored.tooltip.locator(".title")).to_have_text("layer 2 · head 2")
     assert explored.page.evaluate("window.drawn") == []
     explored.choose(2, 3)
-    explored.page.wait_for_function("window.drawn.includes('board') && window.drawn.includes('lines')")
+    explored.page.wait_for_function("() => window.drawn.includes('board') && window.drawn.includes('lines')")
     assert "grid" not in explored.page.evaluate("window.drawn")
 
 

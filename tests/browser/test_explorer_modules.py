@@ -142,6 +142,31 @@ def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     assert said["errors"] == pytest.approx([12 * ERROR] * 5)
 
 
+@pytest.mark.parametrize(("rows", "causal"), [(12, False), (40, False), (17, True), (25, True), (64, True)])
+def test_a_sheet_is_faint_where_half_of_its_rows_have_no_weight_to_be_seen(run: Run, rows: int, causal: bool) -> None:
+    weights = np.tril(np.ones((rows, rows))) if causal else np.random.default_rng(rows).uniform(0.5, 1, (rows, rows))
+    weights = weights / weights.sum(-1, keepdims=True)
+    shown = [None if causal and k > q else float(weights[q, k]) for q in range(rows) for k in range(rows)]
+    body = "return m.isFaint(Float32Array.from(given.shown, (x) => x ?? NaN), given.rows, given.rows);"
+    wanted = bool(np.mean(weights.max(-1) > 0.1) < 0.5)
+    assert run("explorer_values.js", body, {"shown": shown, "rows": rows}) == wanted
+    hidden = [None] * (rows * rows) + shown  # rows that a filter has emptied count for nothing
+    body = body.replace("given.rows, given.rows", "2 * given.rows, given.rows")
+    assert run("explorer_values.js", body, {"shown": hidden, "rows": rows}) == wanted
+
+
+def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:
+    body = "return m.gridSentence({ ...given, faded: given.faded && Uint8Array.from(given.faded) });"
+    made = [
+        run("explorer_words.js", body, given)
+        for given in (
+            {"measure": None, "faded": None, "label": ""},
+            {"measure": {"title": "entropy"}, "faded": [0, 1, 1, 0, 1], "label": "<b>broad"},
+        )
+    ]
+    assert made == ["", "Ranked by entropy, largest first. 2 of 5 heads: <b>broad. "]
+
+
 def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
     body = """
       const floats = (at) => Float32Array.from(at, (x) => x ?? NaN);

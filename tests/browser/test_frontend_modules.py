@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,6 @@ from playwright.sync_api import Page
 from attnviz.components.packing import pack
 from attnviz.figures.style import DARK, LIGHT
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.apps.sight import serving
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the packaged files."""
-    with serving() as url:
-        yield url
 
 
 def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
@@ -126,3 +117,26 @@ def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
 def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:
     colours = imported(page, served, "colours.js", "return m.headColours(24, 'light')")
     assert len(set(colours)) == 24
+
+
+def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> None:
+    """Streamlit calls again with each change of theme, and ends calls that a later one has overtaken."""
+    body = """
+      const seen = [];
+      const call = m.mounting((root) => ({
+        update: (data, send, isNew) => seen.push([root, data, send(), isNew]),
+        destroy: () => seen.push(`${root} ends`),
+      }));
+      const [a, b] = ["a", "b"].map((name) => Object(name));
+      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: () => data + 1 });
+      const [first, second] = [ask(a, 1), ask(a, 1)];
+      const other = ask(b, 1);
+      const third = ask(a, 2);
+      for (const end of [first, second, other, third]) end();
+      ask(a, 2);
+      return seen.map((one) => (Array.isArray(one) ? [String(one[0]), ...one.slice(1)] : one));
+    """
+    assert imported(page, served, "mounting.js", body) == [
+        ["a", 1, 2, True], ["a", 1, 2, False], ["b", 1, 2, True], ["a", 2, 3, True], "b ends", "a ends",
+        ["a", 2, 3, True],
+    ]  # fmt: skip

@@ -177,8 +177,13 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     explored = see(text=LONG, layer=0, head=3)
     expect(explored.section).to_have_attribute("data-rows", "512")
     assert explored.value_at(300, 299) == pytest.approx(float(weights(0, 3, LONG)[300, 299]), abs=NEAR)
+    faint = explored.section.locator(".faint")
+    assert weights(0, 3, LONG).max() < 0.1
+    expect(faint).to_contain_text("Most rows have no weight above 0.1")
     explored.choose(5, 11)
     expect(explored.section).to_have_attribute("data-exact", "true", timeout=20_000)
+    assert weights(5, 11, LONG).amax(-1).median() > 0.1
+    expect(faint).to_be_hidden()
     exact = weights(5, 11, LONG)
     q, k = divmod(int(exact.argmax()), 512)
     explored.pin_cell(q, k)
@@ -186,6 +191,10 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     row, column = (int(x) for x in explored.readout.locator(".token .position").all_inner_texts())
     assert said == pytest.approx(float(exact[row, column]), abs=NEAR)
     assert max(abs(row - q), abs(column - k)) <= 1  # a cell is less than a pixel wide
+    explored.choose(0, 3)
+    faint.get_by_role("button", name="Stretch colours").click()
+    expect(faint).to_be_hidden()
+    assert explored.view()["stretch"]
     assert explored.section.evaluate("section => section.attnviz.store.received") <= 8e6 + 512 * 512 * 2
 
 

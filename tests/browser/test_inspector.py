@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.apps.operands import HOSTILE, Operands
-from tests.browser.apps.sight import Sight, oracle, serving
+from tests.browser.apps.sight import Sight, oracle
 from tests.browser.settle import settled
 
 FRESH = "Point at a cell to see its arithmetic; click to pin it."
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the page that holds nothing but the figure and the components."""
-    with serving() as url:
-        yield url
 
 
 @pytest.fixture
@@ -183,6 +176,7 @@ def test_an_axis_of_one_kind_pins_its_own_half(see: Callable[..., Sight]) -> Non
     sight.pinned(7, None, calls=1)
     sight.leave()
     expect(sight.panel).to_contain_text("Now choose a key column")
+    expect(sight.panel).not_to_contain_text("looks most at")  # at the scores no weight is known yet
     sight.click("key_t", 2, 9)
     sight.pinned(7, 9, calls=2)
     sight.click("query", 6, 0)
@@ -191,6 +185,26 @@ def test_an_axis_of_one_kind_pins_its_own_half(see: Callable[..., Sight]) -> Non
     sight.leave()
     expect(sight.panel.get_by_label("query row")).to_have_value("6")
     sight.pinned(6, 9, calls=3)
+
+
+def test_a_pinned_row_says_where_it_looks(see: Callable[..., Sight]) -> None:
+    sight = see(step="weights", mask="array")
+    given = Operands(mask="array")
+    weights = oracle(given)["weights"]
+    looks = sight.panel.get_by_role("list", name="Where the row looks")
+    for row in (7, 2, 5, 11):  # row 5 is hidden throughout: it looks nowhere
+        sight.panel.get_by_label("query row").fill(str(row))
+        wanted = [int(k) for k in (-weights[row]).argsort()[:3] if weights[row, k] > 0]
+        expect(looks.locator("li[data-key]")).to_have_count(len(wanted))
+        for place, k in enumerate(wanted):
+            expect(looks.locator("li[data-key]").nth(place)).to_have_attribute("data-key", str(k))
+        said = looks.locator("li[data-key]").evaluate_all(
+            "all => all.map((one) => [+one.dataset.key, +one.querySelector('[data-result]').dataset.value])"
+        )
+        assert [x for _, x in said] == pytest.approx([weights[row, k] for k in wanted], abs=1e-9)
+    sight.panel.get_by_label("key column").fill("2")
+    expect(looks).to_be_hidden()
+    expect(sight.line("weights")).to_be_visible()
 
 
 def test_the_number_fields_pin_any_cell_by_keyboard(see: Callable[..., Sight]) -> None:

@@ -15,7 +15,7 @@ from attnviz.pretrained import load
 from attnviz.ui.link import DEFAULT_TEXT
 from tests.browser.board import BOARD, matrix
 from tests.browser.settle import settled
-from tests.browser.test_frontend_modules import imported, served  # noqa: F401 (a fixture)
+from tests.browser.test_frontend_modules import imported
 
 Contexts = Callable[..., BrowserContext]
 
@@ -70,6 +70,13 @@ BEYOND = """() => {
 """How many pixels lie beyond the screen, to the right and below."""
 
 PAINTED = "() => [...window.written].flatMap(([canvas, texts]) => (canvas.checkVisibility() ? texts : []))"
+
+
+HIGH = """(section) => [
+  section.style.getPropertyValue('--height'),
+  section.getBoundingClientRect().top + document.querySelector('[data-testid=stMain]').scrollTop,
+]"""
+"""How high the explorer of heads makes itself, and where it begins."""
 
 
 def link(page: Page) -> dict[str, str]:
@@ -214,6 +221,13 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
     expect(explorer).to_have_attribute("data-chosen", "1.1")
     press(page, "f", until=lambda at: (at.get("q"), at.get("k")) == ("0", "0"))
     press(page, "ArrowDown", until=lambda at: (at.get("q"), at.get("k")) == ("1", "0"))
+    press(page, "s", until=lambda at: at.get("stretch") == "1")
+    before = explorer.get_attribute("style") or ""
+    press(page, "l", until=lambda at: "lecture" not in at)  # and the picture is measured again
+    expect(explorer).not_to_have_attribute("style", before)
+    page.wait_for_timeout(300)
+    high, top = explorer.evaluate(HIGH)
+    assert float(high.removesuffix("px")) == pytest.approx(max(520, 720 - min(top, 260) - 64), abs=1)
 
     open_link(page, app_url, "/averages?lecture=1")
     press(page, "PageDown", until=lambda at: at.get("way") == "matrix")
@@ -229,7 +243,7 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
     for key, below in (("PageDown", True), ("PageUp", False)):
         page.keyboard.press(key)
         page.wait_for_function(
-            f"(document.querySelector('[data-testid=stMain]').scrollTop > 200) === {str(below).lower()}"
+            "(below) => (document.querySelector('[data-testid=stMain]').scrollTop > 200) === below", arg=below
         )
 
     phone = new_context(viewport={"width": 390, "height": 800}).new_page()
@@ -239,7 +253,7 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
         expect(phone.get_by_role("button", name="Leave lecture mode")).to_be_visible()
 
 
-def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:  # noqa: F811
+def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:
     body = """
       const { numbering } = await import("./board_paint.js".replace("./", given.base));
       const type = m.typeFor(given.least);
@@ -260,7 +274,7 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, serv
     assert (plain["label"], plain["fine"], plain["unit"]) == (12, 11, 1)
 
 
-def test_a_press_is_named_whatever_caps_lock_says(page: Page, served: str) -> None:  # noqa: F811
+def test_a_press_is_named_whatever_caps_lock_says(page: Page, served: str) -> None:
     pressed = [["h", False], ["H", True], ["H", False], ["?", True], ["PageDown", False], ["ä", False]]
     body = "return given.map(([key, shiftKey]) => m.pressed({ key, shiftKey }))"
     assert imported(page, served, "lecture.js", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]

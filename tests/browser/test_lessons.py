@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from attnviz.lessons import OWN, Lesson, Scene, read_lesson, shipped
+from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.writing import write_lesson
 from tests.browser.board import painted
 from tests.browser.settle import settled
+from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
 Contexts = Callable[..., BrowserContext]
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
@@ -19,7 +21,8 @@ HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 
 def at_scene(page: Page, number: int) -> Page:
     """Wait until a scene of the lesson on attention is shown."""
-    expect(page.locator(".lesson-says b")).to_have_text(shipped()["attention"].scenes[number - 1].title)
+    title = shipped()["attention"].scenes[number - 1].title
+    expect(page.locator(".lesson-says b")).to_have_text(title, timeout=20_000)
     return settled(page)
 
 
@@ -33,6 +36,12 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         page.keyboard.press("PageDown")
         at_scene(page, number)
     assert painted(page, "weights")["inside"].count("?") == 6
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
+    page.keyboard.press("r")  # who reveals the row has the answer said
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
+    page.go_back()
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
+    settled(page)
     page.keyboard.press("PageDown")  # the question is answered first
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
     settled(page)
@@ -53,6 +62,41 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         assert painted(other, "head_outputs")["inside"]
         assert sorted(other.url.partition("?")[2].split("&")) == sorted(here.partition("?")[2].split("&"))
         assert "/averages" not in other.url
+
+
+@pytest.mark.parametrize(
+    ("lesson", "numbers", "elsewhere"),
+    [
+        ("attention", (4, 10), {"0.33", "0.63"}),  # which stand on the screen in scenes 2 and 9
+        ("heads", (3, 5, 6), {"0.84"}),  # when one points at it, as the sentence asks
+        ("why", (2, 8, 10), {"0.97"}),  # of the scene before
+    ],
+)
+def test_the_numbers_of_a_sentence_can_be_read_from_the_last_row(
+    page: Page, app_url: str, lesson: str, numbers: tuple[int, ...], elsewhere: set[str]
+) -> None:
+    """In a matrix, its title, the inspector, the line under a comparison, the measures: of each a scene."""
+    page.add_init_script(RECORD)
+    for number in numbers:
+        scene = shipped()[lesson].scenes[number - 1]
+        view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
+        page.goto(f"{app_url}{PATHS[scene.page]}?{view}&lesson={lesson}&scene={number}&lecture=1")
+        settled(page)
+        texts = [text for _, text in (*page.evaluate(WRITTEN), *page.evaluate(PAINTED)) if text != scene.sentence]
+        shown = [float(one) for text in texts for one in re.findall(r"\d*\.\d+", text)]
+        for said in re.findall(r"\d+\.\d+", scene.sentence):
+            digits = len(said.partition(".")[2])
+            assert said in elsewhere or any(f"{one:.{digits}f}" == said for one in shown), (number, said)
+
+
+def lines_of_the_outline_are_even(page: Page) -> None:
+    """Links to scenes on other pages and buttons for those on this one: as high, and one below the other."""
+    lines = page.locator(".st-key-lesson_list > *").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect()).map(({ top, height }) => [top, height])"
+    )
+    assert len(lines) == 2
+    assert lines[0][1] == pytest.approx(lines[1][1], abs=0.5)
+    assert lines[1][0] - lines[0][0] == pytest.approx(lines[0][1], abs=0.5)
 
 
 def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str, tmp_path: Path) -> None:
@@ -95,6 +139,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     page.locator("[class*=st-key-lesson_outline] button").first.click()
     expect(page.locator(".st-key-lesson_list")).to_contain_text("**b** [l](http://e.example)")
+    lines_of_the_outline_are_even(page)
     assert page.evaluate("() => window.hacked") is None
 
     page.keyboard.press("Escape")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,9 @@ from playwright.sync_api import Error, Page, expect
 
 from tests.browser.apps.lines_sight import LinesSight, heads_of, kept, softmax_rows
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.apps.sight import serving
 from tests.browser.contexts import Contexts
 
 See = Callable[..., LinesSight]
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the packaged files."""
-    with serving() as url:
-        yield url
 
 
 @pytest.fixture

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.apps.lines_sight import CHOICE, heads_of, kept, softmax_rows
-from tests.browser.apps.sight import serving
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Serve the packaged files."""
-    with serving() as url:
-        yield url
 
 
 def chosen(page: Page, served: str, weights: np.ndarray, rules: dict[str, float], cap: int = 20_000) -> np.ndarray:

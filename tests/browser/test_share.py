@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import segno
+import streamlit
 import torch
 import yaml
 from PIL import Image
@@ -24,6 +25,7 @@ from torch.nn import functional as F
 
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
+from attnviz.ui.export_file import FAILED
 from attnviz.vocabulary import STEPS
 from tests.browser.board import matrix
 from tests.browser.settle import settled
@@ -183,3 +185,21 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
     root = ET.fromstring(drawn)
     assert root.find(f"{SVG}rect").get("fill") == "#14141B"
     assert {"=1+1", "<b>é</b>", "🙂", "four"} <= {text.text for text in root.iter(f"{SVG}text")}
+    check_what_is_said_of_a_failure(page)
+
+
+def check_what_is_said_of_a_failure(page: Page) -> None:
+    """Where a file can't be made, Streamlit's own words give way to a sentence that says what to do."""
+    (own,) = Path(streamlit.__file__).parent.glob("static/static/js/DownloadButton.*.js")
+    assert '"data-testid":`stDownloadButtonError`' in own.read_text(encoding="utf-8")
+    said = """(button) => {
+      const words = Object.assign(document.createElement('small'), { textContent: 'Failed to generate' });
+      words.dataset.testid = 'stDownloadButtonError';
+      button.append(words);
+      const [own, instead] = [getComputedStyle(words), getComputedStyle(words, '::after')];
+      const found = [own.fontSize, instead.content, instead.fontSize];
+      words.remove();
+      return found;
+    }"""
+    found = page.locator(".st-key-export_walk_pdf [data-testid=stDownloadButton]").evaluate(said)
+    assert found == ["0px", f'"{FAILED}"', "14px"]

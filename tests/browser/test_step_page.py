@@ -122,7 +122,8 @@ def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
 def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> None:
     go(page, app_url, step="embeddings")
     marked = """() => {
-      const press = (key) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      const pressed = (key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
+      const press = (key) => document.body.dispatchEvent(pressed(key));
       const inside = document.querySelector('.st-key-stepper [data-testid=stBidiComponentIsolated]').shadowRoot;
       const steps = [...inside.querySelectorAll('[aria-label=Step] [role=radio]')];
       return ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft'].map((key) => {

@@ -27,8 +27,10 @@ def pieces(page: Page, kind: str) -> list[str]:
 
 
 def type_text(page: Page, text: str) -> None:
+    before = page.url
     page.locator(".st-key-text textarea").fill(text)
     page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != before)
     settled(page)
 
 

@@ -54,3 +54,18 @@ def test_an_uncaught_error_is_found(watch: Watch, watched_page: Page) -> None:
 def test_an_exception_shown_by_streamlit_is_found(watch: Watch, watched_page: Page) -> None:
     watched_page.set_content("<div data-testid='stException'>ValueError</div>")
     assert watch.findings() == ["about:blank shows an exception: ValueError"]
+
+
+def test_a_context_that_is_used_again_knows_nothing_of_what_was_done_in_it(watch: Watch, app_url: str) -> None:
+    keep = "() => { localStorage.a = sessionStorage.a = '1'; document.cookie = 'a=1'; window.name = 'a' }"
+    kept = "() => [localStorage.a, sessionStorage.a, document.cookie.includes('a=1'), window.name].filter(Boolean)"
+    for expected in ([], []):
+        page = watch.context.new_page()
+        page.goto(f"{app_url}/_stcore/health")
+        assert page.evaluate(kept) == expected
+        page.evaluate(keep)
+        assert len(page.evaluate(kept)) == 4
+        watch.outside.append("somewhere")
+        watch.clean()
+        assert page.is_closed()
+        assert watch.findings() == []

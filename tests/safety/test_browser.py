@@ -33,9 +33,9 @@ VIEWS = (
 
 
 def watched(new_context: Contexts) -> Page:
-    context = new_context()
-    context.add_init_script(VIOLATIONS)
-    return context.new_page()
+    page = new_context().new_page()
+    page.add_init_script(VIOLATIONS)
+    return page
 
 
 def test_every_page_paints_under_the_policy(served: Server, new_context: Contexts) -> None:

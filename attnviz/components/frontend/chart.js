@@ -38,7 +38,6 @@ function painted() {
 
 class Chart {
   constructor(root) {
-    this.turn = 0;
     this.drawing = 0;
     this.graph = element("div", { class: "attnviz-chart", role: "figure" });
     this.graph.attnvizPicture = chartPicture(this);
@@ -47,13 +46,10 @@ class Chart {
     this.sizes.observe(this.graph);
   }
 
-  update(data) {
-    this.turn += 1;
-    if (data !== this.data) {
-      this.data = data;
-      this.draw(unpack(data));
-    }
-    return this.turn;
+  update(data, _, isNew) {
+    if (!isNew) return;
+    this.data = data;
+    this.draw(unpack(data));
   }
 
   async draw({ header: { alt, plotly, config, ...figure }, arrays }) {

@@ -16,7 +16,6 @@ const HINT = "Point at a cell to read both numbers and their difference; click p
 
 class Compare {
   constructor(root) {
-    this.turn = 0;
     this.painted = 0;
     this.pin = new Pin((pin) => this.setTriggerValue("pin", pin));
     this.hovered = null;
@@ -38,18 +37,13 @@ class Compare {
     this.sizes.observe(this.section);
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
-    if (data !== this.data) {
-      this.data = data;
-      this.take(unpack(data));
-    }
+    if (isNew) this.take(unpack(data));
     this.shade = theme(this.section);
     this.section.dataset.theme = this.shade;
     this.board.setTheme(this.shade);
     this.draw();
-    return this.turn;
   }
 
   take({ header, arrays }) {

@@ -16,7 +16,6 @@ const NOWHERE = { q: null, k: null };
 
 class Explorer {
   constructor(root) {
-    this.turn = 0;
     this.painted = 0;
     this.hovered = NOWHERE;
     this.store = new Store();
@@ -53,16 +52,11 @@ class Explorer {
     this.section.addEventListener("keydown", () => tooltip.leave(), { signal, capture: true });
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
-    if (data !== this.data) {
-      this.data = data;
-      this.take(unpack(data));
-    }
+    if (isNew) this.take(unpack(data));
     this.theme = theme(this.section);
     this.render();
-    return this.turn;
   }
 
   take({ header, arrays }) {

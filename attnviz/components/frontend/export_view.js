@@ -15,7 +15,6 @@ const WATCH = 700; // ms between two looks at the page: what it shows may change
 
 class ExportView {
   constructor(root) {
-    this.turn = 0;
     this.said = element("p", { class: "said", role: "status" });
     this.fields = new Fields({ said: this.said, onChange: () => this.later(), onDownload: () => this.act("download"), onCopy: () => this.act("copy") });
     this.preview = element("div", { class: "preview", role: "img" });
@@ -29,11 +28,9 @@ class ExportView {
     this.watch = setInterval(() => this.look(), WATCH);
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
-    if (data !== this.data) {
-      this.data = data;
+    if (isNew) {
       this.found = null;
       this.words = unpack(data).header;
       this.heading.textContent = this.words.heading;
@@ -41,7 +38,6 @@ class ExportView {
       this.fields.setWords(this.words, theme(this.section));
     }
     this.look();
-    return this.turn;
   }
 
   /** Looks which pictures there are; others than before are offered anew. Of another view, the words are asked for anew. */

@@ -16,7 +16,6 @@ const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
   constructor(root) {
-    this.turn = 0;
     this.pinned = new Pin((pin) => this.setTriggerValue("pin", pin));
     this.hovered = null;
     this.overlay = new Overlay();
@@ -35,11 +34,9 @@ class Inspector {
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
-    if (data !== this.data) {
-      this.data = data;
+    if (isNew) {
       const { header, arrays } = unpack(data);
       this.attention = new Attention(header, arrays);
       this.pinned.take(header);
@@ -48,7 +45,6 @@ class Inspector {
     this.theme = theme(this.view.section);
     this.view.section.dataset.theme = this.theme;
     this.draw();
-    return this.turn;
   }
 
   get pin() {
@@ -129,7 +125,7 @@ class Inspector {
     }
     if (!at) {
       if (attention.has(pin.q, pin.k)) view.showChain(attention, pin.q, pin.k, "pinned");
-      else view.showHint(pin);
+      else view.showRow(attention, pin);
       return;
     }
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];

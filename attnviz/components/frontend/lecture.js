@@ -15,7 +15,6 @@ const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_pictur
 
 class Keyboard {
   constructor(root) {
-    this.turn = 0;
     this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
@@ -41,15 +40,10 @@ class Keyboard {
     return made;
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     this.section.dataset.theme = theme(this.section);
-    if (data !== this.data) {
-      this.data = data;
-      this.take(unpack(data).header);
-    }
-    return this.turn;
+    if (isNew) this.take(unpack(data).header);
   }
 
   take({ lines, lecture, lesson }) {

@@ -12,7 +12,6 @@ const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
   constructor(root) {
-    this.turn = 0;
     this.field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
     this.field.addEventListener("focus", () => this.field.select());
     this.copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
@@ -49,15 +48,12 @@ class Share {
     return dialog;
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
-    if (data === this.data) return this.turn;
-    this.data = data;
+    if (!isNew) return;
     const { header, arrays } = unpack(data);
     this.known = { address: header.address, modules: arrays.modules, sentence: header.sentence };
     if (this.asked && this.asked === header.address) this.show();
-    return this.turn;
   }
 
   /** Takes the address from the browser, and says what is to be said about it. */

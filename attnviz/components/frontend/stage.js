@@ -9,7 +9,6 @@ import { unpack } from "./packing.js";
 
 class Stage {
   constructor(root) {
-    this.turn = 0;
     this.painted = 0;
     this.row = 0;
     this.revealed = new Set();
@@ -23,14 +22,9 @@ class Stage {
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
-  update(data) {
-    this.turn += 1;
+  update(data, _, isNew) {
     this.board.setTheme(theme(this.board.element));
-    if (data !== this.data) {
-      this.data = data;
-      this.take(unpack(data));
-    }
-    return this.turn;
+    if (isNew) this.take(unpack(data));
   }
 
   take({ header, arrays }) {

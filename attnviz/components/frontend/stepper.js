@@ -11,7 +11,6 @@ const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"]; // t
 
 class Stepper {
   constructor(root) {
-    this.turn = 0;
     this.told = Object.fromEntries(CHOICES.map((name) => [name, new Told((value) => this.setTriggerValue(name, value))]));
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
     this.next = arrow("›", "Next step (→)", () => this.act("next"));
@@ -33,16 +32,14 @@ class Stepper {
     window.addEventListener("attnviz-act", (event) => this.asked(event), { signal: this.ends.signal });
   }
 
-  update(data, setTriggerValue) {
-    this.turn += 1;
+  update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     const shade = theme(this.section);
-    if (data !== this.data || shade !== this.shade) {
-      [this.data, this.shade] = [data, shade];
+    if (isNew || shade !== this.shade) {
+      this.shade = shade;
       this.section.dataset.theme = shade;
       this.take(unpack(data));
     }
-    return this.turn;
   }
 
   take({ header, arrays }) {
