@@ -14,10 +14,13 @@ WAITING_FOR = """() => {
   if (app.dataset.testConnectionState !== 'CONNECTED') return 'the connection';
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
-  for (const host of document.querySelectorAll('.st-key-explorer, .st-key-compare_picture')) {
+  const owes = (hosts, part) => [...document.querySelectorAll(hosts)].some((host) => {
     const inside = host.querySelector('[data-testid=stBidiComponentIsolated]')?.shadowRoot ?? host;
-    if (host.checkVisibility() && !inside.querySelector('[data-painted]')) return 'the picture of the heads';
-  }
+    return host.checkVisibility() && !inside.querySelector(part);
+  });
+  if (owes('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
+  if (owes('.st-key-stepper', '[role=radio]')) return 'the stepper';
+  if (owes('.st-key-keys', 'dialog')) return 'the keys';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;
     const board = chart.querySelector('.attnviz-board');
