@@ -81,5 +81,5 @@ def changes(other: App, theirs: Page, ours: Page, tokens: int) -> Iterator[Row]:
                 series[what][side].append(chosen)
             if what == "layer":
                 steps += [click(OURS, ours, lambda label=label: OURS.step(ours, label)) for label in THERE_AND_BACK]
-        yield compared(f"change of {what} -> painted, {tokens} tokens", *series[what], limit=0.5)
-    yield compared(f"change of step (theirs: layer) -> painted, {tokens} tokens", series["layer"][0], steps, limit=0.5)
+        yield compared(f"change of {what} -> painted, {tokens} tokens", *series[what], limit=0.25)
+    yield compared(f"change of step (theirs: layer) -> painted, {tokens} tokens", series["layer"][0], steps, limit=0.25)
