@@ -18,7 +18,8 @@ export class HeadStrip {
     const [heads, height, width] = weights.shape;
     while (this.buttons.length < heads) this.buttons.push(this.makeButton(this.buttons.length));
     this.root.setAttribute("aria-label", `heads of ${layer}`);
-    this.root.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
+    // A button that is put anew, even in its own place, loses the focus.
+    if (this.root.childElementCount !== heads) this.root.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
     const cells = height * width;
     for (let h = 0; h < heads; h += 1) {
       this.buttons[h].root.title = `${layer} · head ${h}`;

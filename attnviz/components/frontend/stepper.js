@@ -53,11 +53,18 @@ class Stepper {
     }
     this.strip.root.hidden = !arrays.weights;
     if (arrays.weights) this.strip.draw(arrays, { layer: header.layer_label, shade: this.shade });
-    this.switches.replaceChildren(...header.switches.map(([name, label, help]) => this.makeSwitch(name, label, help)));
+    this.offerSwitches(header.switches);
     this.place.textContent = header.place;
     this.section.classList.toggle("lecture", Boolean(header.place));
     for (const name of CHOICES) this.told[name].take(header.chosen[name]);
     this.show();
+  }
+
+  /** Those that are there already stay, and with them the focus. */
+  offerSwitches(switches) {
+    const known = new Map([...this.switches.children].map((one) => [one.dataset.name, one]));
+    if (names(switches).join() === [...known.keys()].join()) return;
+    this.switches.replaceChildren(...switches.map(([name, ...said]) => known.get(name) ?? this.makeSwitch(name, ...said)));
   }
 
   makeSwitch(name, label, help) {
