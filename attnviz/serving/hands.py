@@ -48,7 +48,8 @@ class Hands:
             self._tickets += 1
             task.ticket = self._tickets
             self._waiting.add(task.ticket)
-        self._pool.submit(self._run, task, work)
+            # Under the lock, or somebody with a later ticket could come into the queue before.
+            self._pool.submit(self._run, task, work)
 
     def before(self, task: Task[V]) -> int:
         """Return how many tasks run or wait before this one; 0 where it has begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.serving import shared as shared_module
-from attnviz.serving.hands import Hands
+from attnviz.serving.hands import Hands, Task
 from attnviz.serving.limits import Limits
 from attnviz.serving.metrics import metrics
 from attnviz.serving.shared import Shared, kept
@@ -112,6 +113,28 @@ def test_no_more_run_at_once_than_there_are_hands_and_the_others_know_their_plac
             one.result(30)
     assert work.most == 2
     until(lambda: hands.counts() == (0, 0, 6))
+
+
+def test_whoever_came_first_is_served_first_however_threads_take_turns() -> None:
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(60):
+            assert _served(Hands(1), 12) == list(range(1, 13))
+    finally:
+        sys.setswitchinterval(pause)
+
+
+def _served(hands: Hands, count: int) -> list[int]:
+    """Return the tickets of so many tasks that threads begin at the same time, in the order of their computing."""
+    served: list[int] = []
+    tasks = [Task[None]() for _ in range(count)]
+    with ThreadPoolExecutor(count) as threads:
+        for task in tasks:
+            threads.submit(hands.begin, task, lambda task=task: served.append(task.ticket))
+    for task in tasks:
+        task.result.result(30)
+    return served
 
 
 def test_a_computation_may_ask_for_another_where_there_is_one_hand() -> None:
