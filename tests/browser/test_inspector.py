@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.apps.operands import HOSTILE, Operands
 from tests.browser.apps.sight import Sight, oracle
-from tests.browser.settle import settled
+from tests.browser.settle import in_the_end, settled
 
 FRESH = "Point at a cell to see its arithmetic; click to pin it."
 
@@ -207,22 +207,59 @@ def test_a_pinned_row_says_where_it_looks(see: Callable[..., Sight]) -> None:
     expect(sight.line("weights")).to_be_visible()
 
 
+HASTE = """() => {
+  const [set, clear, held] = [window.setTimeout, window.clearTimeout, new Map()];
+  window.setTimeout = (work, ms, ...given) => {
+    if (ms !== 300) return set(work, ms, ...given);
+    const id = `held ${Math.random()}`;
+    held.set(id, work);
+    return id;
+  };
+  window.clearTimeout = (id) => held.delete(id) || clear(id);
+  window.rest = () => {
+    Object.assign(window, { setTimeout: set, clearTimeout: clear });
+    for (const work of held.values()) work();
+  };
+}"""
+"""However slowly a machine types, to the inspector no rest of 300 ms comes before `rest()`."""
+
+
 def test_the_number_fields_pin_any_cell_by_keyboard(see: Callable[..., Sight]) -> None:
     sight = see(step="scores")
     query = sight.panel.get_by_label("query row")
+    sight.page.evaluate(HASTE)
     query.focus()
     sight.page.keyboard.type("3")
     sight.page.keyboard.press("Tab")
     sight.page.keyboard.type("99")  # there are 12 keys: the last is meant
+    sight.page.evaluate("rest()")
     sight.pinned(3, 11, calls=1)  # typed quickly: the server hears of the cell, not of the way there
     assert sight.result("scores") == pytest.approx(oracle(Operands())["scores"][3, 11], abs=1e-9)
     query.focus()
     expect(sight.panel.get_by_label("key column")).to_have_value("11")
+    sight.page.evaluate(HASTE)
     for _ in range(3):
         sight.page.keyboard.press("ArrowUp")
+    sight.page.evaluate("rest()")
     sight.pinned(6, 11, calls=2)
     sight.page.keyboard.press("Escape")
     sight.pinned(None, None, calls=3)
+
+
+def test_a_number_that_is_left_before_it_was_drawn_stays(see: Callable[..., Sight]) -> None:
+    """On a machine that is busy Tab comes before the next frame."""
+    sight = see(step="scores")
+    left = sight.panel.evaluate("""(panel) => {
+      const [query, key] = panel.querySelectorAll('.fields input');
+      query.focus();
+      query.value = '33';  // there are 12
+      query.dispatchEvent(new Event('input', { bubbles: true }));
+      key.focus();
+      return query.value;
+    }""")
+    assert left == "11"
+    sight.pinned(11, None, calls=1)
+    expect(sight.panel.get_by_label("query row")).to_have_value("11")
 
 
 def test_hostile_tokens_are_shown_as_text(see: Callable[..., Sight]) -> None:
@@ -252,18 +289,20 @@ def test_hovering_goes_on_after_a_zoom_and_after_the_figure_was_made_anew(see: C
     sight.click("scores", 3, 2)
     sight.pinned(3, 2, calls=1)
     sight.leave()
-    before = sight.page.locator("[data-state=pinned][data-shape=cell][data-panel=scores]").bounding_box()
+    pinned = sight.page.locator("[data-state=pinned][data-shape=cell][data-panel=scores]")
+    before = pinned.bounding_box()
+    assert before
     start, end = sight.at("scores", 1, 0), sight.at("scores", 6, 5)
     sight.page.mouse.move(*start)
     sight.page.mouse.down()
     sight.page.mouse.move(*end, steps=5)
     sight.page.mouse.up()
     sight.leave()
-    sight.page.wait_for_timeout(600)
-    after = sight.page.locator("[data-state=pinned][data-shape=cell][data-panel=scores]").bounding_box()
-    assert before
+    wide = before["width"] * 1.5
+    after = in_the_end(sight.page, pinned.bounding_box, lambda box: box is not None and box["width"] > wide)
     assert after
-    assert after["width"] > before["width"] * 1.5
+    assert after["width"] > wide
+    settled(sight.page)
     sight.pinned(3, 2, calls=1)  # a zoom is no click
     sight.page.get_by_role("button", name="head 2").click()
     expect(sight.page.get_by_text("head 2", exact=True)).to_be_visible()
@@ -325,12 +364,20 @@ HOVERS = """async (tokens) => {
 """The ms that hovering takes, the work of the handler and of its frame, each on a page that is laid out."""
 
 
-def test_a_hover_at_512_tokens_costs_hardly_more_than_at_64(see: Callable[..., Sight]) -> None:
-    spent: list[float] = []
-    for tokens in (64, 512):
-        sight = see(step="scores", tokens=tokens, size=64)
-        sight.hover("scores", 10, 10)
-        expect(sight.line("scores")).to_be_visible()
-        spent.append(sight.page.evaluate(HOVERS, tokens))
-    few, many = spent
+def test_a_hover_at_512_tokens_costs_hardly_more_than_at_64(
+    new_context: Callable[..., BrowserContext], served: str
+) -> None:
+    context = new_context()
+    sights = {tokens: Sight.open(context.new_page(), served, step="scores", tokens=tokens, size=64)
+              for tokens in (64, 512)}  # fmt: skip
+    spent: list[tuple[float, ...]] = []
+    for _ in range(3):  # by turns, as the machine may be slower at one time than at another
+        turn = []
+        for tokens, sight in sights.items():
+            sight.page.bring_to_front()
+            sight.hover("scores", 10, 10)
+            expect(sight.line("scores")).to_be_visible()
+            turn.append(sight.page.evaluate(HOVERS, tokens))
+        spent.append(tuple(turn))
+    few, many = (min(times) for times in zip(*spent, strict=True))
     assert many < 4 * few, spent  # there are 64 times as many cells, and 8 times as many keys to sum over

@@ -66,7 +66,8 @@ export class View {
       if (input.value === "") return null;
       return Math.min(Math.max(Math.trunc(Number(input.value)), 0), Number(input.max));
     };
-    this.onPin({ q: read(this.fields.q), k: read(this.fields.k) });
+    this.pin = { q: read(this.fields.q), k: read(this.fields.k) }; // a field may be left before the next frame
+    this.onPin(this.pin);
   }
 
   showHint(pin, instead) {
