@@ -112,7 +112,7 @@ def _arrive() -> None:
     """Go to the scene that a callback asked for. Callbacks can't turn the page themselves."""
     there: Here | None = st.session_state.pop(_GOING, None)
     if there is not None:
-        st.switch_page(SCRIPTS[there.scene.page], query_params=lesson_state.link_to(there))
+        state.turn_to(SCRIPTS[there.scene.page], lesson_state.link_to(there))
 
 
 def _open(here: Here, page: str) -> None:
@@ -123,7 +123,7 @@ def _open(here: Here, page: str) -> None:
     wanted = lesson_state.link_to(here)
     bare = "lesson" in query and set(query) <= set(EVERYWHERE)
     if bare and (page, query) != (here.scene.page, wanted):
-        st.switch_page(SCRIPTS[here.scene.page], query_params=wanted)
+        state.turn_to(SCRIPTS[here.scene.page], wanted)
 
 
 def _way(key: str, label: str, icon: str, there: Here | None, page: str) -> None:

@@ -2,13 +2,17 @@
 
 A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget
 whose value lives in the view, so it survives a change of page, and a callback changes a value with `put(...)`.
+
+Each message of the browser brings the link that it shows. Who presses two keys quickly, or is far from the server,
+sends the second before the link that the first one led to has come: such an old link undoes nothing. So the session
+keeps the links that the browser may still show, the newest last; once a message brings that one, the others are past.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -16,7 +20,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from attnviz.ui.link import EVERYWHERE, KEYS, read_link, write_link
 from attnviz.ui.plain import plain
 
-_VIEW, _NOTES, _LAST_LINK, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_link", "view_noted", "view_page"
+_VIEW, _NOTES, _LINKS, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_noted", "view_page"
+_MEANT = "view_meant"
+"""Set where the code itself goes to a link, which is then read whatever it is."""
+_ON_THEIR_WAY = 20
+"""Links at most that the browser is thought not to have shown yet"""
 _run = threading.local()
 """What a run of a page, which has a thread of its own, need not look up again: Streamlit takes long for each look."""
 
@@ -29,19 +37,41 @@ def begin(page: str) -> None:
         for name in KEYS:
             st.session_state.pop(name, None)
         st.session_state[_PAGE] = page
-    query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+    query, links = _query(), st.session_state.get(_LINKS, [])
+    meant = st.session_state.pop(_MEANT, False)
     _run.of = None
-    if _VIEW in st.session_state and (query == st.session_state[_LAST_LINK] or (turned and not query)):
-        # The link is the one that we wrote, or Streamlit emptied it on a change of page.
+    st.session_state[_LINKS] = [*links, query] if turned or meant else links
+    if links and not meant and _is_known(query, turned):
         if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
             st.session_state[_NOTES] = []  # the user has moved on from the link
         return
     view, notes = read_link(query)
-    st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_LAST_LINK] = view, notes, query
-    st.session_state[_NOTED_VIEW] = None
+    st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_NOTED_VIEW] = view, notes, None
+    if not (turned or meant):
+        st.session_state[_LINKS] = [query]
     for name in KEYS:
         if name in st.session_state:
             st.session_state[name] = view[name]
+
+
+def _query() -> dict[str, str]:
+    """Return what the link of this run says about the view."""
+    return {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+
+
+def _is_known(query: Mapping[str, str], turned: bool) -> bool:
+    """Say whether a link is one of ours: the last one, or one before it that the browser showed a moment ago.
+
+    On a change of page Streamlit empties the link. Whoever goes back in the browser's history means it, old as it is.
+    """
+    links = st.session_state[_LINKS]
+    if turned:
+        return not query or query == links[-2]
+    if query == links[-1]:
+        st.session_state[_LINKS] = links[-1:]  # the browser has caught up
+        return True
+    run = get_script_run_ctx(suppress_warning=True)
+    return query in links and not getattr(run, "is_history_navigation", True)
 
 
 def _view() -> dict[str, Any]:
@@ -73,7 +103,13 @@ def visit(link: Mapping[str, str]) -> None:
     """Go to a link of this page, from a callback: the view becomes what the link says, and nothing of what it was."""
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     st.query_params.from_dict({**others, **link})
-    st.session_state[_LAST_LINK] = None  # so that `begin` reads it even where it looks the same
+    st.session_state[_MEANT] = True
+
+
+def turn_to(script: str, link: Mapping[str, str]) -> NoReturn:
+    """Go to a link of any page, from a run; `script` is the page as Streamlit's navigation knows it."""
+    st.session_state[_MEANT] = True
+    st.switch_page(script, query_params=link)
 
 
 def arrives() -> bool:
@@ -132,10 +168,16 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
 def end(names: Iterable[str]) -> None:
     """Write the view's `names`, and what belongs to every page, to the address bar."""
     link = write_link(_view(), (*names, *EVERYWHERE))
-    query = st.query_params.to_dict()
-    others = {name: value for name, value in query.items() if name not in KEYS}
-    if query != {**others, **link}:
-        st.query_params.from_dict({**others, **link})
-    st.session_state[_LAST_LINK] = link
+    links, query = st.session_state[_LINKS], _query()
+    run = get_script_run_ctx(suppress_warning=True)
+    if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # else `begin` has looked
+        links = links[-1:]
+    if links != [link]:  # what is on its way may be another one, so this one goes after it
+        now = st.query_params.to_dict()
+        others = {name: value for name, value in now.items() if name not in KEYS}
+        # In an order of its own the same link would be another entry in the browser's history.
+        st.query_params.from_dict(now if query == link else {**others, **link})
+        links = [*links, link][-_ON_THEIR_WAY:]
+    st.session_state[_LINKS] = links
     if arrives():
         st.session_state[_NOTED_VIEW] = dict(_view())

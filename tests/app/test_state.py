@@ -1,0 +1,68 @@
+"""The view of a session and the links that the browser sends with each message, some of them old."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+
+@pytest.fixture
+def at() -> AppTest:
+    """Open a page with two buttons, for the next head and the next layer; its link holds both."""
+
+    def run() -> None:
+        import streamlit as st
+
+        from attnviz.ui import state
+
+        state.begin("step_by_step")
+        for name in ("head", "layer"):
+            st.button(name, on_click=lambda name=name: state.put(name, state.get(name) + 1))
+        st.text(f"layer {state.get('layer')} head {state.get('head')}")
+        state.end(("layer", "head"))
+
+    return AppTest.from_function(run).run()
+
+
+def press(at: AppTest, *buttons: int, link: dict[str, str] | None = None) -> AppTest:
+    """Press buttons one after the other, in a browser that still shows this link where one is given."""
+    for button in buttons:
+        if link is not None:
+            at.query_params.clear()
+            at.query_params.update(link)
+        at.button[button].click().run()
+        assert not at.exception
+    return at
+
+
+def test_what_is_pressed_before_the_link_of_the_last_press_has_come_counts(at: AppTest) -> None:
+    press(at, 0, 0, 1, link={})
+    assert at.text[0].value == "layer 1 head 2"
+    assert at.query_params == {"layer": "1", "head": "2"}
+    press(at, 1)
+    assert at.query_params == {"layer": "2", "head": "2"}
+    press(at, 0, 0, link={"layer": "1", "head": "2"})  # neither the last link nor the first
+    assert at.query_params == {"layer": "2", "head": "4"}
+
+
+def test_a_link_that_the_browser_has_left_behind_is_meant_when_it_comes_again(at: AppTest) -> None:
+    press(at, 0, 0)
+    at.query_params.clear()
+    at.run()
+    assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
+
+
+def test_who_goes_back_means_it(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    press(at, 0, link={})
+    reset = ScriptRunContext.reset
+
+    def back(self: Any, *args: Any, **kwargs: Any) -> None:
+        reset(self, *args, **{**kwargs, "is_history_navigation": True})
+
+    monkeypatch.setattr(ScriptRunContext, "reset", back)
+    at.query_params.clear()
+    at.run()
+    assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})

@@ -1,0 +1,98 @@
+"""Far from the server: what one does before its answers have come counts, and the address says what is shown."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, WebSocketRoute
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.settle import in_the_end, settled
+
+OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
+
+
+class Line:
+    """A connection to the server on which the answers can be held up."""
+
+    def __init__(self, page: Page) -> None:
+        """Open nothing yet: the page is to be opened after this."""
+        self.page = page
+        self.held: list[str | bytes] | None = None
+        page.route_web_socket(re.compile("_stcore/stream"), self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        self._browser, server = browser, browser.connect_to_server()
+        browser.on_message(server.send)
+        server.on_message(self._answer)
+
+    def _answer(self, message: str | bytes) -> None:
+        if self.held is None:
+            self._browser.send(message)
+        else:
+            self.held.append(message)
+
+    def runs(self) -> int:
+        """Return how many runs are over whose answers are held up."""
+        messages = [ForwardMsg.FromString(one) for one in self.held or [] if isinstance(one, bytes)]
+        return sum(one.WhichOneof("type") == "script_finished" and one.script_finished in OVER for one in messages)
+
+    def hold(self) -> None:
+        """Let no answer through from now on."""
+        self.held = []
+
+    def wait(self, runs: int) -> None:
+        """Wait until the server is done with so many runs."""
+        assert in_the_end(self.page, self.runs, lambda count: count >= runs) == runs
+
+    def release(self) -> Page:
+        """Let through what was held up, and all that comes; return the page as it is then."""
+        held, self.held = self.held or [], None
+        for message in held:
+            self._browser.send(message)
+        return settled(self.page)
+
+
+def test_keys_that_are_pressed_before_the_answer_count_each(page: Page, app_url: str) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/heads?layer=2")
+    settled(page)
+    line.hold()
+    for runs, key in enumerate(("m", "m", "s"), 1):
+        page.keyboard.press(key)
+        line.wait(runs)
+    line.release()
+    assert urlsplit(page.url).query == "layer=2&show=heatmap&stretch=1"
+
+
+def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: str) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/averages?way=matrix")
+    settled(page)
+    line.hold()
+    for runs, key in enumerate(("PageDown", "PageUp"), 1):
+        page.keyboard.press(key)
+        line.wait(runs)
+    line.release()
+    assert urlsplit(page.url).query == "way=matrix"
+    page.keyboard.press("d")
+    settled(page)
+    assert urlsplit(page.url).query == "way=matrix&drawing=chart"
+
+
+def test_an_answer_that_comes_after_one_has_turned_the_page_leaves_the_address(page: Page, app_url: str) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/heads?text=two+words")
+    settled(page)
+    line.hold()
+    page.keyboard.press("s")
+    line.wait(1)
+    link = page.get_by_role("link", name="Layer 0 · head 0, step by step")
+    address = link.get_attribute("href")
+    link.click()
+    line.wait(2)
+    line.release()
+    assert address
+    assert "step=weights" in address
+    assert page.url.endswith(f"/{address}")
