@@ -45,6 +45,7 @@ def serve(host: str, port: int) -> None:
     from streamlit import config, net_util
 
     from attnviz.serving.logs import keep_texts_out
+    from attnviz.serving.sending import send_together
     from attnviz.serving.tuning import read_components_plainly, remember_theme, start_runs_aside
 
     keep_texts_out()
@@ -57,6 +58,7 @@ def serve(host: str, port: int) -> None:
     remember_theme()
     read_components_plainly()
     start_runs_aside()
+    send_together()
     server = uvicorn.Config(
         app,
         ws="websockets-sansio",
