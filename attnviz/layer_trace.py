@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps, attend
@@ -54,7 +55,7 @@ class OutputProjection:
         return output if self.bias is None else output + self.bias
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LayerTrace:
     """One layer's attention on one text."""
 
@@ -93,12 +94,30 @@ class LayerTrace:
         Raises:
             IndexError: a head that the layer does not have.
         """
+        mask = self.mask_of(head)
+        return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
+
+    def mask_of(self, head: int) -> Tensor | None:
+        """Return the mask of one head, which broadcasts to (Tq, Tk); None where every query sees every key.
+
+        Raises:
+            IndexError: a head that the layer does not have.
+        """
         if not 0 <= head < self.heads:
             raise IndexError(f"head {head} is not there: this layer has heads 0 to {self.heads - 1}")
         mask = self.mask
-        if mask is not None and mask.ndim > 2:
-            mask = mask[head if mask.shape[0] > 1 else 0]
-        return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
+        return mask if mask is None or mask.ndim <= 2 else mask[head if mask.shape[0] > 1 else 0]
+
+    def hidden(self, head: int) -> Tensor:
+        """Return which cells the mask hides from one head, (Tq, Tk) bool.
+
+        Raises:
+            IndexError: a head that the layer does not have.
+        """
+        mask, shape = self.mask_of(head), (self.query.shape[1], self.key.shape[1])
+        if mask is None:
+            return torch.zeros(shape, dtype=torch.bool)
+        return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads at once; the fields are (H, T, D) and (H, Tq, Tk)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from tokenizers import Encoding
@@ -41,21 +41,20 @@ class Tokens:
     tokenizer: str
     byte_level: bool = False
     """Whether `pieces` are in GPT-2's byte alphabet, where "Ġthe" is " the"."""
+    labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """What axes show, one a token and never empty: the piece, with what is invisible spelled out"""
 
     def __post_init__(self) -> None:
         columns = (self.pieces, self.ids, self.offsets, self.segments, self.special, self.unknown)
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1:
             raise ValueError(f"pieces, ids, offsets, segments, special and unknown differ in length: {lengths}")
+        spelled = map(_from_byte_alphabet, self.pieces) if self.byte_level else iter(self.pieces)
+        labels = tuple(printable(piece) or "∅" for piece in spelled)
+        object.__setattr__(self, "labels", labels)  # written once, as every view asks for them again and again
 
     def __len__(self) -> int:
         return len(self.pieces)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What axes show, one a token and never empty: the piece, with what is invisible spelled out."""
-        spelled = map(_from_byte_alphabet, self.pieces) if self.byte_level else iter(self.pieces)
-        return tuple(printable(piece) or "∅" for piece in spelled)
 
     def source(self, index: int) -> str:
         """Return the characters of the text (or the pair) that token `index` stands for; "" for an added one."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from attnviz.layer_trace import LayerTrace
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.toy.block import ToyConfig, ToyTrace
     from attnviz.ui.heads_survey import Survey
@@ -127,6 +128,22 @@ def trace(loaded: PretrainedModel, text: str, pair: str | None) -> Trace:
             of_model = _traces[loaded] = Shared("traces", TRACE_BYTES, hands())
     with queue_note() as tell:
         return of_model.get((text, pair), partial(loaded.trace, text, pair), tell)
+
+
+_overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
+"""All heads of a layer as small pictures; they go when the layer's trace goes. Two may work out one at a time."""
+
+
+def overview(layer: LayerTrace) -> NDArray[np.uint8]:
+    """Shrink the weights of all heads of a layer, (H, n, m), once for all sessions that show it."""
+    from attnviz.components.thumbnails import thumbnails
+
+    pictures = _overviews.get(layer)
+    if pictures is None:
+        pictures = thumbnails(layer.attentions().numpy())
+        pictures.setflags(write=False)
+        _overviews[layer] = pictures
+    return pictures
 
 
 def toy_trace(ids: tuple[int, ...], config: ToyConfig) -> ToyTrace:

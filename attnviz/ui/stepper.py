@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES
 from attnviz.components.stepper import stepper as mount
-from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.components.thumbnails import hidden_thumbnail
 from attnviz.ui import state
+from attnviz.ui.caches import overview
 from attnviz.ui.link import KEYS, BadValueError
 from attnviz.ui.picture import PICTURES
 from attnviz.vocabulary import STEPS
@@ -66,11 +67,11 @@ def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
     """Return every head of the layer as a small picture; none in lecture mode, which does not show them."""
     if layer is None or state.get("lecture"):
         return {}
-    steps = layer.all_heads()
-    arrays = {"weights": thumbnails(steps.weights.numpy())}
-    hidden = steps.masked[state.get("head")].isneginf().numpy()
-    if hidden.any():
-        arrays["hidden"] = hidden_thumbnail(hidden)
+    arrays = {"weights": overview(layer)}
+    if layer.mask is not None:
+        hidden = layer.hidden(state.get("head")).numpy()
+        if hidden.any():
+            arrays["hidden"] = hidden_thumbnail(hidden)
     return arrays
 
 
