@@ -8,10 +8,11 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import ROOT
+from tests.browser.settle import LISTEN
 
 LAPTOP = {"width": 1280, "height": 720}
 HERE = {"127.0.0.1", "localhost", "[::1]", "::1"}
@@ -20,10 +21,15 @@ ALL_IN_ONE = "--process-per-site"
 ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
 """The browser finds no other host. To stop requests one by one would take its cache of files away, as Playwright does
 it, and then each page is as slow to open as the first one."""
+PATIENCE = 60_000
+"""ms after which what is waited for will not come any more, on a machine whose cores several tests share. Playwright's
+own 5 seconds are less than a page may take there to be loaded again."""
 SITE_KEEPS = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
 """What a site may leave in a browser, but for the files that it is made of"""
 
 Contexts = Callable[..., BrowserContext]
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,6 +67,8 @@ class Watch:
         self.errors: list[str] = []
         self.sites: set[str] = set()
         self.resident: Page | None = None
+        context.set_default_timeout(PATIENCE)
+        context.add_init_script(LISTEN)
         context.on("request", lambda request: self._ask(request.url))
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
         context.on("page", lambda page: page.on("websocket", lambda socket: self._ask(socket.url)))

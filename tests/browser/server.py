@@ -11,9 +11,10 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,10 +64,16 @@ class Server:
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody holds right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of the loopback interface that nobody holds right now.
+
+    It is none of those that the kernel gives to whoever asks for any: another's connection could take it before the
+    server does.
+    """
+    while True:
+        port = SystemRandom().randrange(15_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def start(

@@ -2,16 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as OutOfTimeError
 
+T = TypeVar("T")
+
 CALM_MS = 250
-"""The page must stay finished for this long: a click takes a moment to become a run."""
+"""The page must stay finished for this long: a click takes a moment to become a message."""
+
+LISTEN = """(() => {
+  const [NEW_SESSION, FINISHED, EARLY] = [4, 6, 2];
+  let [sent, begun, done] = [0, 0, 0];
+  const read = (data, found) => {
+    const bytes = new Uint8Array(data);
+    let at = 0;
+    const number = () => {
+      let value = 0;
+      for (let shift = 0; ; shift += 7) {
+        value |= (bytes[at] & 127) << shift;
+        if (bytes[at++] < 128) return value;
+      }
+    };
+    while (at < bytes.length) {
+      const [tag, value] = [number(), number()];
+      found(tag >> 3, value);
+      if ((tag & 7) === 2) at += value;
+    }
+  };
+  const hear = (field, value) => {
+    if (field === NEW_SESSION) begun = sent;
+    if (field === FINISHED && value !== EARLY) done = begun;
+  };
+  window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener('message', ({ data }) => data instanceof ArrayBuffer && read(data, hear));
+      this.addEventListener('close', () => { done = sent; });
+    }
+    send(data) {
+      if (data[0] === 0x5a) sent += 1;  // a BackMsg that asks for a run
+      super.send(data);
+    }
+  };
+  window.awaitsAnswer = () => done < sent;
+})()"""
+"""Notes which runs of the script a page has asked for and which are over: only Streamlit's messages tell, for the page
+shows no sign of one before the server has begun it. A run answers what was sent before it was heard to begin."""
 
 WAITING_FOR = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   if (!app) return 'the app';
   if (app.dataset.testConnectionState !== 'CONNECTED') return 'the connection';
+  if (window.awaitsAnswer?.()) return 'the answer to what it has sent';
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
   const owes = (hosts, part) => [...document.querySelectorAll(hosts)].some((host) => {
@@ -38,19 +84,41 @@ WAITING_FOR = """() => {
 """What the page still owes, or null."""
 
 CALM = f"""(calm) => {{
-  const owed = ({WAITING_FOR})();
-  if (owed) window.finishedSince = undefined;
-  else window.finishedSince ??= performance.now();
-  return !owed && performance.now() - window.finishedSince >= calm;
+  const [owed, now] = [({WAITING_FOR})(), performance.now()];
+  // A page that stood still for a second has not been calm for a second: what came meanwhile is still to be done.
+  window.calmFor = owed ? 0 : (window.calmFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 50);
+  window.lookedAt = now;
+  return !owed && window.calmFor >= calm;
 }}"""
 
 
 def settled(page: Page, *, timeout_s: float = 60) -> Page:
     """Wait until the app is idle and its charts are drawn, and stay so; return the page."""
-    page.evaluate("() => { window.finishedSince = undefined }")
+    page.evaluate("() => { window.calmFor = 0 }")
     try:
         page.wait_for_function(CALM, arg=CALM_MS, timeout=timeout_s * 1000)
     except OutOfTimeError:
         owed = page.evaluate(WAITING_FOR) or "nothing, but it does not come to rest"
         raise AssertionError(f"after {timeout_s} s {page.url} still waits for {owed}") from None
     return page
+
+
+def frames(page: Page) -> Page:
+    """Wait until what was done so far is drawn: what draws once a frame has done so after two; return the page."""
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    return page
+
+
+def still(page: Page) -> Page:
+    """Wait until nothing fades or moves any more, but for what always does; return the page."""
+    page.wait_for_function("""() => document.getAnimations().every(({ playState, effect }) =>
+      playState !== 'running' || effect.getComputedTiming().endTime === Infinity)""")
+    return page
+
+
+def in_the_end(page: Page, read: Callable[[], T], true: Callable[[T], bool], *, seconds: float = 20) -> T:
+    """Read again and again until it is true of what was read, or time is up; return that, for the test to look at."""
+    since = monotonic()
+    while not true(found := read()) and monotonic() - since < seconds:
+        page.wait_for_timeout(20)
+    return found

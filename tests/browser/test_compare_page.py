@@ -15,7 +15,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.ui.link import DEFAULT_TEXT
-from tests.browser.settle import settled
+from tests.browser.settle import frames, settled
 
 Contexts = Callable[..., BrowserContext]
 
@@ -53,7 +53,6 @@ class Compare:
 
     def press(self, preset: str) -> Compare:
         self.page.locator(".st-key-compare_preset").get_by_text(preset, exact=True).click()
-        self.page.wait_for_timeout(300)
         return self.settle()
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
@@ -62,6 +61,7 @@ class Compare:
 
     def hover(self, panel: str, i: int, j: int) -> None:
         self.page.mouse.move(*self.at(panel, i, j))
+        frames(self.page)
 
     def said(self, name: str) -> float:
         return float(self.line.locator(f"[data-of={name}]").get_attribute("data-value") or "")
@@ -139,6 +139,7 @@ def test_a_pin_is_in_the_link_and_opens_the_same_in_a_fresh_browser(
     compare.settle()
     assert compare.query() == {"b_head": "1", "q": "3", "k": "1"}
     compare.page.mouse.move(5, 5)
+    frames(compare.page)
     here = compare.matrix("difference"), compare.line.inner_text()
     other = Compare(new_context().new_page())
     other.page.goto(compare.page.url)
@@ -265,4 +266,5 @@ def test_dark_and_light_can_be_switched(app_url: str, new_context: Contexts) -> 
     assert compare.board.evaluate("(board) => board.attnviz.theme") == "dark"
     page.emulate_media(color_scheme="light")
     expect(page.locator(".compare")).to_have_attribute("data-theme", "light")
+    frames(page)
     assert compare.board.evaluate("(board) => board.attnviz.theme") == "light"

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import Explored
 from tests.browser.apps.operands import HOSTILE
-from tests.browser.settle import settled
+from tests.browser.settle import frames, in_the_end, settled
 
 HALF_A_STEP = 7.7e-6
 """A weight is sent as rint(weight × 65535), worked out in single precision."""
@@ -399,10 +399,7 @@ def test_heads_nearby_are_fetched_ahead_one_question_at_a_time(see: See) -> None
     size = 256 * 256 * 2
     received = "section => section.attnviz.store.received"
     # The layer's own 12 heads and those of the one beside it.
-    for _ in range(200):
-        if explored.section.evaluate(received) >= 24 * size:
-            break
-        explored.page.wait_for_timeout(100)
+    in_the_end(explored.page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size, seconds=60)
     settled(explored.page)
     assert 24 * size <= explored.section.evaluate(received) <= 8e6
     wants = explored.page.get_by_text("log [").inner_text()
@@ -414,15 +411,20 @@ def test_heads_nearby_are_fetched_ahead_one_question_at_a_time(see: See) -> None
 def test_quick_steps_are_not_undone_by_slow_answers(see: See) -> None:
     explored = see(log=1)
     explored.grid.focus()
+    explored.section.evaluate("""(section) => {
+      window.seen = [];
+      new MutationObserver(() => window.seen.push(Number(section.dataset.head)))
+        .observe(section, { attributeFilter: ['data-head'] });
+    }""")
     for _ in range(9):
         explored.page.keyboard.press("ArrowRight")
-        explored.page.wait_for_timeout(90)
-    seen = [explored.section.get_attribute("data-head")]
-    for _ in range(20):
-        explored.page.wait_for_timeout(50)
-        seen.append(explored.section.get_attribute("data-head"))
-    assert set(seen) == {"9"}
+        explored.page.wait_for_timeout(90)  # so that some answers come between
     expect(explored.page.get_by_text("log [")).to_contain_text("'head': 9")
+    settled(explored.page)
+    seen = explored.page.evaluate("window.seen")
+    assert seen == sorted(seen)
+    assert seen[-1] == 9
+    expect(explored.section).to_have_attribute("data-head", "9")
 
 
 # ---- how it looks and sounds
@@ -454,10 +456,12 @@ def test_a_change_of_theme_repaints(see: See) -> None:
     light = explored.section.evaluate(corner)
     explored.page.emulate_media(color_scheme="dark")
     expect(explored.section).to_have_attribute("data-theme", "dark")
+    frames(explored.page)
     dark = explored.section.evaluate(corner)
     assert sum(dark[:3]) < 255 < sum(light[:3])
     explored.page.emulate_media(color_scheme="light")
     expect(explored.section).to_have_attribute("data-theme", "light")
+    frames(explored.page)
     assert explored.section.evaluate(corner) == light
 
 

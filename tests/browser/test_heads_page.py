@@ -112,7 +112,7 @@ def test_stepping_and_pinning_are_in_the_link(
         explored.page.keyboard.press(key)
     explored.pin_cell(4, 7)
     explored.set("Special tokens", "hide")
-    explored.page.wait_for_timeout(600)
+    explored.page.wait_for_url(re.compile("special=hide"))  # which is told with all the rest
     link = link_of(explored.page)
     assert (link["layer"], link["head"], link["chosen"], link["q"], link["k"]) == ("2", "2", "2.1_2.2", "4", "7")
     assert link["special"] == "hide"
@@ -247,7 +247,9 @@ def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps
     layer, head = divmod(int(previous.flatten().argsort(descending=True)[2]), 12)
 
     table = page.get_by_test_id("stDataFrame")
+    expect(table.locator("canvas").first).to_be_visible(timeout=20_000)
     table.scroll_into_view_if_needed()
+    settled(page)
     corner = table.bounding_box()
     assert corner
     page.mouse.click(corner["x"] + ROW[0], corner["y"] + 3.5 * ROW[1])

@@ -14,12 +14,14 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.pretrained import load
 from attnviz.ui.link import DEFAULT_TEXT
 from tests.browser.board import BOARD, matrix
-from tests.browser.settle import settled
+from tests.browser.settle import frames, in_the_end, settled
 from tests.browser.test_frontend_modules import imported
 
 Contexts = Callable[..., BrowserContext]
 
 LEAST = 18
+RUN = b"\x5a"
+"""How a message begins that asks for a run of the page"""
 
 WRITTEN = """() => {
   const small = [];
@@ -88,11 +90,9 @@ def open_link(page: Page, url: str, path: str) -> Page:
     return settled(page)
 
 
-def press(page: Page, *keys: str, until: Callable[[dict[str, str]], bool] | None = None) -> dict[str, str]:
-    """Press keys, and wait until the page has answered; return the link that it then has."""
-    for key in keys:
-        page.keyboard.press(key)
-        page.wait_for_timeout(150)
+def press(page: Page, key: str, until: Callable[[dict[str, str]], bool] | None = None) -> dict[str, str]:
+    """Press a key, and wait until the page has answered; return the link that it then has."""
+    page.keyboard.press(key)
     if until:
         page.wait_for_url(lambda url: until({k: v[0] for k, v in parse_qs(urlsplit(url).query).items()}))
     settled(page)
@@ -124,6 +124,7 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     wanted = float(trace.attentions(1)[1][1, 2])
     arithmetic = page.get_by_role("region", name="Arithmetic of one cell")
     weight = arithmetic.locator("[data-line=weights]:visible [data-result]")
+    frames(page)
     assert float(weight.get_attribute("data-value") or "nan") == pytest.approx(wanted, rel=1e-4)
     press(page, "p", until=lambda at: at.get("predict") == "1")
     covered = f"() => document.querySelector('{BOARD}').attnviz.covers?.('weights')(1, 2) ?? false"
@@ -175,9 +176,7 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
     sent: list[Any] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
     open_link(page, app_url, "/?step=weights&lecture=1")
-    at_rest = len(sent)
-    page.wait_for_timeout(500)
-    assert len(sent) == at_rest  # mounting asks for nothing
+    assert [frame[:1] for frame in sent] == [RUN]  # mounting asks for nothing
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
@@ -192,7 +191,6 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
     assert page.evaluate(inside)
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    page.wait_for_timeout(300)
     assert link(settled(page)) == {"step": "weights", "lecture": "1"}
     found = Axe().run(page).response["violations"]
     assert [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")] == []
@@ -205,7 +203,7 @@ def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, 
         page.keyboard.press(key)
     page.keyboard.press("Control+l")
     assert area.input_value().endswith("tired.hl?")
-    page.wait_for_timeout(300)
+    settled(page)
     assert {name: link(page).get(name) for name in ("step", "head", "lecture")} == {
         "step": "weights", "head": None, "lecture": None,
     }  # fmt: skip
@@ -225,9 +223,13 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
     before = explorer.get_attribute("style") or ""
     press(page, "l", until=lambda at: "lecture" not in at)  # and the picture is measured again
     expect(explorer).not_to_have_attribute("style", before)
-    page.wait_for_timeout(300)
-    high, top = explorer.evaluate(HIGH)
-    assert float(high.removesuffix("px")) == pytest.approx(max(520, 720 - min(top, 260) - 64), abs=1)
+
+    def heights() -> tuple[float, float]:
+        high, top = explorer.evaluate(HIGH)
+        return float(high.removesuffix("px")), pytest.approx(max(520, 720 - min(top, 260) - 64), abs=1)
+
+    high, wanted = in_the_end(page, heights, lambda found: found[0] == found[1])
+    assert high == wanted
 
     open_link(page, app_url, "/averages?lecture=1")
     press(page, "PageDown", until=lambda at: at.get("way") == "matrix")

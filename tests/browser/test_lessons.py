@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.writing import write_lesson
 from tests.browser.board import painted
-from tests.browser.settle import settled
+from tests.browser.settle import settled, still
 from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
 Contexts = Callable[..., BrowserContext]
@@ -139,6 +139,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     page.locator("[class*=st-key-lesson_outline] button").first.click()
     expect(page.locator(".st-key-lesson_list")).to_contain_text("**b** [l](http://e.example)")
+    still(settled(page))
     lines_of_the_outline_are_even(page)
     assert page.evaluate("() => window.hacked") is None
 

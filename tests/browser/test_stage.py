@@ -15,7 +15,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from tests.browser.apps.sight import Sight
 from tests.browser.board import BOARD, cells, matrix, painted
-from tests.browser.settle import settled
+from tests.browser.settle import frames, in_the_end, settled
 
 Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -51,6 +51,7 @@ def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: P
     page.wait_for_url(re.compile("q=4&k=1"))
     settled(page)
     sight.leave()
+    expect(sight.panel.locator(".badge")).to_have_text("pinned")
     assert sight.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "q=" not in url)
@@ -76,7 +77,7 @@ def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> No
     page.locator(BOARD).focus()
     for _ in range(5):
         page.keyboard.press("+")
-    page.wait_for_timeout(200)
+    frames(page)
     shown = cells(page, "weights")
     assert shown.size >= 16
     weights = load("minilm").trace(LONG).attentions(3)[5].numpy()
@@ -88,7 +89,7 @@ def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> No
     known = np.round(weights[np.ix_(rows, cols)].astype(float), 2)
     assert set(np.round(shown, 2)) <= set(np.round(known.ravel(), 2))
     page.keyboard.press("0")
-    page.wait_for_timeout(100)
+    frames(page)
     assert painted(page, "weights")["inside"] == []
 
 
@@ -99,15 +100,15 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
-    page.wait_for_timeout(150)
-    before = page.locator(BOARD).evaluate(where)
+    before = in_the_end(page, lambda: page.locator(BOARD).evaluate(where), lambda found: found is not None)
     assert before is not None
+    settled(page)
     x, y = sight.at("weights", 40, 40)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 60, y + 40, steps=6)
     page.mouse.up()
-    page.wait_for_timeout(500)
+    settled(page)
     assert page.locator(BOARD).evaluate(where) < before
     assert link_key(page, "q") is None
 
@@ -121,12 +122,12 @@ def test_a_guess_is_covered_and_revealed_cell_by_cell_row_and_all(page: Page, ap
     expect(sight.panel).to_contain_text("Covered")
     expect(sight.line("weights")).to_have_count(0)
     sight.click("weights", 2, 4)
-    page.wait_for_timeout(300)
+    settled(page)
     assert painted(page, "weights")["inside"].count("?") == 10
     assert link_key(page, "k") is None, "revealing is not pinning"
     assert cells_of_row(page, 2)[4] == f"{float(toy_head().weights[2, 4]):.2f}"
     page.keyboard.press("r")
-    page.wait_for_timeout(100)
+    frames(page)
     assert "?" not in painted(page, "weights")["inside"]
 
 
@@ -138,7 +139,7 @@ def test_the_next_row_is_covered_anew(page: Page, app_url: str) -> None:
     Sight.open(page, app_url, step="weights", predict=1)
     assert cells_of_row(page, 0).count("?") == 11
     page.keyboard.press("a")
-    page.wait_for_timeout(100)
+    frames(page)
     assert "?" not in painted(page, "weights")["inside"]
     page.get_by_role("spinbutton", name="query row").fill("5")
     page.wait_for_url(re.compile("q=5"))
@@ -154,8 +155,13 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
       const board = document.querySelector(css).attnviz;
       const advance = board.advance;
       window.seen = [];
-      board.advance = function () {
+      let began = null, drawn = 0;
+      board.advance = function () {  // each frame 20 ms after the one before, however long it takes
+        drawn = this.began === began ? drawn + 1 : 0;
+        began = this.began;
+        performance.now = () => began + 20 * drawn;
         advance.call(this);
+        delete performance.now;
         if (this.pairs) window.seen.push([this.backwards, this.moment, this.pairs.map(({ from, to }) =>
           [from?.panel.name ?? null, to?.panel.name ?? null].join(' > '))]);
       };
@@ -211,8 +217,7 @@ def test_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
     light = page.evaluate(pixel, BOARD)
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("(css) => document.querySelector(css).attnviz.theme === 'dark'", arg=BOARD)
-    page.wait_for_timeout(300)
-    assert page.evaluate(pixel, BOARD) != light
+    assert in_the_end(page, lambda: page.evaluate(pixel, BOARD), lambda found: found != light) != light
 
 
 def test_a_tap_pins_on_a_phone(app_url: str, new_context: Contexts) -> None:

@@ -34,7 +34,6 @@ def type_text(page: Page, text: str) -> None:
     area = page.locator(".st-key-text textarea")
     area.fill(text)
     area.press("Control+Enter")
-    page.wait_for_timeout(300)
     settled(page)
 
 
@@ -53,7 +52,7 @@ def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -
     wanted = (layer.query[0] @ layer.key[0].T).flatten()
     np.testing.assert_allclose(cells(page, "scores"), wanted.numpy(), atol=0.00501)
     page.get_by_role("radio", name="Weights").click()
-    page.wait_for_timeout(300)
+    page.wait_for_url(re.compile("step=weights"))
     settled(page)
     q, k = layer.query[None], layer.key[None]
     weights = F.scaled_dot_product_attention(q, k, torch.eye(4)[None, None])[0, 0]
@@ -102,7 +101,6 @@ def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
         assert Sight(page).result(step) == pytest.approx(float(wanted), rel=1e-5)
         for _ in range(2 if step == "scaled" else 1):
             page.keyboard.press("ArrowRight")
-            page.wait_for_timeout(400)
             settled(page)
 
 
@@ -175,7 +173,7 @@ def test_arrow_keys_in_the_text_move_the_cursor_only(page: Page, app_url: str) -
     go(page, app_url, step="weights")
     page.locator(".st-key-text textarea").click()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(500)
+    settled(page)
     assert query(page)["step"] == "weights"
 
 
@@ -207,7 +205,6 @@ def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) 
     page.go_back()
     page.wait_for_url(lambda url: "step" not in url)
     settled(page)
-    page.wait_for_timeout(500)
     assert query(page) == {}
     assert matrix(page, "scores").shape == (11, 11)
 

@@ -114,12 +114,12 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
     ],
 )  # fmt: skip
 def test_what_is_no_lesson_is_refused_in_a_sentence(data: bytes, said: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(LessonError, match=re.escape(said)) as refused:
         read_lesson(data, OWN)
     assert len(str(refused.value)) < 300
     assert "\n" not in str(refused.value)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: (HEAD + text).encode(errors="ignore")))

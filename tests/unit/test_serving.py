@@ -73,13 +73,14 @@ def test_what_many_ask_for_at_once_is_computed_once() -> None:
     assert kept()["once"] == (1, 1)
 
 
-def test_a_failure_is_the_first_ones_alone() -> None:
+def test_a_failure_is_the_first_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has only waited has it tried once more; and nothing of a failure is kept."""
+    monkeypatch.setattr(shared_module, "ASK_AGAIN", 0.01)
     shared, work = Shared[Result]("test", 10, Hands(2)), Work(failures=1)
+    told: list[list[int]] = [[] for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        asked = [threads.submit(shared.get, "key", work) for _ in range(8)]
-        until(lambda: work.calls)
-        time.sleep(0.1)  # the others are waiting by now
+        asked = [threads.submit(shared.get, "key", work, tell.append) for tell in told]
+        until(lambda: all(told))  # all wait
         work.let_go.set()
         failures = [one.exception(30) for one in asked]
     assert [str(error) for error in failures if error] == ["failure 1"]

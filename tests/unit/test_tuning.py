@@ -95,7 +95,7 @@ def test_who_starts_a_run_does_not_wait_for_it_and_one_that_fails_holds_up_no_ot
     may_start, started = threading.Event(), SimpleQueue[str]()
 
     def start(self: Any) -> None:
-        assert may_start.wait(5)
+        assert may_start.wait(30)
         if self == "fails":
             raise RuntimeError("can't start new thread")
         started.put(self)
@@ -106,5 +106,5 @@ def test_who_starts_a_run_does_not_wait_for_it_and_one_that_fails_holds_up_no_ot
         ScriptRunner.start(runner)  # type: ignore[arg-type]
     assert started.empty()
     may_start.set()
-    assert [started.get(timeout=5) for _ in range(2)] == ["first", "last"]
+    assert [started.get(timeout=30) for _ in range(2)] == ["first", "last"]
     assert "can't start new thread" in caplog.text

@@ -14,30 +14,45 @@ AGES = 30.0
 """Seconds: a lease that no test waits for"""
 
 
-def together(*works: Callable[[], None], apart: float = 0.05) -> None:
-    """Start each work on its own thread, one a moment after the other, and wait for all."""
+def until(true: Callable[[], bool]) -> None:
+    """Wait until it is true, for as long as a busy machine may take."""
+    since = time.monotonic()
+    while not true():
+        assert time.monotonic() - since < AGES, "it never came true"
+        time.sleep(0.001)
+
+
+def asked(turns: Turns) -> int:
+    """Return how many threads have a turn or wait for one."""
+    with turns._lock:
+        return len(turns._waiting) + (turns._going is not None)
+
+
+def together(*works: Callable[[], None]) -> None:
+    """Start each work on its own thread, and wait for all."""
     threads = [threading.Thread(target=work, daemon=True) for work in works]
     for thread in threads:
         thread.start()
-        time.sleep(apart)
     for thread in threads:
-        thread.join(10)
+        thread.join(AGES)
     assert not any(thread.is_alive() for thread in threads)
 
 
 def test_one_goes_at_a_time_in_the_order_of_asking() -> None:
     turns, said = Turns(AGES), []
 
-    def page(name: str) -> Callable[[], None]:
+    def page(name: str, before: int) -> Callable[[], None]:
         def work() -> None:
+            until(lambda: asked(turns) == before)
             with turns.turn():
                 said.append(f"{name} begins")
-                time.sleep(0.2)
+                until(lambda: name != "a" or asked(turns) == 3)
+                time.sleep(0.02)
                 said.append(f"{name} ends")
 
         return work
 
-    together(page("a"), page("b"), page("c"))
+    together(page("a", 0), page("b", 1), page("c", 2))
     assert said == [f"{name} {what}" for name in "abc" for what in ("begins", "ends")]
 
 
@@ -56,21 +71,25 @@ def test_a_turn_within_a_turn_is_the_same_one() -> None:
 
 
 def test_who_waits_for_something_else_lets_others_go_and_is_next_then() -> None:
-    turns, said, came = Turns(AGES), [], threading.Event()
+    turns, said, aside, came = Turns(AGES), [], threading.Event(), threading.Event()
 
     def reader() -> None:
         with turns.turn():
             with turns.aside():
-                came.wait(10)
+                aside.set()
+                came.wait(AGES)
             said.append("reader")
 
     def first() -> None:
+        assert aside.wait(AGES)
         with turns.turn():
             said.append("first")
+            until(lambda: asked(turns) == 2)  # the second has asked before the reader is back
             came.set()
-            time.sleep(0.2)
+            until(lambda: asked(turns) == 3)
 
     def second() -> None:
+        until(lambda: said == ["first"])
         with turns.turn():
             said.append("second")
 
@@ -83,10 +102,11 @@ def test_a_turn_that_takes_long_is_overtaken_and_ends_in_peace() -> None:
 
     def slow() -> None:
         with turns.turn():
-            gone.wait(10)
+            gone.wait(AGES)
         said.append("slow")
 
     def quick() -> None:
+        until(lambda: asked(turns) == 1)
         with turns.turn():
             said.append("quick")
         gone.set()
@@ -109,10 +129,11 @@ def test_aside_without_a_turn_waits_for_nobody_and_takes_no_turn() -> None:
 
     def holder() -> None:
         with turns.turn():
-            passed.wait(10)
+            passed.wait(AGES)
             said.append("holder")
 
     def passer_by() -> None:
+        until(lambda: asked(turns) == 1)
         with turns.aside():
             said.append("passer-by")
         passed.set()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.settle import settled
+from tests.browser.settle import frames, settled
 
 CELL = """(section, [head, q, k]) => {
   const { board } = section.attnviz.view.pictures;
@@ -69,27 +69,35 @@ class Explored:
         self.page.mouse.click(*at)
         for key in keys:
             self.page.keyboard.up(key)
+        frames(self.page)
 
     def point_at_head(self, layer: int, head: int) -> None:
         self.page.mouse.move(*self.where(THUMBNAIL, [layer, head]))
+        frames(self.page)
 
     def point_at_cell(self, q: int, k: int, name: str = "") -> None:
         self.page.mouse.move(*self.where(CELL, [name, q, k]))
+        frames(self.page)
 
     def pin_cell(self, q: int, k: int) -> None:
         self.page.mouse.click(*self.where(CELL, ["", q, k]))
+        frames(self.page)
 
     def point_at_token(self, side: int, index: int) -> None:
         self.page.mouse.move(*self.where(TOKEN, [side, index]))
+        frames(self.page)
 
     def pin_token(self, side: int, index: int) -> None:
         self.page.mouse.click(*self.where(TOKEN, [side, index]))
+        frames(self.page)
 
     def leave(self) -> None:
         self.page.mouse.move(2, 2)
+        frames(self.page)
 
     def values(self, place: Locator | None = None) -> list[float]:
         """The numbers that are said, with all their digits."""
+        frames(self.page)
         shown = (place or self.tooltip).locator("[data-value]")
         expect(shown).not_to_have_count(0)
         return [float(value) for value in shown.evaluate_all("all => all.map(({ dataset }) => dataset.value)")]
@@ -103,6 +111,7 @@ class Explored:
 
     def set(self, label: str, option: str) -> None:
         self.section.get_by_label(label, exact=True).select_option(option)
+        frames(self.page)
 
     def view(self) -> dict[str, Any]:
         """What the viewer has set, as the browser knows it."""

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.apps.operands import Operands
 from tests.browser.server import ROOT, running
-from tests.browser.settle import settled
+from tests.browser.settle import frames, settled
 
 PICTURE = ".st-key-picture .attnviz-board, .st-key-picture .js-plotly-plot"
 
@@ -57,22 +57,26 @@ class Sight:
 
     def hover(self, panel: str, i: int, j: int) -> None:
         self.page.mouse.move(*self.at(panel, i, j))
+        frames(self.page)
 
     def click(self, panel: str, i: int, j: int) -> None:
         self.page.mouse.click(*self.at(panel, i, j))
 
     def leave(self) -> None:
         self.page.mouse.move(2, 2)
+        frames(self.page)
 
     def line(self, name: str) -> Locator:
         return self.panel.locator(f"[data-line={name}]:visible")
 
     def result(self, name: str) -> float:
+        frames(self.page)
         found = self.line(name).locator("[data-result]")
         expect(found).to_have_count(1)
         return float((found.get_attribute("data-value") or "").replace("Infinity", "inf"))
 
     def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
+        frames(self.page)
         shown = self.page.locator(f"[data-attnviz-overlay] [data-state={state}]")
         pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
         return {(panel, shape) for panel, shape in pairs if shape != "halo"}
