@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 
 from attnviz.serving import sending
+from tests.aside import run as run_aside
 
 MESSAGE, STARTED, END = (
     ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SHUTDOWN
@@ -166,7 +167,7 @@ def test_all_browsers_are_sent_theirs_in_one_turn_and_one_that_has_gone_holds_up
         sending._deliver_soon(browsers)  # again, as something new has come
         await asyncio.sleep(0)
 
-    asyncio.run(enqueue())
+    run_aside(enqueue())
     assert browsers.gone == [("a", "browser of a")]
     assert browsers.flushed == ["a", "b"] * 2
 
