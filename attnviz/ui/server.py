@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.chart import PLOTLY_PATH
@@ -31,6 +32,12 @@ from attnviz.settings import SettingsError, settings
 
 _loaded = threading.Event()
 """Set when the built-in model is in memory."""
+FIRST_PICTURE = 5.0
+"""Seconds that a server of one's own leaves to the first visitor's page before it loads the built-in model. Loading
+takes the interpreter for as long, and the first picture came up to two seconds later. Who asks for a page that shows
+the model ends the wait."""
+_wanted = threading.Event()
+"""Set when the first such page was asked for."""
 
 
 @asynccontextmanager
@@ -42,12 +49,32 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     yield
 
 
+class Foresight:
+    """ASGI middleware that notices a request for a page that shows a model, seconds before its script runs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, noticed or not."""
+        if scope["type"] == "http" and shows_a_model(scope["path"], scope["query_string"]):
+            _wanted.set()
+        await self.app(scope, receive, send)
+
+
+def shows_a_model(path: str, query: bytes) -> bool:
+    """Say whether a link is of a page that shows a pretrained model, as far as one sees before it is read."""
+    return path.endswith("/heads") or b"source=pretrained" in query
+
+
 def _import_and_load() -> None:
     from attnviz.ui import caches
 
     caches.limit_threads()
     from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
 
+    if not settings().public:  # which sends nobody there before the model is loaded
+        _wanted.wait(FIRST_PICTURE)
     caches.model("minilm")
     _loaded.set()
     # The other pages' first visit need not wait either; pandas, which the page of tokens needs, takes longest.
@@ -124,6 +151,7 @@ def middleware() -> list[Middleware]:
         Middleware(SafeHeaders, frame_ancestors=limits.frame_ancestors, replica=limits.replica),
         Middleware(Limits, traffic=traffic()),
         Middleware(Uploads),
+        Middleware(Foresight),
     ]
 
 
