@@ -283,3 +283,17 @@ def test_an_axis_zooms_about_a_cell_and_never_leaves_its_matrix(page: Page, serv
     assert found["seen"] == [[15, 65], [50, 100], [3, 53], pytest.approx([10 - 4 * 7 / 50, 14 - 4 * 7 / 50]), [0, 100]]
     assert not found["zoomed"]
     assert found["other"] == [0, 7]
+
+
+@pytest.mark.parametrize(
+    ("kind", "room", "written"),
+    [
+        ("dim", 84, "head width D"), ("dim", 83, "D"), ("model", 20, "C"), ("concat", 100, "H·D"),
+        ("key", 20, "key"), ("key", 56, "key (to)"), ("other", 20, None),
+    ],
+)  # fmt: skip
+def test_the_name_under_the_columns_is_brief_where_the_next_matrix_is_near(
+    page: Page, served: str, kind: str, room: int, written: str | None
+) -> None:
+    body = "return m.axisTitle(given.kind, given.room, (text) => 7 * text.length) ?? null;"
+    assert imported(page, served, "board_paint.js", body, {"kind": kind, "room": room}) == written

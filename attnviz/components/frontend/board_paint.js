@@ -243,7 +243,7 @@ function paintRowLabels({ context, theme, font, type, labels, written }, { panel
   });
 }
 
-function paintColumnLabels({ context, theme, font, type, labels, written }, { panel, x, y, width, height }, { from, to, cell }) {
+function paintColumnLabels({ context, theme, font, type, labels, written }, { panel, x, y, width, height, titleRoom }, { from, to, cell }) {
   const tokens = labels[panel.cols];
   const last = Math.min(to.column, panel.shape[1]);
   const longest = LONGEST * type.unit;
@@ -273,9 +273,18 @@ function paintColumnLabels({ context, theme, font, type, labels, written }, { pa
     written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
-  paintAxisTitle(context, AXIS_TITLES[panel.cols], { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
+  const title = axisTitle(panel.cols, titleRoom, widthOf);
+  paintAxisTitle(context, title, { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2, y: y + height + deepest + 12 * type.unit, turn: 0, fits: true,
   }));
+}
+
+/** What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word. */
+export function axisTitle(kind, room, widthOf) {
+  const title = AXIS_TITLES[kind];
+  if (!title || widthOf(title) <= room) return title;
+  const words = title.split(" ");
+  return title.endsWith(")") ? words[0] : words.at(-1);
 }
 
 function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
