@@ -54,27 +54,25 @@ class Line:
         return settled(self.page)
 
 
-def test_keys_that_are_pressed_before_the_answer_count_each(page: Page, app_url: str) -> None:
+def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
+    """Open a page and press keys, each after the server has worked for the last and before the browser hears of it."""
     line = Line(page)
-    page.goto(f"{app_url}/heads?layer=2")
+    page.goto(url)
     settled(page)
     line.hold()
-    for runs, key in enumerate(("m", "m", "s"), 1):
+    for runs, key in enumerate(keys, 1):
         page.keyboard.press(key)
         line.wait(runs)
     line.release()
+
+
+def test_keys_that_are_pressed_before_the_answer_count_each(page: Page, app_url: str) -> None:
+    press_before_the_answers(page, f"{app_url}/heads?layer=2", "m", "m", "s")
     assert urlsplit(page.url).query == "layer=2&show=heatmap&stretch=1"
 
 
 def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: str) -> None:
-    line = Line(page)
-    page.goto(f"{app_url}/averages?way=matrix")
-    settled(page)
-    line.hold()
-    for runs, key in enumerate(("PageDown", "PageUp"), 1):
-        page.keyboard.press(key)
-        line.wait(runs)
-    line.release()
+    press_before_the_answers(page, f"{app_url}/averages?way=matrix", "PageDown", "PageUp")
     assert urlsplit(page.url).query == "way=matrix"
     page.keyboard.press("d")
     settled(page)
