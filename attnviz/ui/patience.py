@@ -46,7 +46,10 @@ def queue_note() -> Iterator[Callable[[int], None]]:
 def busy_note() -> None:
     """Say so where what comes from the visitor's address had to wait just now."""
     if traffic().slowed(st.context.ip_address):
-        st.warning("Very many changes come from your address just now, so each of them waits a little.", icon="⏳")
+        st.warning(
+            "Very many changes come from your address just now, so each of them waits a little.",
+            icon=":material/hourglass_empty:",
+        )
 
 
 def sentence(before: int) -> str:

@@ -48,7 +48,7 @@ def begin(page: str) -> None:
     toolbar.show(page)
     lecture.begin(page)
     for sentence in state.notes():
-        st.warning(plain(sentence), icon="🔗")
+        st.warning(plain(sentence), icon=":material/link:")
     busy_note()
     lesson_bar.show(page)
     with st.sidebar:

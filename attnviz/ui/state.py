@@ -135,7 +135,7 @@ def note(sentence: str) -> None:
     if not arrives():
         return
     st.session_state[_NOTES].append(sentence)
-    st.warning(plain(sentence), icon="🔗")
+    st.warning(plain(sentence), icon=":material/link:")
 
 
 def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
