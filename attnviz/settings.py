@@ -60,6 +60,9 @@ class Settings:
     """The name of this server where it is one of several behind a load balancer"""
     passes: int = 0
     """Texts that models read at once; 0 is one for each processor"""
+    pass_process: bool = False
+    """Whether the built-in model runs in a process of its own, which takes some 400 MB, where there are two processors
+    or more"""
 
     def allows(self, model: str) -> bool:
         """Say whether a visitor may ask for this model, by a name on the hub or by a folder."""
@@ -74,6 +77,11 @@ class Settings:
         """Texts that models read at once, counted out."""
         return self.passes or processors()
 
+    @property
+    def has_pass_process(self) -> bool:
+        """Whether the built-in model runs in a process of its own, on this machine."""
+        return self.pass_process and processors() > 1
+
 
 PUBLIC = Settings(
     public=True,
@@ -86,6 +94,7 @@ PUBLIC = Settings(
     sessions=400,
     requests=12_000,
     frame_ancestors=("'self'",),
+    pass_process=True,
 )
 """The defaults of a public link. A class of 300 behind one address, at a change every two seconds, is let in."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from threading import Lock
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from attnviz.layer_trace import LayerTrace, OutputProjection, Projection
 from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
-from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Recorder, Trace, recording, true_mask, watch_inputs
+from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Pass, Trace, recording, true_mask, watch_inputs
 from attnviz.tokens import NoTokensError, Tokens, from_encoding, repair
 
 MAX_TOKENS = 1024
@@ -61,9 +62,9 @@ class PretrainedModel:
             kind: (kinds.count(kind), calls[kinds.index(kind)].query.shape[0]) for kind in dict.fromkeys(kinds)
         }
         """Layers and heads of each kind of attention that the model has"""
-        names = {module: name for name, module in model.named_modules()}
+        self._paths: dict[nn.Module, str] = {module: path for path, module in model.named_modules()}
         self.attention_paths: dict[Kind, tuple[str, ...]] = {
-            kind: tuple(names[call.module] for call, its in zip(calls, kinds, strict=True) if its == kind)
+            kind: tuple(self._paths[call.module] for call, its in zip(calls, kinds, strict=True) if its == kind)
             for kind in dict.fromkeys(kinds)
         }
         """Where each layer's attention lies in the model, such as encoder.layer.3.attention.self"""
@@ -93,6 +94,14 @@ class PretrainedModel:
         found: nn.Module = self._model.get_submodule(path)
         return found
 
+    def path(self, part: nn.Module) -> str:
+        """Return where a part of the model lies, which `part` takes.
+
+        Raises:
+            KeyError: it is no part of this model.
+        """
+        return self._paths[part]
+
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
         text, pair = repair(text), None if pair is None else repair(pair)
@@ -119,12 +128,13 @@ class PretrainedModel:
             return self.tokenize(text), self.tokenize(text if pair is None else pair)
         return self.tokenize(text, pair), None
 
-    def trace(self, text: str, pair: str | None = None) -> Trace:
+    def trace(self, text: str, pair: str | None = None, run: Run | None = None) -> Trace:
         """Run the model on a text and keep every layer's query, key and value.
 
         Args:
             text: what the model reads.
             pair: a second sentence; in an encoder-decoder model, what the decoder reads (the text itself if None).
+            run: what runs the forward pass, as `PretrainedModel.run` does.
 
         Raises:
             NoTokensError: a text, or a text for the decoder, of which the tokenizer makes no token.
@@ -132,23 +142,34 @@ class PretrainedModel:
         tokens, decoder_tokens = self.read(text, pair)
         if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
             raise NoTokensError
-        with torch.inference_mode(), recording() as recorder:
-            hidden = self._forward(tokens, decoder_tokens)
-            layers = self._layers(recorder)
-        return Trace(tokens, decoder_tokens, layers, hidden)
+        with torch.inference_mode():
+            done = (run or PretrainedModel.run)(self, *_ids(tokens, decoder_tokens))
+            return Trace(tokens, decoder_tokens, self._layers(done.calls), done.hidden)
 
-    def _forward(self, tokens: Tokens, decoder_tokens: Tokens | None) -> Tensor:
-        """Run the model's own forward pass on a batch of one, and return its last hidden state, (T, C)."""
-        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([tokens.ids])}
+    def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
+        """Run the model's own forward pass on a batch of one.
+
+        Args:
+            ids: the text's tokens.
+            segments: which of two sentences each of them is of, 0 or 1.
+            decoder_ids: the decoder's tokens in an encoder-decoder model.
+        """
+        with torch.inference_mode(), recording() as recorder:
+            hidden = self._forward(ids, segments, decoder_ids)
+        return Pass(recorder.calls, hidden)
+
+    def _forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
+        """Return the last hidden state, (T, C)."""
+        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids])}
         if self.takes_segments:
             kinds = getattr(self._model.config, "type_vocab_size", None) or 2
-            inputs["token_type_ids"] = torch.tensor([tokens.segments]).clamp(max=kinds - 1)
-        if decoder_tokens is not None:
-            inputs["decoder_input_ids"] = torch.tensor([decoder_tokens.ids])
+            inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=kinds - 1)
+        if decoder_ids is not None:
+            inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
         hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]
         return hidden
 
-    def _probe(self) -> list[Call]:
+    def _probe(self) -> Sequence[Call]:
         """Run a few words through the model and return the calls of our attention function.
 
         Raises:
@@ -156,21 +177,21 @@ class PretrainedModel:
                 finite.
         """
         tokens = self.tokenize("one two three")
-        decoder_tokens = tokens if self.is_encoder_decoder else None
-        with torch.inference_mode(), recording() as recorder:
-            ours = self._forward(tokens, decoder_tokens)
+        words = _ids(tokens, tokens if self.is_encoder_decoder else None)
+        ours = self.run(*words)
+        with torch.inference_mode():
             self._model.set_attn_implementation("eager")
-            theirs = self._forward(tokens, decoder_tokens)
+            theirs = self._forward(*words)
             self._model.set_attn_implementation(IMPLEMENTATION)
         if not bool(theirs.isfinite().all()):
             raise ValueError("its numbers are not finite, even for three plain words")
-        if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4):
+        if not torch.allclose(ours.hidden, theirs, rtol=1e-4, atol=1e-4):
             raise ValueError("it does more than softmax(QKᵀ · scale + mask) V")
-        return recorder.calls
+        return ours.calls
 
-    def _layers(self, recorder: Recorder) -> dict[Kind, tuple[LayerTrace, ...]]:
+    def _layers(self, calls: Sequence[Call]) -> dict[Kind, tuple[LayerTrace, ...]]:
         layers: dict[Kind, list[LayerTrace]] = {}
-        for call in recorder.calls:
+        for call in calls:
             layers.setdefault(self._kind(call), []).append(self._layer(call))
         return {kind: tuple(of_kind) for kind, of_kind in layers.items()}
 
@@ -196,6 +217,15 @@ class PretrainedModel:
             output_projection=maps.output,
             without=maps.without,
         )
+
+
+Run = Callable[[PretrainedModel, Sequence[int], Sequence[int], Sequence[int] | None], Pass]
+"""What runs a model's forward pass on the ids and segments of a text, and on the decoder's ids"""
+
+
+def _ids(tokens: Tokens, decoder_tokens: Tokens | None) -> tuple[Sequence[int], Sequence[int], Sequence[int] | None]:
+    """Return what `PretrainedModel.run` takes."""
+    return tokens.ids, tokens.segments, None if decoder_tokens is None else decoder_tokens.ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)

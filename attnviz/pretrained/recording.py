@@ -6,7 +6,7 @@ never to the model, so two sessions cannot see each other's text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -39,6 +39,16 @@ class Call:
     scale: float
     query_input: Tensor | None
     key_input: Tensor | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """What a forward pass leaves behind."""
+
+    calls: Sequence[Call]
+    """In the order in which they ran"""
+    hidden: Tensor
+    """(T, C): the last hidden state, of the decoder where the model has one"""
 
 
 @dataclass(slots=True)

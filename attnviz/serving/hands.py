@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -90,3 +91,17 @@ def _settle(task: Task[V], work: Callable[[], V]) -> None:
 def hands() -> Hands:
     """Return the threads that do all heavy computing of this process, as many as the settings say."""
     return Hands(settings().passes_at_once)
+
+
+@cache
+def limit_threads() -> None:
+    """Give all of torch's work one thread: with two, sessions that share the cores wait for each other's.
+
+    Call it before anything imports torch. `set_num_threads` holds for one thread, and Streamlit makes a new one for
+    each run of a page: there a product of matrices would start helpers of its own, that spin while they wait. These
+    read the variable, once, when torch is imported.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import torch
+
+    torch.set_num_threads(1)

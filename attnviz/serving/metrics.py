@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attnviz.serving.hands import hands
+from attnviz.serving.pass_process import pass_process
 from attnviz.serving.shared import kept
 from attnviz.serving.traffic import Traffic
 
@@ -27,13 +28,26 @@ def metrics(traffic: Traffic, *, ready: bool) -> str:
         _block("runs_total", "counter", "Changes that browsers asked for.", {"": traffic.changes}),
         _block("http_requests_total", "counter", "Answers to requests.", _labelled("code", traffic.answers)),
         _block("refused_total", "counter", "Visitors turned away or slowed down.", _labelled("why", traffic.refused)),
+        _block("pass_process", "gauge", "Whether a process of its own takes passes.", {"": int(pass_process().ready)}),
         _block("passes_running", "gauge", "Computations at work.", {"": running}),
         _block("passes_waiting", "gauge", "Computations that wait.", {"": waiting}),
         _block("passes_total", "counter", "Computations done.", {"": done}),
         _block("cache_entries", "gauge", "Results kept.", _labelled("cache", {k: v[0] for k, v in results.items()})),
         _block("cache_bytes", "gauge", "Their size.", _labelled("cache", {k: v[1] for k, v in results.items()})),
-        _block("process_resident_memory_bytes", "gauge", "Resident memory.", {"": resident_bytes()}, prefix=""),
-        _block("process_cpu_seconds_total", "counter", "Processor time.", {"": time.process_time()}, prefix=""),
+        _block(
+            "process_resident_memory_bytes",
+            "gauge",
+            "Resident memory, without the process for passes.",
+            {"": resident_bytes()},
+            prefix="",
+        ),
+        _block(
+            "process_cpu_seconds_total",
+            "counter",
+            "Processor time, without the process for passes.",
+            {"": time.process_time()},
+            prefix="",
+        ),
     ]
     return "".join(blocks)
 

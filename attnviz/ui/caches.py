@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-import streamlit as st
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache, cached
 
-from attnviz.serving.hands import hands
+from attnviz.serving.hands import hands, limit_threads
+from attnviz.serving.pass_process import pass_process
 from attnviz.serving.shared import Shared
 from attnviz.settings import settings
 from attnviz.ui.patience import queue_note
@@ -38,20 +37,6 @@ SURVEY_BYTES = 32 * 2**20
 """Thumbnails, measures and norms of some 40 texts that are longer than a thumbnail is wide."""
 ROLLOUT_BYTES = 48 * 2**20
 """Four of 512 tokens over twelve layers."""
-
-
-@cache
-def limit_threads() -> None:
-    """Give all of torch's work one thread: with two, sessions that share the cores wait for each other's.
-
-    Call it before anything imports torch. `set_num_threads` holds for one thread, and Streamlit makes a new one for
-    each run of a page: there a product of matrices would start helpers of its own, that spin while they wait. These
-    read the variable, once, when torch is imported.
-    """
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import torch
-
-    torch.set_num_threads(1)
 
 
 _failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
@@ -89,9 +74,9 @@ def offered() -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-@st.cache_resource(max_entries=MODELS, show_spinner=False)
+@cached(LRUCache(MODELS), condition=threading.Condition())
 def _model(name: str) -> PretrainedModel:
-    """Load a model. Streamlit lets one thread a name in here, so whoever waited for a failure finds it noted."""
+    """Load a model. One thread a name comes in here at a time, so whoever waited for a failure finds it noted."""
     from attnviz import pretrained
 
     with _failures_lock:
@@ -127,7 +112,7 @@ def trace(loaded: PretrainedModel, text: str, pair: str | None) -> Trace:
         if of_model is None:
             of_model = _traces[loaded] = Shared("traces", TRACE_BYTES, hands())
     with queue_note() as tell:
-        return of_model.get((text, pair), partial(loaded.trace, text, pair), tell)
+        return of_model.get((text, pair), partial(loaded.trace, text, pair, pass_process().run), tell)
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()

@@ -23,9 +23,11 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.chart import PLOTLY_PATH
 from attnviz.components.export_view import FONT_PATHS
+from attnviz.serving.hands import limit_threads
 from attnviz.serving.headers import SafeHeaders
 from attnviz.serving.limits import Limits
 from attnviz.serving.metrics import MEDIA_TYPE, metrics
+from attnviz.serving.pass_process import pass_process
 from attnviz.serving.traffic import traffic
 from attnviz.serving.uploads import Uploads
 from attnviz.settings import SettingsError, settings
@@ -47,6 +49,7 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     sys.setswitchinterval(0.002)
     threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
+    pass_process().stop()
 
 
 class Foresight:
@@ -70,7 +73,9 @@ def shows_a_model(path: str, query: bytes) -> bool:
 def _import_and_load() -> None:
     from attnviz.ui import caches
 
-    caches.limit_threads()
+    limit_threads()
+    if settings().has_pass_process:
+        pass_process().start()
     from attnviz.ui.step_view import show_step  # noqa: F401 — brings torch, the figures and the components
 
     if not settings().public:  # which sends nobody there before the model is loaded

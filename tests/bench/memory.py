@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import psutil
 
 from attnviz.ui.link import DEFAULT_TEXT
+from tests.bench.processes import memory
 from tests.bench.table import Row
 from tests.safety.client import Visitor
 from tests.safety.server import serve, wait_until_ready
@@ -24,7 +25,7 @@ VISIT = 10
 TELL = 50
 """Whoever waits is told after so many texts what is held."""
 MOST = 1.5e9
-"""Bytes that one process may hold (issue 4, section 3)."""
+"""Bytes that a server may hold, as with a hundred visitors."""
 GROWTH = 1.05
 """The last quarter's largest over the third's: the caches are full by then."""
 
@@ -38,14 +39,14 @@ def text(number: int) -> str:
 
 def rows(count: int = TEXTS) -> Iterator[Row]:
     """Send `count` texts through every page of a server, and compare its memory at the end with that before."""
-    held = resident(count)
+    held = held_after(count)
     third, last = (max(held[part * count // 4 : (part + 1) * count // 4]) for part in (2, 3))
     yield Row(f"memory after {count} texts through every page", 0, last / 1e6, MOST / 1e6, "MB")
     yield Row("the same, last quarter over third quarter", third / 1e6, last / 1e6, GROWTH, "MB")
 
 
-def resident(count: int) -> list[int]:
-    """Return the resident bytes of a server after each of `count` texts."""
+def held_after(count: int) -> list[int]:
+    """Return the bytes that a server's processes hold after each of `count` texts."""
     server = serve({"ATTNVIZ_REQUESTS": "0"})
     try:
         wait_until_ready(server)
@@ -58,9 +59,9 @@ def resident(count: int) -> list[int]:
                         shown = visitor.open(page, f"{query}&text={text(number).replace(' ', '+')}")
                         if shown.broke:
                             raise RuntimeError(f"/{page}?{query}: {shown.said}")
-                    held.append(process.memory_info().rss)
+                    held.append(memory(process))
                     if len(held) % TELL == 0:
-                        sys.stderr.write(f"resident after {len(held)} texts: {held[-1] / 1e6:.0f} MB\n")
+                        sys.stderr.write(f"in memory after {len(held)} texts: {held[-1] / 1e6:.0f} MB\n")
         return held
     finally:
         server.stop()

@@ -43,10 +43,10 @@ class Loads:
 def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loads]:
     counting = Loads()
     monkeypatch.setattr(pretrained, "load", counting)
-    caches._model.clear()
+    caches._model.cache_clear()
     caches._failures.clear()
     yield counting
-    caches._model.clear()
+    caches._model.cache_clear()
     caches._failures.clear()
 
 

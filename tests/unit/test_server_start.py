@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from attnviz import ready
+from attnviz import ready, settings
 from attnviz.settings import PUBLIC, Settings
 from attnviz.ui import caches, server
 from tests.aside import run as run_aside
@@ -27,8 +29,12 @@ class Wanted(threading.Event):
 
 @pytest.mark.parametrize(
     ("limits", "expected"),
-    [(Settings(), [server.FIRST_PICTURE, "minilm"]), (PUBLIC, ["minilm", "checks"])],
-    ids=["one's own", "public"],
+    [
+        (Settings(), [server.FIRST_PICTURE, "minilm"]),
+        (PUBLIC, ["process", "minilm", "checks"]),
+        (replace(PUBLIC, pass_process=False), ["minilm", "checks"]),
+    ],
+    ids=["one's own", "public", "public, all in one process"],
 )
 def test_a_server_of_ones_own_leaves_the_first_seconds_to_the_first_page(
     monkeypatch: pytest.MonkeyPatch, limits: Settings, expected: list[Any]
@@ -39,7 +45,9 @@ def test_a_server_of_ones_own_leaves_the_first_seconds_to_the_first_page(
     monkeypatch.setattr(server, "_loaded", loaded)
     monkeypatch.setattr(server, "_wanted", Wanted(done))
     monkeypatch.setattr(caches, "model", done.append)
-    monkeypatch.setattr(caches, "limit_threads", lambda: None)
+    monkeypatch.setattr(server, "limit_threads", lambda: None)
+    monkeypatch.setattr(server, "pass_process", lambda: SimpleNamespace(start=lambda: done.append("process")))
+    monkeypatch.setattr(settings, "processors", lambda: 2)
     monkeypatch.setattr(ready, "checks", lambda **_: [])
     monkeypatch.setattr(ready, "print_checks", lambda *_: done.append("checks"))
     server._import_and_load()
