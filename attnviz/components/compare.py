@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import streamlit as st
 
 from attnviz.components.packing import pack
-from attnviz.components.registration import component, position
+from attnviz.components.registration import component
+from attnviz.components.told import heard, hearing_pin
 
 EXACT_CELLS = 2**17
 """Matrices of up to so many cells (362 × 362) go to the browser as they are, larger ones in 16 bits a cell."""
@@ -39,18 +39,12 @@ def comparison(
         key: the Streamlit key.
         on_pin: called with the pinned row and column, before the script runs again; both None when it is unpinned.
     """
-
-    def pinned() -> None:
-        pin = st.session_state[key].pin
-        if isinstance(pin, Mapping):
-            on_pin(position(pin.get("q")), position(pin.get("k")))
-
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
-    data = pack({**header, "ranges": ranges}, coded)
+    data = pack({**header, "ranges": ranges, "heard": heard(key)}, coded)
     # A browser that asks for all makes the page run, and only a run that follows on a pin sends the pin alone.
-    component("compare")(data=data, key=key, on_pin_change=pinned, on_want_change=lambda: None)
+    component("compare")(data=data, key=key, on_told_change=hearing_pin(key, on_pin), on_want_change=lambda: None)
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from attnviz.components.registration import component, position
+from attnviz.components.told import hearing
 
 MOST_ASKED = 1024
 """Heads that one question may name; nobody has more."""
@@ -17,7 +18,7 @@ def explorer(
     *,
     key: str,
     on_want: Callable[[list[tuple[int, int]]], None],
-    on_view: Callable[[dict[str, object]], None],
+    on_view: Callable[[Mapping[str, object]], None],
 ) -> None:
     """Mount the explorer.
 
@@ -26,16 +27,16 @@ def explorer(
     - header: `trace` (names all that shapes the numbers), `model`, `kind`, `layers`, `heads`, `rows`, `cols`, `causal`,
       `query_labels`, `key_labels`, `query_groups`, `key_groups` (a number a token: 0 special, 1 first sentence, 2
       second), `sent` ([layer, head] of each matrix in `weights`; head −1 is the rollout up to the layer), `view` (what
-      the link holds), `measures` (name, title, unit, low and high of each), `labels` (L lists of H lists of strings),
-      `rollout` and `norms` (whether there are any);
+      the link holds), `heard` (`told.heard(key)`), `measures` (name, title, unit, low and high of each), `labels` (L
+      lists of H lists of strings), `rollout` and `norms` (whether there are any);
     - arrays: `weights` uint16 (S, Tq, Tk), rint(weight · 65535); `measures` float32 (L, H, M); `overview` uint8
       (L, H, n, m) from `thumbnails.thumbnails`, absent where `sent` holds every head; `key_norms` float32 (L, H, Tk) if
       there are norms; `hidden` uint8 (Tq, Tk) if cells are masked otherwise than `causal` says. `overview` and
       `key_norms` may stay away from later payloads with the same `trace`: the browser keeps them.
 
     `on_want(heads)` is called, before the script runs again, when the browser needs the weights of [(layer, head),
-    ...], and with [] when it lacks all that comes with the first payload. `on_view(partial)` is called with what the
-    user changed of the view; it has been checked to be a mapping of strings, no more: anybody can send anything.
+    ...], and with [] when it lacks all that comes with the first payload. `on_view(values)` is called with what the
+    user changed of the view; anybody can send anything.
     """
 
     def wanted() -> None:
@@ -43,12 +44,7 @@ def explorer(
         if heads is not None:
             on_want(heads)
 
-    def viewed() -> None:
-        partial = st.session_state[key].view
-        if isinstance(partial, Mapping):
-            on_view({name: value for name, value in partial.items() if isinstance(name, str)})
-
-    component("explorer")(data=payload, key=key, on_want_change=wanted, on_view_change=viewed)
+    component("explorer")(data=payload, key=key, on_want_change=wanted, on_told_change=hearing(key, on_view))
 
 
 def read_heads(sent: object) -> list[tuple[int, int]] | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-import streamlit as st
-
-from attnviz.components.registration import component, position
+from attnviz.components.registration import component
+from attnviz.components.told import hearing_pin
 
 
 def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | None], None]) -> None:
@@ -15,16 +14,10 @@ def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | N
     `payload` is `packing.pack(header, arrays)`:
 
     - header: `step`, `q`, `k` (the pinned cell or None), `scale`, `scale_label`, `mask` ("none", "causal" or "array"),
-      `query_labels`, `key_labels`;
+      `query_labels`, `key_labels`, `heard` (`told.heard(key)`);
     - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
       the header's `mask` is "array".
 
     `on_pin(q, k)` is called, before the script runs again, when a cell is pinned; both are None when it is unpinned.
     """
-
-    def pinned() -> None:
-        pin = st.session_state[key].pin
-        if isinstance(pin, Mapping):
-            on_pin(position(pin.get("q")), position(pin.get("k")))
-
-    component("inspector")(data=payload, key=key, on_pin_change=pinned)
+    component("inspector")(data=payload, key=key, on_told_change=hearing_pin(key, on_pin))

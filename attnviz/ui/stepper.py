@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES
 from attnviz.components.stepper import stepper as mount
 from attnviz.components.thumbnails import hidden_thumbnail
+from attnviz.components.told import heard
 from attnviz.ui import state
 from attnviz.ui.caches import overview
 from attnviz.ui.link import KEYS, BadValueError
@@ -39,7 +42,7 @@ def stepper(layers: int, layer: LayerTrace | None = None) -> None:
         "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
         "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
         "switches": [(name, *SWITCHES[name]) for name in _offered()],
-        "chosen": {name: KEYS[name].write(state.get(name)) for name in CHOICES},
+        "chosen": {name: KEYS[name].write(state.get(name)) for name in CHOICES}, "heard": heard("stepper"),
     }  # fmt: skip
     mount(pack(header, _pictures(layer)), key="stepper", on_choice=_choose)
 
@@ -75,11 +78,9 @@ def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
     return arrays
 
 
-def _choose(name: str, value: object) -> None:
-    """Take a choice into the view. What no link takes is no choice: anybody can send anything."""
-    if name not in CHOICES or not isinstance(value, str):
-        return
-    try:
-        state.put(name, KEYS[name].read(value))
-    except BadValueError:
-        return
+def _choose(values: Mapping[str, object]) -> None:
+    """Take what was chosen into the view. What no link takes is no choice: anybody can send anything."""
+    for name, value in values.items():
+        if name in CHOICES and isinstance(value, str):
+            with suppress(BadValueError):
+                state.put(name, KEYS[name].read(value))

@@ -45,11 +45,16 @@ def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
 
 def choose(at: AppTest, name: str, value: object) -> AppTest:
     """Choose something in the stepper of Step by step, as the browser tells it."""
-    (shown,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "attnviz.stepper"]
+    return tell(at, "stepper", {"number": 1, "values": {name: value}})
+
+
+def tell(at: AppTest, component: str, message: object) -> AppTest:
+    """Have a browser component tell something of the values that its user has changed."""
+    (shown,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == f"attnviz.{component}"]
     told = at._tree.get_widget_states()
     told.widgets.add(
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
-        json_trigger_value=json.dumps([{"event": name, "value": value}]),
+        json_trigger_value=json.dumps([{"event": "told", "value": message}]),
     )
     return at._run(told)
 

@@ -16,7 +16,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
 from attnviz.ui.link import DEFAULT_TEXT
 from attnviz.vocabulary import STEPS
-from tests.app.pages import choose, messages, open_page, payload, sent
+from tests.app.pages import choose, messages, open_page, payload, sent, tell
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
 
@@ -121,6 +121,33 @@ def test_a_choice_goes_into_the_link_and_what_is_none_is_passed_over(
     found = dict(at.query_params)
     assert found == {"step": "weights", **wanted}
     assert {key: stepper(at)["chosen"][key] for key in wanted} == wanted
+
+
+def test_each_component_is_told_up_to_which_message_it_was_heard() -> None:
+    at = open_page(step="scores")
+    assert (payload(at, "stepper")[0]["heard"], payload(at, "inspector")[0]["heard"]) == (0, 0)
+    tell(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
+    tell(at, "inspector", {"number": 7, "values": {"pin": {"q": 2, "k": 3}}})
+    tell(at, "stepper", {"number": 1_790_000_000_000 - 1, "values": {}})  # comes late, and is no news
+    assert (payload(at, "stepper")[0]["heard"], payload(at, "inspector")[0]["heard"]) == (1_790_000_000_000, 7)
+    assert dict(at.query_params) == {"step": "weights", "head": "1", "q": "2", "k": "3"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None, 3, "step", [], ["step"], {}, {"values": None}, {"values": ["step"]},
+        {"number": "1", "values": 1}, {"number": -1}, {"number": 2**53}, {"number": 1e400}, {"number": [1]},
+        {"number": True, "values": {"no such choice": "1", "step": {"a": 1}}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("component", ["stepper", "inspector"])
+def test_a_message_that_no_browser_of_ours_sends_changes_nothing(component: str, message: object) -> None:
+    at = tell(open_page(step="scaled"), component, message)
+    assert not at.exception
+    assert not at.error
+    assert dict(at.query_params) == {"step": "scaled"}
+    assert payload(at, component)[0]["heard"] == 0
 
 
 @pytest.mark.parametrize(

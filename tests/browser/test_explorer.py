@@ -388,7 +388,7 @@ def test_no_number_is_shown_that_is_not_here(see: See) -> None:
     expect(waiting.locator(".blurred")).to_be_visible()
     expect(explored.section.locator(".pane.heatmap")).to_be_hidden()
     expect(explored.section.locator(".pane.lines")).to_be_hidden()
-    expect(explored.section.get_by_role("button", name="Ask again")).to_be_visible(timeout=20_000)
+    expect(explored.section.get_by_role("button", name="Ask again")).to_be_visible()
     explored.choose(0, 0)  # what is here is still here
     expect(explored.section).to_have_attribute("data-exact", "true")
     expect(explored.section.locator(".pane.heatmap")).to_be_visible()
@@ -399,7 +399,7 @@ def test_heads_nearby_are_fetched_ahead_one_question_at_a_time(see: See) -> None
     size = 256 * 256 * 2
     received = "section => section.attnviz.store.received"
     # The layer's own 12 heads and those of the one beside it.
-    in_the_end(explored.page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size, seconds=60)
+    in_the_end(explored.page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size)
     settled(explored.page)
     assert 24 * size <= explored.section.evaluate(received) <= 8e6
     wants = explored.page.get_by_text("log [").inner_text()

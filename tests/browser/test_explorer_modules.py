@@ -285,28 +285,7 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
     assert fit == 1 or side >= 110
 
 
-# ---- explorer_state.js, explorer_fetch.js
-
-
-def test_an_answer_about_the_past_undoes_nothing(run: Run, page: Page) -> None:
-    page.clock.install()
-    body = """
-      const sent = [];
-      const state = new m.State((view) => sent.push(view));
-      Object.assign(window, { state, sent });
-      state.take({ layer: 1, head: 1, chosen: [[1, 1]], threshold: 0.1 });
-      state.change({ layer: 2 });
-      state.change({ layer: 3, threshold: 0.2 });
-      state.take({ layer: 2, head: 5, threshold: 0.1 });
-      return [state.view.layer, state.view.head, state.view.threshold, sent.length];
-    """
-    assert run("explorer_state.js", body) == [3, 5, 0.2, 0]
-    page.clock.run_for(300)
-    assert page.evaluate("sent") == [{"layer": 3, "threshold": 0.2}]  # once, and all of it
-    assert page.evaluate("(state.take({ layer: 3, threshold: 0.2 }), state.take({ layer: 4 }), state.view.layer)") == 4
-    page.evaluate("state.change({ head: 7 })")
-    page.clock.run_for(4000)
-    assert page.evaluate("(state.take({ head: 0 }), state.view.head)") == 0  # the server's word counts again
+# ---- explorer_fetch.js
 
 
 FETCH = """

@@ -39,27 +39,59 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
     assert bits == floats.view(np.uint32).ravel().tolist()
 
 
-def test_what_is_told_counts_until_the_server_has_answered_or_stays_away(page: Page, served: str) -> None:
+TOLD = """
+  const [sent, seen] = [[], []];
+  const told = new m.Told((message) => sent.push(message), { step: "scores", head: 0 });
+  Object.assign(window, { told, sent });
+"""
+
+
+def test_what_is_told_counts_until_the_server_has_heard_of_it(page: Page, served: str) -> None:
     body = """
-      const sent = [], seen = [];
-      let now = 0;
-      performance.now = () => now;
-      const told = new m.Told((value) => sent.push(value), { at: 0 });
-      const note = () => seen.push(told.at);
-      told.take(1); note();
-      told.set(2); told.set(3); note();
+      const note = () => seen.push([told.at.step, told.at.head]);
+      told.set({ step: "scaled" });
+      const late = [told.set({ step: "masked", head: 0 }), told.set({ step: "masked" })];
       await new Promise((done) => setTimeout(done, 30));
-      told.take(1); note();  // an answer to what was before
-      told.take(3); told.take(4); note();  // the answer, and somebody else's change
-      const late = [told.set(4), told.set(5)];
-      now += 5000;
-      told.take(4); note();  // no answer for seconds
-      return [sent, seen, late];
+      const [{ number }] = sent;
+      told.take({ step: "scores", head: 5 }, number - 1); note();  // speaks of before, but not of nothing new
+      told.take({ step: "scores", head: 5 }, number); note();  // has heard, and says no
+      told.take({ step: "weights", head: 6 }, number); note();  // somebody else's change
+      told.set({ head: 7 });
+      await new Promise((done) => setTimeout(done, 30));
+      return [sent.map(({ values }) => values), seen, late, sent[1].number > number];
     """
-    sent, seen, new = imported(page, served, "told.js", body)
-    assert sent == [3]
-    assert seen == [1, 3, 3, 4, 4]
-    assert new == [False, True]
+    sent, seen, new, later = imported(page, served, "told.js", TOLD + body)
+    assert sent == [{"step": "masked"}, {"head": 7}]  # the last of several in a row
+    assert seen == [["masked", 5], ["scores", 5], ["weights", 6]]
+    assert new == [True, False]
+    assert later
+
+
+def test_what_the_server_has_passed_over_is_told_again_until_it_stays_away(page: Page, served: str) -> None:
+    page.clock.install()
+    imported(page, served, "told.js", TOLD)
+    page.evaluate("told.set({ step: 'scaled' })")
+    page.clock.run_for(10)
+    page.evaluate("told.set({ head: 3 })")  # takes the place of what the server has not read yet: so it tells both
+    page.clock.run_for(10)
+    values = {"step": "scaled", "head": 3}
+    assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}, values]
+    page.evaluate("told.take({ step: 'scores', head: 0 }, sent[0].number)")  # an answer that knows of the first alone
+    assert page.evaluate("told.at") == values
+    page.clock.run_for(1000)
+    assert page.evaluate("sent.length") == 3
+    assert page.evaluate("sent[2].number === sent[1].number")  # it says the same once more
+    page.evaluate("told.take({ step: 'scaled', head: 3 }, sent[2].number)")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 3  # who is heard says no more
+    page.evaluate("told.set({ step: 'weights' })")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 7
+    page.evaluate("told.take({ step: 'qkv', head: 3 }, 0)")
+    assert page.evaluate("told.at.step") == "qkv"  # the server's word counts again
+    page.evaluate("told.set({ step: 'weights' }, 100); told.destroy()")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 7
 
 
 def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, WebSocketRoute
+from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled
 
 OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
 
@@ -46,6 +46,16 @@ class Line:
         """Wait until the server is done with so many runs."""
         assert in_the_end(self.page, self.runs, lambda count: count >= runs) == runs
 
+    def let_through(self, runs: int) -> Page:
+        """Let the answers of so many runs through, and hold up the rest; return the page once it has drawn them."""
+        while self.held and runs:
+            message = self.held.pop(0)
+            self._browser.send(message)
+            told = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+            runs -= told.WhichOneof("type") == "script_finished" and told.script_finished in OVER
+        self.page.wait_for_timeout(1000)
+        return frames(self.page)
+
     def release(self) -> Page:
         """Let through what was held up, and all that comes; return the page as it is then."""
         held, self.held = self.held or [], None
@@ -77,6 +87,24 @@ def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: 
     page.keyboard.press("d")
     settled(page)
     assert urlsplit(page.url).query == "way=matrix&drawing=chart"
+
+
+def test_an_answer_of_seconds_ago_takes_back_no_step(page: Page, app_url: str) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/?step=scores&head=1")
+    settled(page)
+    line.hold()
+    for runs in (1, 2):
+        page.keyboard.press("PageDown")
+        line.wait(runs)
+    page.wait_for_timeout(3500)
+    chosen = page.get_by_role("radiogroup", name="Step").get_by_role("radio", checked=True)
+    for runs in (0, 1):
+        line.let_through(runs)
+        expect(chosen).to_have_text("Masked")
+    line.release()
+    expect(chosen).to_have_text("Masked")
+    assert urlsplit(page.url).query == "step=masked&head=1"
 
 
 def test_an_answer_that_comes_after_one_has_turned_the_page_leaves_the_address(page: Page, app_url: str) -> None:

@@ -17,7 +17,7 @@ const HINT = "Point at a cell to read both numbers and their difference; click p
 class Compare {
   constructor(root) {
     this.painted = 0;
-    this.pin = new Pin((pin) => this.setTriggerValue("pin", pin));
+    this.pin = new Pin((message) => this.setTriggerValue("told", message));
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });

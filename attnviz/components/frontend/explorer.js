@@ -2,16 +2,17 @@
 // default function with new data, and with every change of theme.
 
 import { theme } from "./dom.js";
-import { added, checked, only, ROLLOUT, toggled } from "./explorer_choice.js";
+import { added, checked, FRESH, only, ROLLOUT, toggled } from "./explorer_choice.js";
 import { Fetcher } from "./explorer_fetch.js";
 import { Scene } from "./explorer_scene.js";
-import { State } from "./explorer_state.js";
 import { Store } from "./explorer_store.js";
 import { View } from "./explorer_view.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
+import { Told } from "./told.js";
 
 const CALM = 150; // ms without a change before something is fetched ahead
+const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
 const NOWHERE = { q: null, k: null };
 
 class Explorer {
@@ -24,12 +25,12 @@ class Explorer {
       ask: (heads) => this.setTriggerValue("want", heads),
       onLost: () => this.render(),
     });
-    this.state = new State((view) => this.setTriggerValue("view", view));
+    this.told = new Told((message) => this.setTriggerValue("told", message), FRESH);
     this.view = new View(root, {
       change: (partial) => this.change(partial),
       choose: (head, how) => this.choose(head, how),
       control: (partial) => this.control(partial),
-      remove: (head) => this.change(toggled(this.state.view, head)),
+      remove: (head) => this.change(toggled(this.told.at, head)),
       point: (at) => this.point(at ?? NOWHERE),
       pin: (at) => this.pin(at),
       move: (at) => this.change(at),
@@ -69,34 +70,33 @@ class Explorer {
     this.store.take(header, arrays);
     this.fetcher.answered();
     if (this.store.incomplete) this.fetcher.start();
-    this.state.take(header.view);
-    const { view } = this.state;
-    Object.assign(view, checked(view, header));
-    if (view.q >= header.rows) view.q = null;
-    if (view.k >= header.cols) view.k = null;
+    this.told.take(header.view, header.heard);
+    Object.assign(this.told.at, checked(this.told.at, header));
+    if (this.told.at.q >= header.rows) this.told.at.q = null;
+    if (this.told.at.k >= header.cols) this.told.at.k = null;
     this.labels = { query: header.query_labels, key: header.key_labels };
   }
 
   // ---- what the viewer does
 
   change(partial) {
-    if (this.state.change(partial)) this.render();
+    if (this.told.set(partial, SETTLE)) this.render();
   }
 
   choose(head, how) {
-    const change = { only: () => only(head), add: () => added(this.state.view, head), toggle: () => toggled(this.state.view, head) };
+    const change = { only: () => only(head), add: () => added(this.told.at, head), toggle: () => toggled(this.told.at, head) };
     this.change(change[how]());
   }
 
   /** Rollout is chosen like a head; taken back, the head from before stands there again. */
   control(partial) {
-    const { layer } = this.state.view;
+    const { layer } = this.told.at;
     this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
   }
 
   /** Pins a cell or a token; what is pinned already is let go. */
   pin({ q, k }) {
-    const { view } = this.state;
+    const view = this.told.at;
     const meant = Object.entries({ q, k }).filter(([, place]) => place !== null && place !== undefined);
     const again = meant.every(([name, place]) => view[name] === place);
     this.change(Object.fromEntries(meant.map(([name, place]) => [name, again ? null : place])));
@@ -128,7 +128,7 @@ class Explorer {
   render() {
     const { store } = this;
     if (!store.trace) return;
-    const { view } = this.state;
+    const view = this.told.at;
     if (view.head !== ROLLOUT) this.before = view.head;
     this.before ??= 0;
     const shown = this.scene.of(view, this.theme);
@@ -141,7 +141,7 @@ class Explorer {
   }
 
   light() {
-    const { q, k } = this.state.view;
+    const { q, k } = this.told.at;
     this.view.light(this.hovered, { q, k });
   }
 
@@ -163,7 +163,7 @@ class Explorer {
   destroy() {
     clearTimeout(this.calm);
     this.ends.abort();
-    this.state.destroy();
+    this.told.destroy();
     this.fetcher.destroy();
     this.view.destroy();
   }

@@ -1,5 +1,25 @@
 // Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is rollout.
 
+/** What is shown of them before anybody has chosen anything, under the names that a link has for it. */
+export const FRESH = {
+  layer: 0,
+  head: 0,
+  chosen: [[0, 0]],
+  q: null,
+  k: null,
+  show: "both",
+  direction: "vertical",
+  threshold: 0,
+  strongest: 0,
+  special: "keep",
+  between: "all",
+  values: "weights",
+  mean: false,
+  stretch: false,
+  sort: "",
+  label: "",
+};
+
 export const MOST = 24; // heads shown together
 
 export const ROLLOUT = -1;

@@ -16,7 +16,7 @@ const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
   constructor(root) {
-    this.pinned = new Pin((pin) => this.setTriggerValue("pin", pin));
+    this.pinned = new Pin((message) => this.setTriggerValue("told", message));
     this.hovered = null;
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());
@@ -102,7 +102,6 @@ class Inspector {
     let at = this.hovered;
     let panel = at && findPanel(panels, at);
     if (!panel) at = null;
-    this.showCell({ at, panel, panels, products });
     this.overlay.draw({
       graph,
       panels,
@@ -112,6 +111,7 @@ class Inspector {
       pinned: this.pinned.any ? { kinds: { query: this.pin.q, key: this.pin.k }, operands: {}, at: null } : null,
       theme: this.theme,
     });
+    this.showCell({ at, panel, panels, products }); // after the light over the picture, which reads the picture's size
   }
 
   showCell({ at, panel, panels, products }) {

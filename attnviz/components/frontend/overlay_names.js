@@ -21,6 +21,8 @@ export class Names {
   begin({ graph, panels, labels, written, colours }) {
     Object.assign(this, { panels, labels: labels ?? {}, beneath: written, colours, written: 0, covered: 0, wholes: [] });
     this.type = Math.max(TYPE, leastType());
+    // Read before anything is written: read in between, they would have the browser lay the page out once more.
+    [this.wide, this.high] = [this.svg.clientWidth, this.svg.clientHeight];
     const font = `700 ${this.type}px ${graph.attnviz?.font ?? "sans-serif"}`;
     if (font === this.font) return;
     this.font = font;
@@ -60,14 +62,14 @@ export class Names {
   column(panel, index, at, state) {
     const [x, y] = [at.x + at.width / 2, at.y + at.height];
     if (panel.labelled.turned) {
-      const room = Math.min(LONGEST * Math.max(1, this.type / TYPE), (this.svg.clientHeight - y - 8) / Math.sin(TURN));
+      const room = Math.min(LONGEST * Math.max(1, this.type / TYPE), (this.high - y - 8) / Math.sin(TURN));
       const place = { x, y: y + 6 * Math.max(1, this.type / TYPE), turn: -TURN, anchor: "end" };
       this.write({ panel, side: "columns", index, room, place, state });
       return;
     }
-    const room = this.svg.clientWidth - 8;
+    const room = this.wide - 8;
     const half = Math.min(room, this.widthOf(this.text(panel.cols, index))) / 2;
-    const middle = Math.max(half + 2, Math.min(x, this.svg.clientWidth - half - 2));
+    const middle = Math.max(half + 2, Math.min(x, this.wide - half - 2));
     this.write({ panel, side: "columns", index, room, place: { x: middle, y: y + 1.2 * this.type, turn: 0, anchor: "middle" }, state });
   }
 

@@ -6,18 +6,32 @@ export const NOTHING = { q: null, k: null };
 
 export const samePin = (a, b) => a.q === b.q && a.k === b.k;
 
-export class Pin extends Told {
-  /** `send(pin)` tells the server; a pin is {q, k}, each a position or null. */
+export class Pin {
+  /** `send(message)` tells the server of `pin`; a pin is {q, k}, each a position or null. */
   constructor(send) {
-    super(send, { at: NOTHING, same: samePin });
+    this.told = new Told(send, { pin: NOTHING });
+  }
+
+  get at() {
+    return this.told.at.pin;
   }
 
   /** Whether any axis is pinned. */
   get any() {
-    return this.at.q !== null || this.at.k !== null;
+    return !samePin(this.at, NOTHING);
   }
 
-  take({ q = null, k = null }) {
-    super.take({ q, k });
+  /** Takes the server's pin out of a header. */
+  take({ q = null, k = null, heard }) {
+    this.told.take({ pin: { q, k } }, heard);
+  }
+
+  /** Pins something else; says whether it is. */
+  set({ q, k }, wait) {
+    return this.told.set({ pin: { q, k } }, wait);
+  }
+
+  destroy() {
+    this.told.destroy();
   }
 }

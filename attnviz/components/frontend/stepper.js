@@ -11,7 +11,7 @@ const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"]; // t
 
 class Stepper {
   constructor(root) {
-    this.told = Object.fromEntries(CHOICES.map((name) => [name, new Told((value) => this.setTriggerValue(name, value))]));
+    this.told = new Told((message) => this.setTriggerValue("told", message), Object.fromEntries(CHOICES.map((name) => [name, ""])));
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
     this.next = arrow("›", "Next step (→)", () => this.act("next"));
     this.steps = new Row("Step", (value) => this.choose("step", value));
@@ -56,7 +56,7 @@ class Stepper {
     this.offerSwitches(header.switches);
     this.place.textContent = header.place;
     this.section.classList.toggle("lecture", Boolean(header.place));
-    for (const name of CHOICES) this.told[name].take(header.chosen[name]);
+    this.told.take(header.chosen, header.heard);
     this.show();
   }
 
@@ -75,11 +75,11 @@ class Stepper {
   }
 
   chosen(name) {
-    return this.told[name].at;
+    return this.told.at[name];
   }
 
   choose(name, value) {
-    if (this.told[name].set(value)) this.show();
+    if (this.told.set({ [name]: value })) this.show();
   }
 
   /** Marks what is chosen. */
@@ -130,7 +130,7 @@ class Stepper {
 
   destroy() {
     this.ends.abort();
-    for (const one of Object.values(this.told)) one.destroy();
+    this.told.destroy();
     this.section.remove();
   }
 }

@@ -44,7 +44,7 @@ class Explored:
         """Wait until it is painted."""
         self.page = page
         self.section = page.locator(".explorer")
-        expect(self.section).to_have_attribute("data-painted", re.compile(r"\d+"), timeout=60_000)
+        expect(self.section).to_have_attribute("data-painted", re.compile(r"\d+"))
         settled(page)
         self.grid = self.section.get_by_role("grid")
         self.tooltip = self.section.locator(".tooltip")
@@ -115,7 +115,7 @@ class Explored:
 
     def view(self) -> dict[str, Any]:
         """What the viewer has set, as the browser knows it."""
-        state: dict[str, Any] = self.section.evaluate("section => section.attnviz.state.view")
+        state: dict[str, Any] = self.section.evaluate("section => section.attnviz.told.at")
         return state
 
     def lit(self, state: str = "hovered") -> set[str]:

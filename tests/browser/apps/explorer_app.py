@@ -1,6 +1,6 @@
 """A page of its own for the explorer: a payload made of seeded weights, all that varies in the link."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
 from attnviz.components.thumbnails import thumbnails
+from attnviz.components.told import heard, hearing
 from tests.browser.apps.attention import MEASURES, Model
 
 st.set_page_config(layout="wide")
@@ -53,8 +54,8 @@ def header(sent: Sequence[Sequence[int]]) -> dict[str, Any]:
         "causal": model.causal, "query_labels": model.labels, "key_labels": model.key_labels,
         "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups,
         "sent": [list(one) for one in sent],
-        "view": state["view"], "measures": MEASURES, "labels": labels, "rollout": "plain" not in link,
-        "norms": "plain" not in link,
+        "view": state["view"], "heard": heard("explorer"), "measures": MEASURES, "labels": labels,
+        "rollout": "plain" not in link, "norms": "plain" not in link,
     }  # fmt: skip
 
 
@@ -80,16 +81,19 @@ def take_want() -> None:
     state["want"] = None if "deaf" in link else [tuple(one) for one in state["explorer"].want]
 
 
-def take_view() -> None:
+def take_view(values: Mapping[str, object]) -> None:
     """Keep the view."""
-    state["log"].append(("view", state["explorer"].view))
-    state["view"] = {**state["view"], **state["explorer"].view}
+    state["log"].append(("view", values))
+    state["view"] = {**state["view"], **values}
+
+
+told = hearing("explorer", take_view)
 
 
 @st.fragment
 def explore() -> None:
     """Mount it. A fragment: nothing else runs again."""
-    component("explorer")(data=payload(), key="explorer", on_want_change=take_want, on_view_change=take_view)
+    component("explorer")(data=payload(), key="explorer", on_want_change=take_want, on_told_change=told)
     state["want"] = None
     if "log" in link:
         st.text(f"log {state['log']}")

@@ -46,8 +46,8 @@ class Sight:
         self.page = page
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
         # Both come after the script: the strip moves the picture down, the panel follows the pointer.
-        expect(self.panel).to_be_visible(timeout=20_000)
-        expect(page.get_by_role("button", name="head 0")).to_be_visible(timeout=20_000)
+        expect(self.panel).to_be_visible()
+        expect(page.get_by_role("button", name="head 0")).to_be_visible()
         settled(page)
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
