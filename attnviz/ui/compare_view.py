@@ -47,10 +47,11 @@ def show(a: Choice, b: Choice) -> None:
     about = " ".join(part for part in (said, explain_compare.gap_note(compared), suppositions(a, b)) if part)
     st.html(f'<div class="notice">{html.escape(about)}</div>')
     st.html(figures(compared, apart, labels))
-    with st.expander("How these figures are worked out"):
-        for name, formula in explain_compare.FORMULAS.items():
-            st.latex(rf"\text{{{name}}} = {formula}")
-        st.caption(explain_compare.SOURCES)
+    with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
+        if formulas.open:
+            for name, formula in explain_compare.FORMULAS.items():
+                st.latex(rf"\text{{{name}}} = {formula}")
+            st.caption(explain_compare.SOURCES)
 
 
 def is_missing_a_model(a: Choice, b: Choice) -> bool:

@@ -10,6 +10,7 @@ from time import monotonic
 import streamlit as st
 
 from attnviz.components.explorer import explorer
+from attnviz.components.told import heard
 from attnviz.measures import possible_labels
 from attnviz.pretrained import Kind, PretrainedModel, Trace
 from attnviz.ui import caches, heads_delivery, heads_state, shell, state
@@ -65,7 +66,8 @@ def _explorer(trace: Trace, kind: Kind, survey: Survey) -> None:
     sent = within(survey, lacking, rollout=kind != "cross")
     rolled = caches.rolled_out(trace, kind, survey.name) if any(head == ROLLOUT for _, head in sent) else None
     weights = encoded_weights(trace, kind, sent, rolled)
-    payload = explorer_payload(trace, kind, survey, heads_state.view(), sent, weights, first=first)
+    view, known = heads_state.view(), heard("explorer")
+    payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, heard=known)
     explorer(payload, key="explorer", on_want=_take_want, on_view=heads_state.take)
     delivery.done(survey.name, sent, monotonic(), first=first)
 

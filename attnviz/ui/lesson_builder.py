@@ -85,8 +85,9 @@ def show_own() -> None:
         st.caption("Or build one: go to a view, open Share at the top, and add the view as a scene.")
     else:
         _show_lesson(lesson)
-    with st.expander("How a lesson file is written"):
-        st.code(FORMAT, language="yaml")
+    with st.expander("How a lesson file is written", key="lesson_format", on_change="rerun") as written:
+        if written.open:
+            st.code(FORMAT, language="yaml")
 
 
 def _take_file() -> None:

@@ -23,7 +23,7 @@ CSS = """
 .stMarkdown .katex-display { overflow: visible !important; }
 .stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }
 .stMain:has(.st-key-picture) .st-key-stepper { min-height: 6.6rem; }
-:root:has(.st-key-way) .stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
+.stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }

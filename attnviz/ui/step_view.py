@@ -15,6 +15,7 @@ import streamlit as st
 from attnviz import explain
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
+from attnviz.components.told import heard
 from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
@@ -36,8 +37,10 @@ def show_step(source: Source, head: int, step: str) -> None:
     with beside:
         st.html(f'<div class="notice">{_notice(walk, step)}</div>')
         inspector(_inspector_payload(walk, step, pin), key="inspector", on_pin=_take_pin)
-        with st.expander("The same in PyTorch"):
-            st.code(explain.code(step, walk), language="python")
+        # What colours a listing takes the browser longer to start than all else here: only who opens it waits for it.
+        with st.expander("The same in PyTorch", key="listing", on_change="rerun") as listing:
+            if listing.open:
+                st.code(explain.code(step, walk), language="python")
 
 
 def _picture(walk: Walk, step: str, pin: Pin) -> None:
@@ -74,7 +77,7 @@ def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
     header: dict[str, Any] = {
         "step": step, "q": pin.q, "k": pin.k, "scale": layer.scale,
         "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
-        "query_labels": walk.query_labels, "key_labels": walk.key_labels,
+        "query_labels": walk.query_labels, "key_labels": walk.key_labels, "heard": heard("inspector"),
     }  # fmt: skip
     if layer.mask is not None:
         bias = steps.masked - steps.scaled

@@ -30,8 +30,9 @@ def show_tokens(tokens: Tokens) -> None:
         token_notes(tokens)
         if NO_ID in tokens.ids:
             st.caption("A character that is not in the vocabulary has no id; all of them share one embedding.")
-        with st.expander("The same in Python"):
-            st.code(explain_tokens.code(tokens.tokenizer), language="python")
+        with st.expander("The same in Python", key="listing", on_change="rerun") as listing:
+            if listing.open:
+                st.code(explain_tokens.code(tokens.tokenizer), language="python")
 
 
 def token_table(tokens: Tokens) -> pd.DataFrame:
