@@ -31,6 +31,8 @@ PAINTED = """([css, name]) => {
 }"""
 """What the board writes when it paints itself: the texts inside one matrix, and all, in reading order."""
 
+THERE = "([css, name]) => document.querySelector(css)?.attnviz?.panels().some((one) => one.name === name)"
+
 VALUES = """([css, name]) => {
   const panel = document.querySelector(css).attnviz.panels().find((one) => one.name === name);
   return Array.from(panel.z, (row) => Array.from(row));
@@ -49,6 +51,7 @@ def cells(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
 
 
 def matrix(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
-    """Return the numbers behind a matrix, (rows, cols)."""
+    """Return the numbers behind a matrix, (rows, cols), once it is there."""
+    page.wait_for_function(THERE, arg=[css, panel])
     values: Any = page.evaluate(VALUES, [css, panel])
     return np.array(values, dtype=float)

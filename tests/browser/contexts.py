@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sy
 
 from tests.browser import chromium
 from tests.browser.server import ROOT
-from tests.browser.settle import LISTEN
+from tests.browser.settle import LISTEN, PATIENCE_S
 
 LAPTOP = {"width": 1280, "height": 720}
 HERE = {"127.0.0.1", "localhost", "[::1]", "::1"}
@@ -21,9 +21,8 @@ ALL_IN_ONE = "--process-per-site"
 ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
 """The browser finds no other host. To stop requests one by one would take its cache of files away, as Playwright does
 it, and then each page is as slow to open as the first one."""
-PATIENCE = 60_000
-"""ms after which what is waited for will not come any more, on a machine whose cores several tests share. Playwright's
-own 5 seconds are less than a page may take there to be loaded again."""
+PATIENCE = PATIENCE_S * 1000
+"""ms. Playwright's own 5 seconds are less than a page may take to be loaded again."""
 SITE_KEEPS = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
 """What a site may leave in a browser, but for the files that it is made of"""
 

@@ -40,7 +40,7 @@ class Server:
         except OSError:
             return False
 
-    def wait(self, seconds: float = 90) -> None:
+    def wait(self, seconds: float = 180) -> None:
         """Wait until it serves pages; where it does not, fail with what it logged."""
         while not self.healthy():
             if self.process.poll() is not None:

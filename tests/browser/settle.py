@@ -11,6 +11,9 @@ from playwright.sync_api import TimeoutError as OutOfTimeError
 
 T = TypeVar("T")
 
+PATIENCE_S = 180
+"""Seconds after which what is waited for will not come any more, on a slow machine whose cores several tests share"""
+
 CALM_MS = 250
 """The page must stay finished for this long: a click takes a moment to become a message."""
 
@@ -83,20 +86,29 @@ WAITING_FOR = """() => {
 }"""
 """What the page still owes, or null."""
 
-CALM = f"""(calm) => {{
+IDLE = 3
+"""Times that the page must have had nothing to do while it stayed finished: on a slow machine Streamlit draws what it
+was sent in pieces, between which frames go by."""
+
+CALM = f"""([calm, idle]) => {{
   const [owed, now] = [({WAITING_FOR})(), performance.now()];
   // A page that stood still for a second has not been calm for a second: what came meanwhile is still to be done.
   window.calmFor = owed ? 0 : (window.calmFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 50);
+  window.idled = owed ? 0 : window.idled ?? 0;
   window.lookedAt = now;
-  return !owed && window.calmFor >= calm;
+  window.asked ??= requestIdleCallback(() => {{
+    window.idled += 1;
+    delete window.asked;
+  }});
+  return !owed && window.calmFor >= calm && window.idled >= idle;
 }}"""
 
 
-def settled(page: Page, *, timeout_s: float = 60) -> Page:
+def settled(page: Page, *, timeout_s: float = PATIENCE_S) -> Page:
     """Wait until the app is idle and its charts are drawn, and stay so; return the page."""
-    page.evaluate("() => { window.calmFor = 0 }")
+    page.evaluate("() => { window.calmFor = window.idled = 0 }")
     try:
-        page.wait_for_function(CALM, arg=CALM_MS, timeout=timeout_s * 1000)
+        page.wait_for_function(CALM, arg=[CALM_MS, IDLE], timeout=timeout_s * 1000)
     except OutOfTimeError:
         owed = page.evaluate(WAITING_FOR) or "nothing, but it does not come to rest"
         raise AssertionError(f"after {timeout_s} s {page.url} still waits for {owed}") from None
@@ -116,7 +128,7 @@ def still(page: Page) -> Page:
     return page
 
 
-def in_the_end(page: Page, read: Callable[[], T], true: Callable[[T], bool], *, seconds: float = 20) -> T:
+def in_the_end(page: Page, read: Callable[[], T], true: Callable[[T], bool], *, seconds: float = PATIENCE_S) -> T:
     """Read again and again until it is true of what was read, or time is up; return that, for the test to look at."""
     since = monotonic()
     while not true(found := read()) and monotonic() - since < seconds:

@@ -47,7 +47,7 @@ class Compare:
 
     def settle(self) -> Compare:
         settled(self.page)
-        expect(self.page.locator(".compare")).to_have_attribute("data-painted", re.compile(r"\d+"), timeout=60_000)
+        expect(self.page.locator(".compare")).to_have_attribute("data-painted", re.compile(r"\d+"))
         settled(self.page)
         return self
 

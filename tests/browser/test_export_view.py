@@ -38,7 +38,7 @@ class Exporting:
         page.locator(".st-key-export button").first.click()
         self.page = page
         self.section = page.locator(".export-view")
-        expect(self.section).to_be_visible(timeout=30_000)
+        expect(self.section).to_be_visible()
 
     def choose(self, **looks: str) -> Exporting:
         for name, value in looks.items():
@@ -48,7 +48,7 @@ class Exporting:
     def download(self, form: str) -> tuple[str, bytes]:
         """Return the file's name and its bytes."""
         self.choose(format=form)
-        with self.page.expect_download(timeout=60_000) as found:
+        with self.page.expect_download() as found:
             self.section.get_by_role("button", name=f"Download {form.upper()}").click()
         return found.value.suggested_filename, Path(found.value.path()).read_bytes()
 
@@ -156,7 +156,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     assert bare.size[1] < drawn.size[1]
 
     export.section.get_by_role("button", name="Copy picture").click()
-    expect(export.section).to_contain_text("Copied as a picture, 2×.", timeout=20_000)
+    expect(export.section).to_contain_text("Copied as a picture, 2×.")
     copied = export.page.evaluate(
         """async () => {
           const [item] = await navigator.clipboard.read();

@@ -181,7 +181,7 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     assert weights(0, 3, LONG).max() < 0.1
     expect(faint).to_contain_text("Most rows have no weight above 0.1")
     explored.choose(5, 11)
-    expect(explored.section).to_have_attribute("data-exact", "true", timeout=20_000)
+    expect(explored.section).to_have_attribute("data-exact", "true")
     assert weights(5, 11, LONG).amax(-1).median() > 0.1
     expect(faint).to_be_hidden()
     exact = weights(5, 11, LONG)
@@ -191,7 +191,9 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     row, column = (int(x) for x in explored.readout.locator(".token .position").all_inner_texts())
     assert said == pytest.approx(float(exact[row, column]), abs=NEAR)
     assert max(abs(row - q), abs(column - k)) <= 1  # a cell is less than a pixel wide
+    settled(explored.page)
     explored.choose(0, 3)
+    expect(explored.section).to_have_attribute("data-chosen", "0.3")
     faint.get_by_role("button", name="Stretch colours").click()
     expect(faint).to_be_hidden()
     assert explored.view()["stretch"]
@@ -247,13 +249,13 @@ def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps
     layer, head = divmod(int(previous.flatten().argsort(descending=True)[2]), 12)
 
     table = page.get_by_test_id("stDataFrame")
-    expect(table.locator("canvas").first).to_be_visible(timeout=20_000)
+    expect(table.locator("canvas").first).to_be_visible()
     table.scroll_into_view_if_needed()
     settled(page)
     corner = table.bounding_box()
     assert corner
     page.mouse.click(corner["x"] + ROW[0], corner["y"] + 3.5 * ROW[1])
-    expect(explored.section).to_have_attribute("data-chosen", f"{layer}.{head}", timeout=20_000)
+    expect(explored.section).to_have_attribute("data-chosen", f"{layer}.{head}")
     settled(page)
 
     with page.expect_download() as download:

@@ -22,7 +22,7 @@ HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 def at_scene(page: Page, number: int) -> Page:
     """Wait until a scene of the lesson on attention is shown."""
     title = shipped()["attention"].scenes[number - 1].title
-    expect(page.locator(".lesson-says b")).to_have_text(title, timeout=20_000)
+    expect(page.locator(".lesson-says b")).to_have_text(title)
     return settled(page)
 
 
@@ -39,6 +39,7 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
     page.keyboard.press("r")  # who reveals the row has the answer said
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
+    settled(page)  # the address comes last
     page.go_back()
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
     settled(page)

@@ -48,7 +48,7 @@ KNOWN = [f"{weight:.2f}" for weight in torchs_weights()[np.tril_indices(4)]]
 
 def taken(page: Page, label: str, folder: Path) -> Path:
     """Click a download button, and return the file that comes."""
-    with page.expect_download(timeout=60_000) as coming:
+    with page.expect_download() as coming:
         page.get_by_test_id("stPopoverBody").get_by_role("button", name=label).click()
     file = folder / coming.value.suggested_filename
     coming.value.save_as(file)

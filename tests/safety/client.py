@@ -66,7 +66,7 @@ class Shown:
 class Visitor:
     """One session with a server, as long as the `with` block lasts."""
 
-    def __init__(self, url: str, *, cookies: str = "", origin: str = "", timeout: float = 90) -> None:
+    def __init__(self, url: str, *, cookies: str = "", origin: str = "", timeout: float = 180) -> None:
         parts = urlsplit(url)
         self.timeout = timeout
         self.page_hash = ""

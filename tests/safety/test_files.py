@@ -100,7 +100,8 @@ for folder in sorted(Path(sys.argv[1]).iterdir(), key=lambda path: int(path.name
         print("loaded", load(str(folder)).layer_counts)
     except ModelError as error:
         print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+# Not ru_maxrss, which counts the process that started this one too.
+print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
     done = subprocess.run(
         [sys.executable, "-c", child, str(tmp_path)],

@@ -268,7 +268,7 @@ def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     before = {label: make() for label, make in waiting.items()}
     assert set(before) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz", "Notebook", "Script"}
     model = weakref.ref(caches.model(folder))
-    caches._model.clear()
+    caches._model.cache_clear()
     gc.unfreeze()
     gc.collect()
     assert model() is None
