@@ -1,6 +1,7 @@
 """The keys of every page, the list of them, and in lecture mode the way out: one small component in the browser.
 
-Being on every page, it also keeps the lesson of one's own, for as long as its tab is open.
+Being on every page, it also keeps the lesson of one's own, for as long as its tab is open, and sees to it that a
+change of page is one entry in the browser's history.
 """
 
 from __future__ import annotations

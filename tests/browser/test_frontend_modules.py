@@ -94,6 +94,30 @@ def test_what_the_server_has_passed_over_is_told_again_until_it_stays_away(page:
     assert page.evaluate("sent.length") == 7
 
 
+def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served: str) -> None:
+    body = """
+      m.oneEntryEach();
+      m.oneEntryEach();
+      const [first, seen] = [history.length, []];
+      const push = (path) => history.pushState({}, "", path);
+      const note = () => seen.push([history.length - first, location.pathname + location.search]);
+      const press = (kind) => window.dispatchEvent(new Event(kind));
+      push("/loaded"); note();  // what was pressed before anybody listened counts
+      press("keydown"); press("keydown");
+      push("/loaded?next"); push("/next?next"); note();  // the link before its page
+      press("click");
+      push("/last"); push("/last?text"); note();  // the page before its link
+      press("keydown");
+      history.back();
+      await new Promise((gone) => window.addEventListener("popstate", gone, { once: true }));
+      push("/next?late"); note();
+      return seen;
+    """
+    assert imported(page, served, "history.js", body) == [
+        [1, "/loaded"], [2, "/next?next"], [3, "/last?text"], [3, "/next?late"]
+    ]  # fmt: skip
+
+
 def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     shown = {
         3.21: "3.2100", -0.2: "−0.2000", 0.0: "0.0000", -0.00001: "−1.0000e−5", 1.2345678e-7: "1.2346e−7",

@@ -197,6 +197,22 @@ def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: s
     assert matrix(page, "scaled").shape == (11, 11)
 
 
+def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/averages?text=one+two&seed=5&way=data")
+    settled(page)
+    before = page.evaluate("history.length")
+    for number, name in enumerate(("Heads", "Tokens", "Step by step"), 1):
+        page.get_by_test_id("stTopNav").get_by_role("link", name=name).click()
+        page.wait_for_url(lambda url, name=name: name == "Step by step" or name.lower() in url)
+        settled(page)
+        assert page.evaluate("history.length") == before + number
+    for there in ("/tokens?text=one+two", "/heads?text=one+two", "/averages?text=one+two&seed=5&way=data"):
+        page.go_back()
+        settled(page)
+        assert page.url == f"{app_url}{there}"
+        expect(page.locator(".st-key-text textarea")).to_have_value("one two")
+
+
 def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) -> None:
     go(page, app_url)
     page.get_by_role("radio", name="Weights").click()

@@ -1,7 +1,9 @@
 // The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog; in
-// lecture mode two small buttons: the list, and the way out. And what keeps one's own lesson while the page is loaded again.
+// lecture mode two small buttons: the list, and the way out. And, since it is on every page, what keeps one's own lesson
+// while the page is loaded again, and the browser's history in order.
 
 import { element, span, theme } from "./dom.js";
+import { oneEntryEach } from "./history.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { allPaths, themeKey } from "./theme_choice.js";
@@ -15,6 +17,7 @@ const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_pictur
 
 class Keyboard {
   constructor(root) {
+    oneEntryEach();
     this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
