@@ -267,7 +267,7 @@ def test_hostile_tokens_are_shown_as_text(see: Callable[..., Sight]) -> None:
     sight.page.on("dialog", lambda dialog: pytest.fail(f"a token ran: {dialog.message}"))
     sight.click("weights", 2, 2)
     token = sight.panel.locator(".token")
-    assert token.all_text_contents() == [HOSTILE, HOSTILE]
+    expect(token).to_have_text([HOSTILE, HOSTILE])
     sight.panel.locator("[data-terms=product]").evaluate("details => { details.open = true }")
     sight.hover("head_outputs", 2, 1)
     expect(sight.panel.locator("[data-terms=product] .term-label").nth(2)).to_have_text(f"2 {HOSTILE}")

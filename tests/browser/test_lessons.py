@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.writing import write_lesson
+from tests.browser.apps.sight import PICTURE, POINT
 from tests.browser.board import painted
 from tests.browser.settle import settled, still
 from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
@@ -40,6 +41,13 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
     page.keyboard.press("r")  # who reveals the row has the answer said
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
     settled(page)  # the address comes last
+    page.go_back()
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
+    settled(page)
+    for cell in range(6):  # and so has who reveals its cells one by one
+        page.mouse.click(*page.evaluate(POINT, [PICTURE, "weights", 1, cell]))
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
+    settled(page)
     page.go_back()
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
     settled(page)

@@ -7,6 +7,8 @@ import { theme } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
+const REVEAL = { key: "r", bubbles: true, cancelable: true };
+
 class Stage {
   constructor(root) {
     this.painted = 0;
@@ -92,6 +94,9 @@ class Stage {
   uncover({ panel, i, j }) {
     if (!this.board.covers?.(panel)?.(i, j)) return false;
     this.reveal(j);
+    const { shape } = this.panels.find(({ name }) => name === panel);
+    // Who has guessed the last cell has revealed the row, which a lesson's question waits for: as by its key.
+    if (this.revealed.size === shape[1]) document.dispatchEvent(new KeyboardEvent("keydown", REVEAL));
     return true;
   }
 

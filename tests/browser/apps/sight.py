@@ -61,6 +61,7 @@ class Sight:
 
     def click(self, panel: str, i: int, j: int) -> None:
         self.page.mouse.click(*self.at(panel, i, j))
+        frames(self.page)
 
     def leave(self) -> None:
         self.page.mouse.move(2, 2)
