@@ -11,7 +11,7 @@ from attnviz.figures.averages import lay_out_way
 from attnviz.figures.panels import Layout
 from attnviz.tokens import Tokens
 from attnviz.toy.averages import attend_to_past, average_past
-from attnviz.ui.picture import choose_picture, show_picture
+from attnviz.ui.picture import show_picture
 from attnviz.ui.sources import toy_source
 
 MAX_TOKENS = 64
@@ -34,7 +34,6 @@ def show_way(way: str, tokens: Tokens) -> None:
         alt = f"{words.title}: {words.notice}"
         about = {"alt": alt, "walk": "averages", "order": list(WAYS).index(way), "step": way}
         show_picture(layout, {"query": tokens.labels, "key": tokens.labels}, about)
-        choose_picture()
     with beside:
         st.html(f'<div class="notice">{words.notice}</div>')
         results = {"matrix": averages.by_matrix, "softmax": averages.by_softmax, "data": attended.head_outputs}

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 MODELS = 2
 """Models in memory at once; the one that was used least recently makes room."""
-TRACE_BYTES = 200 * 2**20
-"""For each model: three 512-token traces of a bert-base-sized one, or ten of the built-in one."""
+TRACE_BYTES = 160 * 2**20
+"""For each model: two 512-token traces of a bert-base-sized one, or eight of the built-in one."""
 FAILURE_SECONDS = 30
 """For this long a model that could not be loaded is not tried again: without a network, each try takes seconds."""
 TOY_BYTES = 16 * 2**20
 """Some 600 of sixty tokens; one takes milliseconds to make again."""
 SURVEY_BYTES = 32 * 2**20
 """Thumbnails, measures and norms of some 40 texts that are longer than a thumbnail is wide."""
-ROLLOUT_BYTES = 48 * 2**20
-"""Four of 512 tokens over twelve layers."""
+ROLLOUT_BYTES = 32 * 2**20
+"""Two of 512 tokens over twelve layers, or five over the built-in model's six."""
 
 
 _failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)

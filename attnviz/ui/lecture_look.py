@@ -14,11 +14,11 @@ CSS = """
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* which then measures for itself */
-:root:has(.st-key-way) { --above: 6.3rem; --formula: 0rem; } /* it stands over both columns there */
+:root:has(.st-key-ways) { --above: 6.3rem; --formula: 0rem; } /* it stands over both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar, .st-key-drawing,
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
 .st-key-heads_top, .st-key-more, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
 .stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
 
@@ -34,7 +34,7 @@ CSS = """
 .stMain .katex-display { margin: 0; }
 .stMain .katex { font-size: 1.3em; }
 
-.st-key-stepper, .st-key-way { padding-right: 5rem; }
+.st-key-stepper, .st-key-ways { padding-right: 5rem; }
 .stMain .st-key-stepper { min-height: 2rem !important; }
 .st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
 .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child {
@@ -52,8 +52,8 @@ CSS = """
 .stMain [class*="st-key-lesson_start_"] { padding-top: 0.6rem; }
 
 /* Room for the listings beside the averages: lines break between words where they can. */
-:root:has(.st-key-way) .stHorizontalBlock:has(.st-key-picture) > .stColumn { width: 0; flex: 66 1 0; }
-:root:has(.st-key-way) .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { flex-grow: 34; }
+:root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn { width: 0; flex: 66 1 0; }
+:root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { flex-grow: 34; }
 .stMain .stMetric > div { display: flex; align-items: baseline; gap: 0.5rem; }
 .stMain .stMetric [data-testid="stMetricValue"] { font-size: 1.15rem; }
 </style>

@@ -42,11 +42,3 @@ def show_picture(
         figure = compose(layout, dict(labels), pin=pin, palette=palette())
         st.html(f"<style>{number_sizes(figure)}</style>")
         chart(figure, key="chart", alt=about["alt"])
-
-
-def choose_picture() -> None:
-    """Ask how the picture is drawn."""
-    state.choice(
-        "drawing", st.segmented_control, "Drawing", PICTURES, format_func=PICTURES.get, required=True,
-        label_visibility="collapsed",
-    )  # fmt: skip

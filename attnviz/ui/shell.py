@@ -27,7 +27,7 @@ CSS = """
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
-:root { --around: 18rem; } /* what stands over the picture and under it */
+:root { --around: 14.25rem; } /* what stands over the picture and under it */
 :root:has(.st-key-stepper) { --around: 15.75rem; }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-keys { position: absolute; width: 0; height: 0; }

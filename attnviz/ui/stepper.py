@@ -1,4 +1,4 @@
-"""The stepper of Step by step: what it offers in this view, and what becomes of a choice."""
+"""The stepper of Step by step and of the averages: what it offers in this view, and what becomes of a choice."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from attnviz.components.stepper import CHOICES
 from attnviz.components.stepper import stepper as mount
 from attnviz.components.thumbnails import hidden_thumbnail
 from attnviz.components.told import heard
+from attnviz.explain_averages import WAYS
 from attnviz.ui import state
 from attnviz.ui.caches import overview
 from attnviz.ui.link import KEYS, BadValueError
@@ -38,13 +39,37 @@ SWITCHES = {
 
 def stepper(layers: int, layer: LayerTrace | None = None) -> None:
     """Show the steps, the choice of layer where there are `layers`, and the heads of the layer that is shown."""
-    header: dict[str, Any] = {
+    offered = {
         "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
         "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
         "switches": [(name, *SWITCHES[name]) for name in _offered()],
-        "chosen": {name: KEYS[name].write(state.get(name)) for name in CHOICES}, "heard": heard("stepper"),
     }  # fmt: skip
-    mount(pack(header, _pictures(layer)), key="stepper", on_choice=_choose)
+    _mount("stepper", offered, _pictures(layer), dict(zip(CHOICES, CHOICES, strict=True)))
+
+
+def ways() -> None:
+    """Show, on the page From averages to attention, the ways in the place of the steps."""
+    offered = {
+        "steps": [(name, way.title) for name, way in WAYS.items()], "drawings": list(PICTURES.items()), "layers": 0,
+        "heads": 0, "layer_label": "", "place": "", "switches": [],
+    }  # fmt: skip
+    _mount("ways", offered, {}, {"step": "way", "drawing": "drawing"})
+
+
+def _mount(
+    key: str, offered: Mapping[str, Any], pictures: Mapping[str, npt.NDArray[np.uint8]], names: Mapping[str, str]
+) -> None:
+    """Mount the component; `names` holds, for each of its choices that this page has, the name in a link."""
+
+    def choose(values: Mapping[str, object]) -> None:
+        # What no link takes is no choice: anybody can send anything.
+        for choice, value in values.items():
+            if choice in names and isinstance(value, str):
+                with suppress(BadValueError):
+                    state.put(names[choice], KEYS[names[choice]].read(value))
+
+    chosen = {choice: KEYS[name].write(state.get(name)) for choice, name in names.items()}
+    mount(pack({**offered, "chosen": chosen, "heard": heard(key)}, pictures), key=key, on_choice=choose)
 
 
 def _layer_label() -> str:
@@ -76,11 +101,3 @@ def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
         if hidden.any():
             arrays["hidden"] = hidden_thumbnail(hidden)
     return arrays
-
-
-def _choose(values: Mapping[str, object]) -> None:
-    """Take what was chosen into the view. What no link takes is no choice: anybody can send anything."""
-    for name, value in values.items():
-        if name in CHOICES and isinstance(value, str):
-            with suppress(BadValueError):
-                state.put(name, KEYS[name].read(value))

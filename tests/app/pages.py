@@ -44,7 +44,7 @@ def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
 
 
 def choose(at: AppTest, name: str, value: object) -> AppTest:
-    """Choose something in the stepper of Step by step, as the browser tells it."""
+    """Choose something in the stepper, as the browser tells it."""
     return tell(at, "stepper", {"number": 1, "values": {name: value}})
 
 

@@ -68,7 +68,7 @@ WAITING_FOR = """() => {
     return host.checkVisibility() && !inside.querySelector(part);
   });
   if (owes('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
-  if (owes('.st-key-stepper', '[role=radio]')) return 'the stepper';
+  if (owes('.st-key-stepper, .st-key-ways', '[role=radio]')) return 'the stepper';
   if (owes('.st-key-keys', 'dialog')) return 'the keys';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;

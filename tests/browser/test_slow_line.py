@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -76,9 +77,18 @@ def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
     line.release()
 
 
-def test_keys_that_are_pressed_before_the_answer_count_each(page: Page, app_url: str) -> None:
-    press_before_the_answers(page, f"{app_url}/heads?layer=2", "m", "m", "s")
-    assert urlsplit(page.url).query == "layer=2&show=heatmap&stretch=1"
+@pytest.mark.parametrize(
+    ("link", "keys", "query"),
+    [
+        ("heads?layer=2", ("m", "m", "s"), "layer=2&show=heatmap&stretch=1"),
+        ("averages", ("ArrowRight", "PageDown", "d"), "way=softmax&drawing=chart"),
+    ],
+)
+def test_keys_that_are_pressed_before_the_answer_count_each(
+    page: Page, app_url: str, link: str, keys: tuple[str, ...], query: str
+) -> None:
+    press_before_the_answers(page, f"{app_url}/{link}", *keys)
+    assert urlsplit(page.url).query == query
 
 
 def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: str) -> None:
