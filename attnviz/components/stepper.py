@@ -1,4 +1,4 @@
-"""The stepper: the steps in their order, the layer and its heads, and how the picture is drawn."""
+"""The stepper: steps in their order, the layer and its heads, and how the picture is drawn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attnviz.components.registration import component
 from attnviz.components.told import hearing
 
 CHOICES = ("step", "layer", "head", "drawing", "predict", "stretch")
-"""What can be chosen, by its name in a link."""
+"""What can be chosen. On Step by step these are the names in a link too."""
 
 
 def stepper(payload: bytes, *, key: str, on_choice: Callable[[Mapping[str, object]], None]) -> None:
@@ -18,8 +18,8 @@ def stepper(payload: bytes, *, key: str, on_choice: Callable[[Mapping[str, objec
 
     - header: `steps` and `drawings` (pairs of name and label), `layers` and `heads` (how many there are; 0 layers where
       there is nothing to choose from), `layer_label` ("layer 3"), `place` (what is said where the heads are not shown,
-      else ""), `switches` (name, label and help of those that this step has), `chosen` (for each of `CHOICES` its
-      value as a link writes it), and `heard` (`told.heard(key)`);
+      else ""), `switches` (name, label and help of those that this step has), `chosen` (for each of
+      `CHOICES` that the page has, its value as a link writes it), and `heard` (`told.heard(key)`);
     - arrays: the uint8 array `weights` (H, n, m) from `thumbnails.thumbnails` and, if cells are masked, the uint8 array
       `hidden` (n, m) from `thumbnails.hidden_thumbnail`. Without `weights` no head is offered.
 

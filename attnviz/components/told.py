@@ -36,8 +36,9 @@ def hearing(key: str, on_told: Callable[[Mapping[str, object]], None]) -> Callab
             return
         number, values = position(message.get("number")), message.get("values")
         if number is not None and number <= _LARGEST:
-            numbers = st.session_state.setdefault(_HEARD, {})
-            numbers[key] = max(number, numbers.get(key, 0))
+            if number <= heard(key):  # said once more: what has been done since would be undone
+                return
+            st.session_state.setdefault(_HEARD, {})[key] = number
         if isinstance(values, Mapping):
             on_told({name: value for name, value in values.items() if isinstance(name, str)})
 

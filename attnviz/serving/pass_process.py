@@ -124,7 +124,7 @@ class PassProcess:
             try:
                 self._live()
             except (OSError, RuntimeError) as error:  # no memory for it, too many processes, no such file
-                _log.warning("The process for forward passes does not run: %s", type(error).__name__)
+                _log.warning(f"The process for forward passes does not run: {type(error).__name__}")
             if not self._over.is_set():
                 _log.warning("The process for forward passes has ended: until it is back they run in the server.")
             self._over.wait(AGAIN)
@@ -210,7 +210,7 @@ def _pass(model: PretrainedModel, question: bytes) -> tuple[bytes, memoryview]:
         ids, segments = json.loads(question)
         description, numbers = pack(model.run(ids, segments, None), model.path)
     except Exception as error:
-        _log.warning("A forward pass failed: %s", type(error).__name__)
+        _log.warning(f"A forward pass failed: {type(error).__name__}")  # what is filled in by logging is left out
         return NOTHING, memoryview(b"")
     return description, numbers.numpy().data
 

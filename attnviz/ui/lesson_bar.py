@@ -1,7 +1,7 @@
 """The bar of an open lesson, on every page: what the scene says, the way to the next and the one before, and out.
 
 A scene on this page is gone to by a callback that sets the address, one on another page by a link: either way the
-browser's history has one entry a scene, and the session goes on.
+browser's history has one entry a scene, where one waits for it, and the session goes on.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 from attnviz.components.packing import unpack
 
 Payload = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+_numbers = count(1)
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
@@ -45,7 +48,7 @@ def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
 
 def choose(at: AppTest, name: str, value: object) -> AppTest:
     """Choose something in the stepper, as the browser tells it."""
-    return tell(at, "stepper", {"number": 1, "values": {name: value}})
+    return tell(at, "stepper", {"number": next(_numbers), "values": {name: value}})
 
 
 def tell(at: AppTest, component: str, message: object) -> AppTest:

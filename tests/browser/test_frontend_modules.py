@@ -78,7 +78,7 @@ def test_what_the_server_has_passed_over_is_told_again_until_it_stays_away(page:
     assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}, values]
     page.evaluate("told.take({ step: 'scores', head: 0 }, sent[0].number)")  # an answer that knows of the first alone
     assert page.evaluate("told.at") == values
-    page.clock.run_for(1000)
+    page.clock.run_for(2500)
     assert page.evaluate("sent.length") == 3
     assert page.evaluate("sent[2].number === sent[1].number")  # it says the same once more
     page.evaluate("told.take({ step: 'scaled', head: 3 }, sent[2].number)")

@@ -133,6 +133,9 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     assert not page.evaluate(covered)
 
     press(page, "Escape", until=lambda at: "q" not in at)
+    page.keyboard.press("c")
+    expect(page.locator(".st-key-listing code")).to_be_in_viewport(ratio=0.99)
+    page.keyboard.press("c")
     assert link(page)["lecture"] == "1"
     before = press(page, "PageUp", until=lambda at: at["step"] == "masked")
     with page.expect_navigation():

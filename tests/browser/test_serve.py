@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch
@@ -117,16 +117,24 @@ def test_who_waits_for_others_texts_sees_how_many_and_then_the_picture(new_conte
         crowd = [threads.submit(read_long_texts, served.url, numbers, seen) for _ in range(CROWD)]
         try:
             in_the_end(page, lambda: waiting(served), lambda count: count > 0)
-            text = page.get_by_label("Text", exact=True)
-            text.fill("the cat sat")
-            text.press("Control+Enter")
-            page.wait_for_function("() => window.noted")
+            assert in_the_end(page, lambda: notes(page, f"the cat sat on mat {next(numbers)}"), bool)
         finally:
             seen.set()
+        notes(page, "the cat sat")
         expect(page.locator(STAGE)).to_have_attribute("data-rows", "5")
         expect(page.get_by_text("before yours")).to_have_count(0)
         for visitor in crowd:
             visitor.result(120)
+
+
+def notes(page: Page, sentence: str) -> bool:
+    """Type a sentence, wait until it is shown, and say whether the page has told of others' texts before it by then."""
+    stage, text = page.locator(STAGE), page.get_by_label("Text", exact=True)
+    painted = stage.get_attribute("data-painted") or ""
+    text.fill(sentence)
+    text.press("Control+Enter")
+    expect(stage).not_to_have_attribute("data-painted", painted)
+    return bool(page.evaluate("() => window.noted"))
 
 
 def waiting(server: Server) -> float:

@@ -155,13 +155,15 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
       const board = document.querySelector(css).attnviz;
       const advance = board.advance;
       window.seen = [];
-      let began = null, drawn = 0;
+      const clock = performance.now.bind(performance);
+      let began = null, drawn = 0, moment = null;
+      performance.now = () => moment ?? clock();
       board.advance = function () {  // each frame 20 ms after the one before, however long it takes
         drawn = this.began === began ? drawn + 1 : 0;
         began = this.began;
-        performance.now = () => began + 20 * drawn;
+        moment = began + 20 * drawn;
         advance.call(this);
-        delete performance.now;
+        moment = null;
         if (this.pairs) window.seen.push([this.backwards, this.moment, this.pairs.map(({ from, to }) =>
           [from?.panel.name ?? null, to?.panel.name ?? null].join(' > '))]);
       };

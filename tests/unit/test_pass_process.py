@@ -138,6 +138,7 @@ def test_another_model_runs_here(process: PassProcess, tmp_path: Path, monkeypat
     model = load(str(save("gpt2", tmp_path)))
     monkeypatch.setattr(PassProcess, "_ask", nothing_runs_here)
     assert_same(model.trace(TEXT, run=process.run), model.trace(TEXT))
+    assert process.ready, "whoever fails there ends it"
 
 
 def test_a_pass_that_fails_there_fails_here_and_the_next_one_does_not(
@@ -157,6 +158,7 @@ def test_who_waits_too_long_for_another_pass_has_it_run_here(
     monkeypatch.setattr(PassProcess, "_ask", nothing_runs_here)
     with process._asking:
         assert_same(minilm.trace(TEXT, run=process.run), minilm.trace(TEXT))
+    assert process.ready, "whoever fails there ends it"
 
 
 def test_what_a_terminal_sends_to_all_leaves_it_to_the_server(

@@ -7,8 +7,6 @@ import { theme } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
-const REVEAL = { key: "r", bubbles: true, cancelable: true };
-
 class Stage {
   constructor(root) {
     this.painted = 0;
@@ -95,8 +93,8 @@ class Stage {
     if (!this.board.covers?.(panel)?.(i, j)) return false;
     this.reveal(j);
     const { shape } = this.panels.find(({ name }) => name === panel);
-    // Who has guessed the last cell has revealed the row, which a lesson's question waits for: as by its key.
-    if (this.revealed.size === shape[1]) document.dispatchEvent(new KeyboardEvent("keydown", REVEAL));
+    // Who has guessed the last cell has revealed the row, for which a lesson's question waits.
+    if (this.revealed.size === shape[1]) document.querySelector(".st-key-lesson_reveal button")?.click();
     return true;
   }
 

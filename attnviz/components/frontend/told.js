@@ -1,7 +1,7 @@
 // Values that are changed here at once, told to the server until it has heard of them, and otherwise taken from it.
 
 const LATE = 5000; // ms without an answer after which a message is sent again
-const PASSED_OVER = 700; // ms after an answer that knows nothing of it: where two messages meet, one can be lost
+const PASSED_OVER = 2000; // ms after an answer that knows nothing of it: where two messages meet, one can be lost
 const TRIES = 4; // after so many the server's word counts, whatever it has heard
 
 let last = 0;
