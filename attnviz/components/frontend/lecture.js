@@ -11,7 +11,6 @@ import { allPaths, themeKey } from "./theme_choice.js";
 const TYPING =
   "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], [role=dialog], " +
   "[role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
-const UNFOLDED = 3000; // ms after which an expander has what is in it
 const LESSON = "attnviz-lesson"; // where the browser keeps it
 const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_picture"];
 
@@ -155,13 +154,14 @@ function scroll(by) {
   document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
 
-/** Opens the listing beside the picture, or closes it. It comes from the server once it is open, so it grows by and by. */
+/** Opens the listing beside the picture, or closes it. It is sent once it is open: until one does something else, all of it
+ * is brought into view as it comes. */
 function listing() {
   const expander = document.querySelector("[data-testid=stMain] .stColumn .stExpander");
   if (!expander) return;
   const grows = new ResizeObserver(() => expander.scrollIntoView({ block: "nearest" }));
+  for (const kind of ["keydown", "pointerdown", "wheel"]) window.addEventListener(kind, () => grows.disconnect(), { once: true });
   grows.observe(expander);
-  setTimeout(() => grows.disconnect(), UNFOLDED);
   expander.querySelector("summary").click();
 }
 
