@@ -65,12 +65,18 @@ class Line:
         return settled(self.page)
 
 
-def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
-    """Open a page and press keys, each after the server has worked for the last and before the browser hears of it."""
+def held_line(page: Page, url: str) -> Line:
+    """Open a page, and hold up all answers once it is shown."""
     line = Line(page)
     page.goto(url)
     settled(page)
     line.hold()
+    return line
+
+
+def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
+    """Open a page and press keys, each after the server has worked for the last and before the browser hears of it."""
+    line = held_line(page, url)
     for runs, key in enumerate(keys, 1):
         page.keyboard.press(key)
         line.wait(runs)
@@ -100,10 +106,7 @@ def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: 
 
 
 def test_an_answer_of_seconds_ago_takes_back_no_step(page: Page, app_url: str) -> None:
-    line = Line(page)
-    page.goto(f"{app_url}/?step=scores&head=1")
-    settled(page)
-    line.hold()
+    line = held_line(page, f"{app_url}/?step=scores&head=1")
     for runs in (1, 2):
         page.keyboard.press("PageDown")
         line.wait(runs)
@@ -118,10 +121,7 @@ def test_an_answer_of_seconds_ago_takes_back_no_step(page: Page, app_url: str) -
 
 
 def test_an_answer_that_comes_after_one_has_turned_the_page_leaves_the_address(page: Page, app_url: str) -> None:
-    line = Line(page)
-    page.goto(f"{app_url}/heads?text=two+words")
-    settled(page)
-    line.hold()
+    line = held_line(page, f"{app_url}/heads?text=two+words")
     page.keyboard.press("s")
     line.wait(1)
     link = page.get_by_role("link", name="Layer 0 · head 0, step by step")
