@@ -53,7 +53,7 @@ def texts() -> None:
     st.session_state[_PAIR] = None
     st.selectbox(
         "Or take a pair", range(len(MINIMAL_PAIRS)), index=None, key=_PAIR, on_change=_take_pair,
-        placeholder="A word makes the difference",
+        placeholder="One word differs",
         format_func=lambda at: f"{MINIMAL_PAIRS[at].about[0].upper()}{MINIMAL_PAIRS[at].about[1:]}",
     )  # fmt: skip
 
