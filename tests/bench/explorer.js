@@ -1,5 +1,5 @@
-// Questions to the Heads page: functions that say whether something is drawn, and places on the screen. The explorer lives
-// in a shadow root and notes there what it has painted; a few places are read from its own layout.
+// Questions to the Heads page: functions that say whether something is drawn, and places on the screen. The explorer
+// lives in a shadow root and notes there what it has painted; a few places are read from its own layout.
 
 window.stopwatch.explorer = {
   root: null,
@@ -46,7 +46,8 @@ window.stopwatch.explorer = {
 
   opened(layer, head, whole) {
     const before = this.count();
-    const isIt = ({ dataset }) => Number(dataset.layer) === layer && Number(dataset.head) === head && dataset.exact === "true";
+    const isIt = ({ dataset }) =>
+      Number(dataset.layer) === layer && Number(dataset.head) === head && dataset.exact === "true";
     return () => this.count() > before && isIt(this.section()) && (!whole || this.complete());
   },
 

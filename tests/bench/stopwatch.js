@@ -11,8 +11,9 @@ window.stopwatch = {
     const plot = document.querySelector(selector);
     if (!plot?._fullLayout || !plot._fullData) return null;
     const wanted = plot._fullData.filter((trace) => trace.type === "heatmap" && trace.visible === true);
-    const images = [...plot.querySelectorAll(".heatmaplayer image")]
-      .map((image) => image.getAttribute("href") || image.getAttribute("xlink:href"));
+    const images = [...plot.querySelectorAll(".heatmaplayer image")].map(
+      (image) => image.getAttribute("href") || image.getAttribute("xlink:href"),
+    );
     if (!images.length || images.length < wanted.length || !images.every(Boolean)) return null;
     const name = plot._fullLayout.meta?.id ?? plot.querySelector(".gtitle")?.textContent ?? "";
     return [name, images.join(" ")];
@@ -30,7 +31,9 @@ window.stopwatch = {
     return found ? [found] : null;
   },
 
-  /** A question that is answered with yes once `read` gives a picture that differs in every value from the present one. */
+  /**
+   * A question that is answered with yes once `read` gives a picture that differs in every value from the present one.
+   */
   changed(read) {
     const before = read();
     return () => {
@@ -42,13 +45,22 @@ window.stopwatch = {
   // ---- timing
 
   /**
-   * From now on, ask `done` in every frame until it says yes; `answer` then holds {input, origin, frames}: the timestamp
-   * of the first `event`, and which frame after it holds the answer (1 is the next one). Without an event, no input.
+   * From now on, ask `done` in every frame until it says yes; `answer` then holds {input, origin, frames}: the
+   * timestamp of the first `event`, and which frame after it holds the answer (1 is the next one). Without an event, no
+   * input.
    */
   arm(done, event) {
     let input = event ? null : 0;
     let frames = 0;
-    if (event) addEventListener(event, (e) => { input = e.timeStamp; }, { capture: true, once: true });
+    if (event) {
+      addEventListener(
+        event,
+        (e) => {
+          input = e.timeStamp;
+        },
+        { capture: true, once: true },
+      );
+    }
     performance.clearMarks(this.MARK);
     this.answer = new Promise((resolve) => {
       const stop = this.afterEachFrame(() => {
@@ -63,9 +75,9 @@ window.stopwatch = {
   },
 
   /**
-   * Calls `look` once a frame, after the page's own work of that frame: whenever the page asks for a frame, we ask again,
-   * behind it. Nothing is added to the page for that: laying out and painting even an unseen element of our own costs a
-   * page of a hundred thousand lines a tenth of a second. Returns what stops it.
+   * Calls `look` once a frame, after the page's own work of that frame: whenever the page asks for a frame, we ask
+   * again, behind it. Nothing is added to the page for that: laying out and painting even an unseen element of our own
+   * costs a page of a hundred thousand lines a tenth of a second. Returns what stops it.
    */
   afterEachFrame(look) {
     let asked = 0;
@@ -120,7 +132,7 @@ window.stopwatch = {
 };
 
 window.requestAnimationFrame = (work) => {
-  const number = stopwatch.requestFrame(work);
-  stopwatch.askAgain();
+  const number = window.stopwatch.requestFrame(work);
+  window.stopwatch.askAgain();
   return number;
 };

@@ -30,8 +30,13 @@ export class Board {
   constructor(root, { onPoint, onClick, onMove, className = "" } = {}) {
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.canvas.style.cssText = "position:absolute;inset:0;width:100%;height:100%";
-    this.element = element("div", { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" }, this.canvas);
-    this.element.style.cssText = "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
+    this.element = element(
+      "div",
+      { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" },
+      this.canvas,
+    );
+    this.element.style.cssText =
+      "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
     this.element.attnviz = this;
     this.element.attnvizPicture = boardPicture(this);
     root.append(this.element);
@@ -142,13 +147,19 @@ export class Board {
     this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
     this.type = typeFor(leastType());
     const widthOf = this.measurer(context, `${this.type.label}px ${this.font}`);
-    this.places = place(this.shown, { width, height }, { widthOf, type: this.type, span: (kind, count) => this.views.span(kind, count) });
+    this.places = place(
+      this.shown,
+      { width, height },
+      { widthOf, type: this.type, span: (kind, count) => this.views.span(kind, count) },
+    );
     this.placed = this.shown;
   }
 
   /** Measures labels, each once: another head of a long text has the same 512 tokens. */
   measurer(context, font) {
-    if (this.widths?.font !== font || this.widths.labels !== this.labels) this.widths = { font, labels: this.labels, known: new Map() };
+    if (this.widths?.font !== font || this.widths.labels !== this.labels) {
+      this.widths = { font, labels: this.labels, known: new Map() };
+    }
     const { known } = this.widths;
     context.font = font;
     return (text) => {
@@ -191,7 +202,9 @@ export class Board {
     this.layOut();
     const density = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(width * density), Math.round(height * density)];
-    if (this.canvas.width !== wide || this.canvas.height !== high) [this.canvas.width, this.canvas.height] = [wide, high];
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      [this.canvas.width, this.canvas.height] = [wide, high];
+    }
     const context = this.canvas.getContext("2d");
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -211,7 +224,10 @@ export class Board {
    * Draws the picture on any pen that has a canvas's methods: as it is at `moment`, or `places` as they are given.
    * `imageOf(place)` gives a matrix's cells as an image.
    */
-  paint(context, { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at), written = [] } = {}) {
+  paint(
+    context,
+    { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at), written = [] } = {},
+  ) {
     const pen = {
       context,
       theme,
@@ -240,11 +256,20 @@ export class Board {
     const corner = this.places.find(({ row, column }) => row === 1 && column === 0);
     if (!text || grid[0]?.[0] !== null || !corner) return;
     const beside = this.places.find(({ row }) => row === 0);
-    paintFormula(pen, text, { x: corner.x, room: beside.x - beside.gutter - corner.x, middle: beside.y + beside.height / 2 });
+    paintFormula(pen, text, {
+      x: corner.x,
+      room: beside.x - beside.gutter - corner.x,
+      middle: beside.y + beside.height / 2,
+    });
   }
 
   imageOf(at) {
-    if (at.mix) return canvasOf(mixed(at.mix, (end) => this.pixelsOf(end)), (this.mixing ??= new Map()).get(at.panel.name) ?? this.keep(at.panel.name));
+    if (at.mix) {
+      return canvasOf(
+        mixed(at.mix, (end) => this.pixelsOf(end)),
+        (this.mixing ??= new Map()).get(at.panel.name) ?? this.keep(at.panel.name),
+      );
+    }
     const kept = this.images.get(at.panel.data);
     const name = this.imageName(at);
     if (kept?.name === name && kept.canvas) return kept.canvas;
@@ -278,7 +303,9 @@ export class Board {
   /** How many rows and columns of a matrix the screen can show: all while it is zoomed. */
   most({ panel, width, height }) {
     const density = window.devicePixelRatio || 1;
-    if (this.pairs || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) return { rows: Infinity, cols: Infinity };
+    if (this.pairs || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) {
+      return { rows: Infinity, cols: Infinity };
+    }
     if (this.views.span(panel.cols, panel.shape[1]) < panel.shape[1]) return { rows: Infinity, cols: Infinity };
     return { rows: Math.max(1, height * density), cols: Math.max(1, width * density) };
   }
@@ -311,7 +338,10 @@ export class Board {
   kinds() {
     const found = new Map();
     for (const { panel } of arrange(this.shown)) {
-      for (const [kind, count] of [[panel.rows, panel.shape[0]], [panel.cols, panel.shape[1]]]) {
+      for (const [kind, count] of [
+        [panel.rows, panel.shape[0]],
+        [panel.cols, panel.shape[1]],
+      ]) {
         if (this.labels[kind]) found.set(kind, count);
       }
     }

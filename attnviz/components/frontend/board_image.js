@@ -1,13 +1,17 @@
-// A matrix as a small picture, one pixel a cell; where the screen has fewer pixels than that, the largest of each block.
+// A matrix as a small picture, one pixel a cell; where the screen has fewer pixels than that, the largest of each
+// block.
 
 import { colourCells, SCALES } from "./colours.js";
 
 /**
- * The matrix's cells as pixels: {pixels: Uint32Array, width, height}. `most` is how many rows and columns the screen can
- * show: a matrix with more is pooled by largest magnitude, so that a single bright cell stays visible.
+ * The matrix's cells as pixels: {pixels: Uint32Array, width, height}. `most` is how many rows and columns the screen
+ * can show: a matrix with more is pooled by largest magnitude, so that a single bright cell stays visible.
  */
 export function cellPixels(panel, theme, most = { rows: Infinity, cols: Infinity }) {
-  const { data, shape: [height, width] } = pool(panel.data, panel.shape, most);
+  const {
+    data,
+    shape: [height, width],
+  } = pool(panel.data, panel.shape, most);
   const pixels = new Uint32Array(width * height);
   colourCells(pixels, data, width * height, { low: panel.low, high: panel.high, colours: SCALES[theme][panel.scale] });
   return { pixels, width, height };
@@ -25,7 +29,8 @@ export function pool(data, [rows, cols], most) {
     for (let j = 0; j < cols; j += 1) {
       const x = data[i * cols + j];
       const at = row + across[j];
-      if (Math.abs(x) > sizes[at]) { // NaN is larger than nothing
+      if (Math.abs(x) > sizes[at]) {
+        // NaN is larger than nothing
         sizes[at] = Math.abs(x);
         pooled[at] = x;
       }

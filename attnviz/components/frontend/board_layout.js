@@ -24,14 +24,18 @@ export function arrange(picture) {
       if (index === null) return;
       const panel = picture.panels[index];
       const left = row.slice(0, c).findLast((other) => other !== null);
-      const below = grid.slice(r + 1).map((lower) => lower[c]).find((other) => other !== null && other !== undefined);
+      const below = grid
+        .slice(r + 1)
+        .map((lower) => lower[c])
+        .find((other) => other !== null && other !== undefined);
       slots.push({
         panel,
         row: r,
         column: c,
         // Labels are written once for matrices that share an axis.
         rowLabels: left === undefined || picture.panels[left].rows !== panel.rows,
-        columnLabels: Boolean(panel.cols || panel.ticks) && (below === undefined || picture.panels[below].cols !== panel.cols),
+        columnLabels:
+          Boolean(panel.cols || panel.ticks) && (below === undefined || picture.panels[below].cols !== panel.cols),
       });
     }),
   );
@@ -51,7 +55,11 @@ export function place(picture, size, { widthOf, span, type = typeFor() }) {
   const longest = (kind) => longestLabel(picture.labels[kind], widthOf, unit);
 
   const before = columns.map((own, c) => gutter(own, c, longest, { labels: picture.labels, unit }));
-  const after = columns.map((own, c) => (own.some(({ panel }) => panel.bar) ? BAR * unit : 0) + (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS));
+  const after = columns.map(
+    (own, c) =>
+      (own.some(({ panel }) => panel.bar) ? BAR * unit : 0) +
+      (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS),
+  );
   const free = { width: size.width - sum(before) - sum(after) };
   const counts = {
     width: columns.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.cols, panel.shape[1])))),
@@ -59,14 +67,25 @@ export function place(picture, size, { widthOf, span, type = typeFor() }) {
   };
   const widths = share(free.width, counts.width, picture.widths, "width", unit);
 
-  const below = rows.map((own) => Math.max(0, ...own.map((slot) => footer(slot, widths[slot.column] / counts.width[slot.column], longest, { labels: picture.labels, unit }))));
+  const below = rows.map((own) =>
+    Math.max(
+      0,
+      ...own.map((slot) =>
+        footer(slot, widths[slot.column] / counts.width[slot.column], longest, { labels: picture.labels, unit }),
+      ),
+    ),
+  );
   free.height = size.height - rows.length * TITLE * unit - sum(below) - GAP * 0.5 * (rows.length - 1) - 2;
   const heights = share(free.height, counts.height, picture.heights, "height", unit);
 
   const placed = slots.map((slot) => ({
     ...slot,
     x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
-    y: TITLE * unit * (slot.row + 1) + sum(heights.slice(0, slot.row)) + sum(below.slice(0, slot.row)) + GAP * 0.5 * slot.row,
+    y:
+      TITLE * unit * (slot.row + 1) +
+      sum(heights.slice(0, slot.row)) +
+      sum(below.slice(0, slot.row)) +
+      GAP * 0.5 * slot.row,
     width: (widths[slot.column] * span(slot.panel.cols, slot.panel.shape[1])) / counts.width[slot.column],
     height: (heights[slot.row] * span(slot.panel.rows, slot.panel.shape[0])) / counts.height[slot.row],
     turned: isTurned(slot.panel, widths[slot.column] / counts.width[slot.column], longest, picture.labels),
@@ -90,10 +109,12 @@ function share(free, counts, wanted, side, unit) {
 }
 
 function gutter(slots, column, longest, { labels, unit }) {
-  const own = slots.filter(({ rowLabels }) => rowLabels).map(({ panel }) => {
-    const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER * unit;
-    return text + AXIS_TITLE * unit;
-  });
+  const own = slots
+    .filter(({ rowLabels }) => rowLabels)
+    .map(({ panel }) => {
+      const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER * unit;
+      return text + AXIS_TITLE * unit;
+    });
   return Math.max(column === 0 ? 4 : 0, ...own);
 }
 
@@ -133,7 +154,11 @@ export function shorten(text, room, widthOf) {
   const letters = Array.from(text.length > 200 ? `${text.slice(0, 100)}${text.slice(-100)}` : text);
   let keep = letters.length - 1;
   while (keep > 1) {
-    const shown = `${letters.slice(0, Math.ceil(keep / 2)).join("")}…${letters.slice(letters.length - Math.floor(keep / 2)).join("")}`;
+    const [before, after] = [
+      letters.slice(0, Math.ceil(keep / 2)),
+      letters.slice(letters.length - Math.floor(keep / 2)),
+    ];
+    const shown = `${before.join("")}…${after.join("")}`;
     if (widthOf(shown) <= room) return shown;
     keep -= 1;
   }
@@ -141,8 +166,9 @@ export function shorten(text, room, widthOf) {
 }
 
 /**
- * How a formula such as "A · X = Y" is written in `room` px: {lines, size}, on one line or broken before its equals sign,
- * smaller where it must be but never below `least`; null where it does not fit. `widthOf(text)` is its width at 1 px.
+ * How a formula such as "A · X = Y" is written in `room` px: {lines, size}, on one line or broken before its equals
+ * sign, smaller where it must be but never below `least`; null where it does not fit. `widthOf(text)` is its width at 1
+ * px.
  */
 export function fitFormula(text, room, widthOf, { size, least }) {
   const [left, ...right] = text.split(" = ");

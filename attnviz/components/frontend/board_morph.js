@@ -1,4 +1,5 @@
-// From one step's picture to the next: a pure function of (the two pictures, t). Going back plays the same way reversed.
+// From one step's picture to the next: a pure function of (the two pictures, t). Going back plays the same way
+// reversed.
 
 import { mixPixels } from "./board_image.js";
 
@@ -8,9 +9,15 @@ const MADE_FROM = { scaled: "scores", masked: "scaled", weights: "masked" };
 /** How far cell (i, j) has gone at t, by the matrix that comes into being. */
 const PACES = {
   // The mask slides over from the right: a column changes when its edge passes.
-  masked: (t, { cols }) => (i, j) => Math.min(1, Math.max(0, t * (cols + 1) - (cols - 1 - j))),
+  masked:
+    (t, { cols }) =>
+    (i, j) =>
+      Math.min(1, Math.max(0, t * (cols + 1) - (cols - 1 - j))),
   // The softmax normalises row by row, from the top.
-  weights: (t, { rows }) => (i) => Math.min(1, Math.max(0, (t - (0.6 * i) / rows) / 0.4)),
+  weights:
+    (t, { rows }) =>
+    (i) =>
+      Math.min(1, Math.max(0, (t - (0.6 * i) / rows) / 0.4)),
 };
 const even = (t) => () => t;
 
@@ -36,7 +43,9 @@ export function between({ from, to }, t) {
   if (!from) return { ...to, alpha: Math.max(0, 2 * t - 1), numbers: late(t) };
   if (!to) return { ...from, alpha: Math.max(0, 1 - 2 * t), numbers: late(1 - t) };
   const along = t * t * (3 - 2 * t);
-  const box = Object.fromEntries(["x", "y", "width", "height"].map((side) => [side, from[side] + (to[side] - from[side]) * along]));
+  const box = Object.fromEntries(
+    ["x", "y", "width", "height"].map((side) => [side, from[side] + (to[side] - from[side]) * along]),
+  );
   const near = t < 0.5 ? from : to;
   // A matrix that grows out of another one starts on top of it: its words come later.
   const words = from.panel.name === to.panel.name ? 1 : Math.max(0, 2 * t - 1);

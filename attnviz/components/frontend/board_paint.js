@@ -18,9 +18,9 @@ const AWAY = 4; // px between a formula and what stands right of it
 const COVER = { light: "#E4E1EE", dark: "#3B3650" };
 
 /**
- * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from type.js. Each label
- * that is written is added to `written`: {panel, side: "rows" | "columns", x, y, turn, box}, where the box [left, top,
- * width, height] is around (x, y), turned with it.
+ * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from type.js. Each
+ * label that is written is added to `written`: {panel, side: "rows" | "columns", x, y, turn, box}, where the box [left,
+ * top, width, height] is around (x, y), turned with it.
  */
 export function paintPlace(pen, place, image) {
   const { context } = pen;
@@ -56,7 +56,10 @@ export function paintFormula({ context, theme, font, type }, text, { x, room, mi
 function window_(pen, { panel }) {
   const [top, bottom] = pen.view(panel.rows, panel.shape[0]);
   const [left, right] = pen.view(panel.cols, panel.shape[1]);
-  return [{ row: top, column: left }, { row: bottom, column: right }];
+  return [
+    { row: top, column: left },
+    { row: bottom, column: right },
+  ];
 }
 
 function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
@@ -69,7 +72,10 @@ function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) 
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
-  const whole = panel.low_seen === null || panel.low_seen === undefined ? size : `${size} · ${plainNumber(panel.low_seen, 2)} … ${plainNumber(panel.high_seen, 2)}`;
+  const whole =
+    panel.low_seen === null || panel.low_seen === undefined
+      ? size
+      : `${size} · ${plainNumber(panel.low_seen, 2)} … ${plainNumber(panel.high_seen, 2)}`;
   context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
 }
 
@@ -88,8 +94,15 @@ function paintCells(pen, place, image, { from, to, cell }) {
   const [rows, cols] = panel.shape;
   const [down, across] = [image.height / rows, image.width / cols];
   context.drawImage(
-    image, from.column * across, from.row * down, (to.column - from.column) * across, (to.row - from.row) * down,
-    x, y, width, height,
+    image,
+    from.column * across,
+    from.row * down,
+    (to.column - from.column) * across,
+    (to.row - from.row) * down,
+    x,
+    y,
+    width,
+    height,
   );
   if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
   if (place.covers) paintCovers(pen, place, { from, cell });
@@ -164,11 +177,22 @@ function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { 
  */
 export function numbering(panel, cell, { unit, least } = typeFor()) {
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
-  const type = (letters) => Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * 0.53));
+  const type = (letters) =>
+    Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * 0.53));
   const small = panel.scale === "weights" || panel.largest < 0.995;
   const ways = [
-    { decimals: 2, bare: false, type: panel.largest < 9.995 ? type(digits + 2.5) : 0, least: Math.max(SMALLEST + 1, least) },
-    { decimals: 2, bare: true, type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0, least: Math.max(SMALLEST, least) },
+    {
+      decimals: 2,
+      bare: false,
+      type: panel.largest < 9.995 ? type(digits + 2.5) : 0,
+      least: Math.max(SMALLEST + 1, least),
+    },
+    {
+      decimals: 2,
+      bare: true,
+      type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0,
+      least: Math.max(SMALLEST, least),
+    },
     { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: Math.max(SMALLEST, least) },
   ];
   return ways.find((way) => way.type >= way.least) ?? null;
@@ -191,7 +215,11 @@ function paintNumbers(pen, place, { from, to, cell }) {
       if (Number.isNaN(value) || place.covers?.(i, j)) continue;
       context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
       const text = plainNumber(value, shown.decimals);
-      context.fillText(shown.bare ? bared(text) : text, x + (j + 0.5 - from.column) * cell.width, y + (i + 0.5 - from.row) * cell.height + 0.5);
+      context.fillText(
+        shown.bare ? bared(text) : text,
+        x + (j + 0.5 - from.column) * cell.width,
+        y + (i + 0.5 - from.row) * cell.height + 0.5,
+      );
     }
   }
   context.globalAlpha = place.alpha ?? 1;
@@ -213,7 +241,9 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
   context.rect(x - 2, y - 2, width + 4, height + 4);
   context.clip();
   context.fillStyle = INK[theme].rule;
-  for (let j = size; j < panel.shape[1]; j += size) context.fillRect(x + (j - from.column) * cell.width - 0.5, y, 1, height);
+  for (let j = size; j < panel.shape[1]; j += size) {
+    context.fillRect(x + (j - from.column) * cell.width - 0.5, y, 1, height);
+  }
   context.strokeStyle = INK[theme].attention;
   context.lineWidth = 2;
   context.strokeRect(x + (followed * size - from.column) * cell.width, y, size * cell.width, height);
@@ -223,7 +253,12 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
 function paintRowLabels({ context, theme, font, type, labels, written }, { panel, x, y, height }, { from, to, cell }) {
   const tokens = labels[panel.rows];
   const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
-  const { shown, every } = ticks(from.row, Math.min(to.row, panel.shape[0]), cell.height, Math.max(tokens ? 10 : 12, type.least));
+  const { shown, every } = ticks(
+    from.row,
+    Math.min(to.row, panel.shape[0]),
+    cell.height,
+    Math.max(tokens ? 10 : 12, type.least),
+  );
   context.font = `${size}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.textAlign = "right";
@@ -235,15 +270,28 @@ function paintRowLabels({ context, theme, font, type, labels, written }, { panel
     const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
     context.fillText(text, x - 6, middle);
     const wide = widthOf(text);
-    written.push({ panel: panel.name, side: "rows", x: x - 6, y: middle, turn: 0, box: [-wide, -0.6 * size, wide, 1.2 * size] });
+    written.push({
+      panel: panel.name,
+      side: "rows",
+      x: x - 6,
+      y: middle,
+      turn: 0,
+      box: [-wide, -0.6 * size, wide, 1.2 * size],
+    });
   }
   paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
-    const left = tokens ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8 : 22 * type.unit;
+    const left = tokens
+      ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
+      : 22 * type.unit;
     return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
   });
 }
 
-function paintColumnLabels({ context, theme, font, type, labels, written }, { panel, x, y, width, height, titleRoom }, { from, to, cell }) {
+function paintColumnLabels(
+  { context, theme, font, type, labels, written },
+  { panel, x, y, width, height, titleRoom },
+  { from, to, cell },
+) {
   const tokens = labels[panel.cols];
   const last = Math.min(to.column, panel.shape[1]);
   const longest = LONGEST * type.unit;
@@ -275,11 +323,16 @@ function paintColumnLabels({ context, theme, font, type, labels, written }, { pa
   }
   const title = axisTitle(panel.cols, titleRoom, widthOf);
   paintAxisTitle(context, title, { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
-    x: x + Math.max(width, Math.min(wide, 60)) / 2, y: y + height + deepest + 12 * type.unit, turn: 0, fits: true,
+    x: x + Math.max(width, Math.min(wide, 60)) / 2,
+    y: y + height + deepest + 12 * type.unit,
+    turn: 0,
+    fits: true,
   }));
 }
 
-/** What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word. */
+/**
+ * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
+ */
 export function axisTitle(kind, room, widthOf) {
   const title = AXIS_TITLES[kind];
   if (!title || widthOf(title) <= room) return title;
@@ -321,6 +374,10 @@ function paintBar({ context, theme, font, type }, { panel, x, y, width, height }
   const digits = panel.high >= 9.995 ? 1 : panel.high < 0.1 ? 3 : 2;
   const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
   marks.forEach((value, i) => {
-    context.fillText(plainNumber(value, value === 0 ? 0 : digits), left + 13, top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2);
+    context.fillText(
+      plainNumber(value, value === 0 ? 0 : digits),
+      left + 13,
+      top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2,
+    );
   });
 }

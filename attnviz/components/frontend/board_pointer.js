@@ -28,7 +28,8 @@ export class BoardPointer {
     const button = (text, title, act) => {
       const made = element("button", { type: "button", title, "aria-label": title }, text);
       made.style.cssText =
-        "border:0;background:none;color:inherit;font:600 15px/1 inherit;width:24px;height:24px;padding:0;cursor:pointer;border-radius:4px";
+        "border:0;background:none;color:inherit;font:600 15px/1 inherit;width:24px;height:24px;padding:0;" +
+        "cursor:pointer;border-radius:4px";
       made.addEventListener("click", (event) => {
         event.stopPropagation();
         act();
@@ -39,12 +40,14 @@ export class BoardPointer {
     this.whole = button("⤢", "Show all (0)", () => this.reset());
     this.whole.hidden = true;
     const box = element(
-      "div", { class: "attnviz-zoom modebar" },
+      "div",
+      { class: "attnviz-zoom modebar" },
       button("+", "Zoom in (+), or Ctrl and the wheel", () => this.board.zoomBy(1 / STEP)),
       button("−", "Zoom out (−)", () => this.board.zoomBy(STEP)),
       this.whole,
     );
-    box.style.cssText = "position:absolute;top:34px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";
+    box.style.cssText =
+      "position:absolute;top:34px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";
     return box;
   }
 
@@ -112,7 +115,11 @@ export class BoardPointer {
     if (!panel) return;
     if (others.length) {
       const spread = (point) => Math.hypot(point[0] - others[0][0], point[1] - others[0][1]) || 1;
-      this.zoom(panel, now.map((x, i) => (x + others[0][i]) / 2), spread(before) / spread(now));
+      this.zoom(
+        panel,
+        now.map((x, i) => (x + others[0][i]) / 2),
+        spread(before) / spread(now),
+      );
     } else {
       const [dx, dy] = [before[0] - now[0], before[1] - now[1]];
       this.travelled += Math.hypot(dx, dy);

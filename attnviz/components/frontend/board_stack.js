@@ -4,7 +4,10 @@ export const NARROW = 480; // px of a picture's width under which it is stacked
 const SLIM = 2; // columns: what has no more stays beside the matrix that it belongs to
 const MANY = 24; // rows of all matrices together from which on a stacked picture is higher than the window
 
-/** The picture with one matrix a row; `tall` says that it wants more than the window's height. Products stay as they are. */
+/**
+ * The picture with one matrix a row; `tall` says that it wants more than the window's height. Products stay as they
+ * are.
+ */
 export function stacked(picture) {
   const { grid, panels } = picture;
   if (grid.length !== 1 || grid[0].length < 2) return { ...picture, tall: grid.length > 2 };

@@ -70,10 +70,18 @@ export class Chain {
     const own = (d) => value.data[k * valueSize + d];
     this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k });
     return [
-      span("attention", number(weight)), " × ", span("value", `v${subscript(k)}`), " = ",
+      span("attention", number(weight)),
+      " × ",
+      span("value", `v${subscript(k)}`),
+      " = ",
       vector(valueSize, (d) => weight * own(d)),
       element("br"),
-      "Σⱼ ", span("attention", "wⱼ"), "·", span("value", "vⱼ"), " = ", vector(valueSize, (d) => row[d], "b"),
+      "Σⱼ ",
+      span("attention", "wⱼ"),
+      "·",
+      span("value", "vⱼ"),
+      " = ",
+      vector(valueSize, (d) => row[d], "b"),
     ];
   }
 }
@@ -122,7 +130,10 @@ function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
   const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
   const parts = [
     span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
-    " ", span("nowrap", "= ", number(exponential), " / ", number(sum)), " ", equals(weight),
+    " ",
+    span("nowrap", "= ", number(exponential), " / ", number(sum)),
+    " ",
+    equals(weight),
   ];
   const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
   return shift === 0 ? parts : [...parts, span("why", why)];

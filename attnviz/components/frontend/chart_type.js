@@ -12,20 +12,32 @@ export function enlarged({ data, layout }, size, least) {
   const larger = (font) => ({ ...font, size: Math.max(least, (font?.size ?? 12) * type.unit) });
   const margin = Object.fromEntries(Object.entries(layout.margin).map(([side, length]) => [side, length * type.unit]));
   const rooms = { x: size.width - margin.l - margin.r, y: size.height - margin.t - margin.b };
-  const axes = Object.entries(layout).filter(([name]) => /^[xy]axis\d*$/.test(name)).map(([name, axis]) => {
-    const room = rooms[name[0]] * (axis.domain[1] - axis.domain[0]);
-    return [name, { ...thinned(axis, room, least), tickfont: larger(axis.tickfont), title: { ...axis.title, font: larger(axis.title?.font) } }];
-  });
+  const axes = Object.entries(layout)
+    .filter(([name]) => /^[xy]axis\d*$/.test(name))
+    .map(([name, axis]) => {
+      const room = rooms[name[0]] * (axis.domain[1] - axis.domain[0]);
+      return [
+        name,
+        {
+          ...thinned(axis, room, least),
+          tickfont: larger(axis.tickfont),
+          title: { ...axis.title, font: larger(axis.title?.font) },
+        },
+      ];
+    });
   return {
     data: data.map(({ texttemplate, ...trace }) =>
-      (trace.colorbar ? { ...trace, colorbar: { ...trace.colorbar, tickfont: larger(trace.colorbar.tickfont) } } : trace)),
+      trace.colorbar ? { ...trace, colorbar: { ...trace.colorbar, tickfont: larger(trace.colorbar.tickfont) } } : trace,
+    ),
     layout: {
       ...layout,
       ...Object.fromEntries(axes),
       margin,
       hoverlabel: { ...layout.hoverlabel, font: larger(layout.hoverlabel?.font) },
       annotations: layout.annotations.map((note) => ({
-        ...note, font: larger(note.font), text: note.text.replace(/font-size:\d+px/g, `font-size:${least}px`),
+        ...note,
+        font: larger(note.font),
+        text: note.text.replace(/font-size:\d+px/g, `font-size:${least}px`),
       })),
     },
   };

@@ -3,8 +3,24 @@
 // The same values as attnviz/figures/style.py; a test compares the two files.
 
 export const INK = {
-  light: { query: "#0072B2", key: "#D55E00", value: "#009E73", attention: "#5E3C99", text: "#4A4A57", canvas: "#FFFFFF", rule: "#80808C" },
-  dark: { query: "#6CBDF0", key: "#FF9D5C", value: "#3FD0A4", attention: "#BDA6EE", text: "#C9C9D4", canvas: "#20202B", rule: "#80808C" },
+  light: {
+    query: "#0072B2",
+    key: "#D55E00",
+    value: "#009E73",
+    attention: "#5E3C99",
+    text: "#4A4A57",
+    canvas: "#FFFFFF",
+    rule: "#80808C",
+  },
+  dark: {
+    query: "#6CBDF0",
+    key: "#FF9D5C",
+    value: "#3FD0A4",
+    attention: "#BDA6EE",
+    text: "#C9C9D4",
+    canvas: "#20202B",
+    rule: "#80808C",
+  },
 };
 
 /** Hatching of cells that are masked: ground and line. */
@@ -39,7 +55,9 @@ export function blend(colours, share) {
 
 const tables = new Map();
 
-/** A table of pixels, as a Uint32Array over RGBA bytes takes them (little-endian), from the lowest value to the highest. */
+/**
+ * A table of pixels, as a Uint32Array over RGBA bytes takes them (little-endian), from the lowest value to the highest.
+ */
 export function pixelTable(colours) {
   const name = colours.join();
   if (!tables.has(name)) {

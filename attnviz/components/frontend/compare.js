@@ -127,7 +127,8 @@ class Compare {
 
   key(event) {
     if (event.key === "Escape" && this.pinned()) this.setPin(NOTHING, 0);
-    else if (event.key.startsWith("Arrow") && this.pinned()) this.hovered = null; // the keys lead, not a resting pointer
+    // The keys lead, not a resting pointer.
+    else if (event.key.startsWith("Arrow") && this.pinned()) this.hovered = null;
   }
 
   pinned() {

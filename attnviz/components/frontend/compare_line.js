@@ -18,7 +18,9 @@ export function parts(header, at, numbers) {
     span("place", span("query", `${at.i} ${labels.query[at.i]}`), " → ", span("key", `${at.j} ${labels.key[at.j]}`)),
     span("sum", ...sum(header, at, numbers)),
   ];
-  if (!Number.isNaN(numbers.divergence)) nodes.push(span("quiet", `the two rows: ${number(numbers.divergence)} bits apart`));
+  if (!Number.isNaN(numbers.divergence)) {
+    nodes.push(span("quiet", `the two rows: ${number(numbers.divergence)} bits apart`));
+  }
   if (header.ranges.difference) nodes.push(span("quiet", `each to ±${precision(header)}`));
   return nodes;
 }
@@ -27,7 +29,10 @@ export function parts(header, at, numbers) {
 export function rowParts({ labels }, i, { divergence }) {
   const place = span("place", span("query", `${i} ${labels.query[i]}`));
   if (Number.isNaN(divergence)) return [place, span("quiet", "A and B have not both weights here")];
-  return [place, span("sum", "Jensen-Shannon divergence of A's row and B's: ", shown("divergence", divergence), " bits")];
+  return [
+    place,
+    span("sum", "Jensen-Shannon divergence of A's row and B's: ", shown("divergence", divergence), " bits"),
+  ];
 }
 
 /** `A 0.1234 − B 0.0345 = 0.0889`, or what each side has instead of a number. */

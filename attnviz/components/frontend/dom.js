@@ -15,7 +15,9 @@ export function element(tag, properties = {}, ...children) {
 
 export const span = (className, ...children) => element("span", { class: className }, ...children);
 
-const UNSEEN = "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; clip-path: inset(50%); white-space: nowrap";
+const UNSEEN =
+  "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; " +
+  "clip-path: inset(50%); white-space: nowrap";
 
 /** A paragraph for those who listen: nothing of it is seen. */
 export const onlyHeard = (properties) => element("p", { style: UNSEEN, ...properties });

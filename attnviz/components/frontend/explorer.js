@@ -1,5 +1,5 @@
-// The explorer's entry: all layers × heads as a grid, and the chosen heads as lines and as heatmaps. Streamlit calls the
-// default function with new data, and with every change of theme.
+// The explorer's entry: all layers × heads as a grid, and the chosen heads as lines and as heatmaps. Streamlit calls
+// the default function with new data, and with every change of theme.
 
 import { theme } from "./dom.js";
 import { added, checked, FRESH, only, ROLLOUT, toggled } from "./explorer_choice.js";
@@ -84,7 +84,11 @@ class Explorer {
   }
 
   choose(head, how) {
-    const change = { only: () => only(head), add: () => added(this.told.at, head), toggle: () => toggled(this.told.at, head) };
+    const change = {
+      only: () => only(head),
+      add: () => added(this.told.at, head),
+      toggle: () => toggled(this.told.at, head),
+    };
     this.change(change[how]());
   }
 
@@ -133,7 +137,14 @@ class Explorer {
     this.before ??= 0;
     const shown = this.scene.of(view, this.theme);
     this.fetcher.need(shown.missing);
-    this.view.show({ store, view, shown, labels: this.labels, theme: this.theme, lost: (head) => this.fetcher.lost(head) });
+    this.view.show({
+      store,
+      view,
+      shown,
+      labels: this.labels,
+      theme: this.theme,
+      lost: (head) => this.fetcher.lost(head),
+    });
     this.light();
     this.note(view, shown);
     clearTimeout(this.calm);

@@ -1,4 +1,5 @@
-// Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is rollout.
+// Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is
+// rollout.
 
 /** What is shown of them before anybody has chosen anything, under the names that a link has for it. */
 export const FRESH = {
@@ -52,7 +53,9 @@ export function added({ layer, head, chosen }, other) {
 export function checked({ layer, head, chosen }, { layers, heads, rollout }) {
   const exists = ([l, h]) => l >= 0 && l < layers && h < heads && (h >= 0 || (rollout && h === ROLLOUT));
   const current = exists([layer, head]) ? [layer, head] : [0, 0];
-  const unique = ([current, ...(chosen ?? [])]).filter((one, n, all) => exists(one) && all.findIndex((other) => isSame(one, other)) === n);
+  const unique = [current, ...(chosen ?? [])].filter(
+    (one, n, all) => exists(one) && all.findIndex((other) => isSame(one, other)) === n,
+  );
   // The order in which they were chosen stays: colours go by it.
   const place = (chosen ?? []).findIndex((one) => isSame(one, current));
   const list = unique.slice(1, MOST);

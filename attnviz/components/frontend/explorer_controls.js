@@ -1,4 +1,5 @@
-// The controls of the picture: native fields, each with a sentence on what it does to the numbers where it does anything.
+// The controls of the picture: native fields, each with a sentence on what it does to the numbers where it does
+// anything.
 
 import { element, span } from "./dom.js";
 import { BETWEEN, betweenNote, limitText, SPECIAL, specialNote, valuesNote } from "./explorer_words.js";
@@ -66,13 +67,35 @@ export class Controls {
     this.threshold = element("input", { type: "range", name: "threshold", min: 0, max: 100, step: 0.5 });
     this.amount = element("output", { class: "amount" });
     return {
-      show: row("show", "Show", segments("show", [["both", "both"], ["lines", "lines"], ["heatmap", "heatmap"]])),
-      direction: row("direction", "Lines", segments("direction", [["vertical", "left to right"], ["horizontal", "top to bottom"]])),
+      show: row(
+        "show",
+        "Show",
+        segments("show", [
+          ["both", "both"],
+          ["lines", "lines"],
+          ["heatmap", "heatmap"],
+        ]),
+      ),
+      direction: row(
+        "direction",
+        "Lines",
+        segments("direction", [
+          ["vertical", "left to right"],
+          ["horizontal", "top to bottom"],
+        ]),
+      ),
       threshold: row("threshold", "Threshold", this.threshold, this.amount),
       strongest: row("strongest", "Strongest", choice("strongest", [])),
       special: row("special", "Special tokens", choice("special", Object.entries(SPECIAL))),
       between: row("between", "Sentences", choice("between", Object.entries(BETWEEN))),
-      values: row("values", "Values", choice("values", [["weights", "weights"], ["norms", "norm-weighted"]])),
+      values: row(
+        "values",
+        "Values",
+        choice("values", [
+          ["weights", "weights"],
+          ["norms", "norm-weighted"],
+        ]),
+      ),
       stretch: check("stretch", "stretch colours"),
       rollout: check("rollout", ""),
       mean: check("mean", ""),
@@ -86,13 +109,18 @@ export class Controls {
     else this.onChange({ [name]: value });
   }
 
-  /** Shows the view. `given` is {view, least, pair, norms, rollout, rolled}: what there is to choose, and what is chosen. */
+  /**
+   * Shows the view. `given` is {view, least, pair, norms, rollout, rolled}: what there is to choose, and what is
+   * chosen.
+   */
   update({ view, least, pair, norms, rollout, rolled }) {
     const { rows } = this;
     for (const name of ["show", "direction"]) {
       for (const radio of rows[name].querySelectorAll("input")) radio.checked = radio.value === view[name];
     }
-    if (thresholdAt(Number(this.threshold.value)) !== view.threshold) this.threshold.value = 100 * Math.sqrt(view.threshold);
+    if (thresholdAt(Number(this.threshold.value)) !== view.threshold) {
+      this.threshold.value = 100 * Math.sqrt(view.threshold);
+    }
     this.amount.textContent = `≥ ${limitText(least)}`;
     this.threshold.setAttribute("aria-valuetext", this.amount.textContent);
     this.setStrongest(view.strongest);
@@ -101,7 +129,13 @@ export class Controls {
     this.field("rollout").checked = rolled;
     rows.mean.querySelector(".title").textContent = `mean of the ${view.chosen.length} chosen heads, instead of each`;
     rows.rollout.querySelector(".title").textContent = `rollout up to layer ${view.layer}`;
-    const there = { stretch: view.values === "weights" || rolled, between: pair, values: norms, mean: view.chosen.length > 1, rollout: rollout || rolled };
+    const there = {
+      stretch: view.values === "weights" || rolled,
+      between: pair,
+      values: norms,
+      mean: view.chosen.length > 1,
+      rollout: rollout || rolled,
+    };
     for (const [name, is] of Object.entries(there)) rows[name].hidden = !is;
     for (const name of ["direction", "threshold", "strongest"]) rows[name].hidden = view.show === "heatmap";
     this.field("values").disabled = rolled;
@@ -118,7 +152,12 @@ export class Controls {
   setStrongest(wanted) {
     const counts = STRONGEST.includes(wanted) ? STRONGEST : [...STRONGEST, wanted].sort((a, b) => a - b);
     const select = this.field("strongest");
-    if (counts.join() !== this.counts) options(select, counts.map((n) => [n, n ? `${n} of each query` : "all"]));
+    if (counts.join() !== this.counts) {
+      options(
+        select,
+        counts.map((n) => [n, n ? `${n} of each query` : "all"]),
+      );
+    }
     this.counts = counts.join();
     select.value = wanted;
   }
@@ -130,7 +169,8 @@ export class GridControls {
     this.sort = choice("sort", []);
     this.label = choice("label", []);
     this.element = element(
-      "form", { class: "grid-controls", "aria-label": "The grid" },
+      "form",
+      { class: "grid-controls", "aria-label": "The grid" },
       row("sort", "Order", this.sort),
       row("label", "Label", this.label),
     );
@@ -145,7 +185,10 @@ export class GridControls {
     const named = JSON.stringify([measures, [...found]]);
     if (named !== this.named) {
       options(this.sort, [["", "layer and head"], ...measures.map(({ name, title }) => [name, title])]);
-      options(this.label, [["", "every head"], ...[...found].sort().map(([label, count]) => [label, `${label} (${count})`])]);
+      options(this.label, [
+        ["", "every head"],
+        ...[...found].sort().map(([label, count]) => [label, `${label} (${count})`]),
+      ]);
       this.named = named;
     }
     this.sort.value = view.sort;

@@ -44,7 +44,12 @@ export class Fetcher {
     const late = [...this.asked.values()].filter(({ due }) => due <= now);
     const lost = late.filter(({ tries }) => tries >= TRIES);
     const rest = late.filter(({ tries }) => tries < TRIES);
-    if (rest.length) this.send(rest.map(({ head }) => head), Math.max(...rest.map(({ tries }) => tries)) + 1);
+    if (rest.length) {
+      this.send(
+        rest.map(({ head }) => head),
+        Math.max(...rest.map(({ tries }) => tries)) + 1,
+      );
+    }
     if (lost.length) this.onLost();
   }
 
@@ -91,7 +96,12 @@ export class Fetcher {
 
 /** The heads that an arrow key goes to: the same one of the layers beside this, and those beside it in its layer. */
 export function beside([layer, head], { layers, heads }) {
-  const steps = [[1, 0], [0, 1], [-1, 0], [0, -1]].map(([down, across]) => [layer + down, head + across]);
+  const steps = [
+    [1, 0],
+    [0, 1],
+    [-1, 0],
+    [0, -1],
+  ].map(([down, across]) => [layer + down, head + across]);
   return steps.filter(([l, h]) => head >= 0 && l >= 0 && l < layers && h >= 0 && h < heads);
 }
 

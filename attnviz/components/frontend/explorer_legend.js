@@ -24,14 +24,19 @@ export class Legend {
   chip({ head, colour, labels, note }, removable) {
     const name = headName(head);
     const chip = element(
-      "li", { class: "chip", dataset: { head: head.join(".") } },
+      "li",
+      { class: "chip", dataset: { head: head.join(".") } },
       element("i", { class: "swatch", style: `background:${colour}` }),
       span("name", name),
       ...labels.map((label) => span("label", label)),
     );
     if (note) chip.append(span("note", note));
     if (removable) {
-      const remove = element("button", { type: "button", title: `Take away ${name}`, "aria-label": `Take away ${name}` }, "×");
+      const remove = element(
+        "button",
+        { type: "button", title: `Take away ${name}`, "aria-label": `Take away ${name}` },
+        "×",
+      );
       remove.addEventListener("click", () => this.onRemove(head));
       chip.append(remove);
     }

@@ -30,7 +30,10 @@ export class Pictures {
     this.light = { hovered: NOTHING, pinned: NOTHING };
   }
 
-  /** Shows `given`: {heads: [{name, colour, at, high}], rows, cols, labels: {query, key}, view, high, least, theme, causal}. */
+  /**
+   * Shows `given`: {heads: [{name, colour, at, high}], rows, cols, labels: {query, key}, view, high, least, theme,
+   * causal}.
+   */
   update(given) {
     this.given = given;
     this.waiting.hidden = true;
@@ -79,8 +82,18 @@ export class Pictures {
   panel({ name, colour, at }) {
     const { rows, cols, high } = this.given;
     return {
-      name, title: name, role: "attention", ink: colour, data: at, shape: [rows, cols], rows: "query", cols: "key",
-      low: 0, high, scale: "weights", numbered: true,
+      name,
+      title: name,
+      role: "attention",
+      ink: colour,
+      data: at,
+      shape: [rows, cols],
+      rows: "query",
+      cols: "key",
+      low: 0,
+      high,
+      scale: "weights",
+      numbered: true,
     };
   }
 
@@ -144,8 +157,11 @@ const NOTHING = { q: null, k: null };
 
 /** The lines' own form of the heads; the same list as before where the numbers are the same. */
 function sameHeads(before, heads, rows, cols) {
-  const unchanged = before?.length === heads.length && heads.every(({ name, colour, at }, n) =>
-    before[n].at === at && before[n].name === name && before[n].colour === colour);
+  const unchanged =
+    before?.length === heads.length &&
+    heads.every(
+      ({ name, colour, at }, n) => before[n].at === at && before[n].name === name && before[n].colour === colour,
+    );
   return unchanged ? before : heads.map(({ name, colour, at }) => ({ name, colour, rows, cols, at }));
 }
 
@@ -166,8 +182,13 @@ export function tiling(count, width, height) {
 
 function blurred({ data, height, width }, n, theme) {
   const panel = {
-    data: Float32Array.from(data.subarray(n * height * width, (n + 1) * height * width), (byte) => Math.sqrt(byte / 255)),
-    shape: [height, width], low: 0, high: 1, scale: "weights",
+    data: Float32Array.from(data.subarray(n * height * width, (n + 1) * height * width), (byte) =>
+      Math.sqrt(byte / 255),
+    ),
+    shape: [height, width],
+    low: 0,
+    high: 1,
+    scale: "weights",
   };
   const canvas = canvasOf(cellPixels(panel, theme));
   canvas.className = "blurred";

@@ -44,7 +44,9 @@ export function headReading(store, head) {
 
 /** The current head's measures, to stand under the grid. */
 export function measureList(store, head) {
-  return measuresOf(store, head).map(({ title, text }) => element("div", {}, element("dt", {}, title), element("dd", {}, text)));
+  return measuresOf(store, head).map(({ title, text }) =>
+    element("div", {}, element("dt", {}, title), element("dd", {}, text)),
+  );
 }
 
 /** A cell: both tokens, and its number in each head that is shown. */
@@ -52,9 +54,16 @@ export function cellReading({ heads, frame, labels }, { q, k }) {
   const n = q * frame.cols + k;
   const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
   return [
-    element("div", { class: "title" }, tokenNode("query", labels.query[q], q), " → ", tokenNode("key", labels.key[k], k)),
+    element(
+      "div",
+      { class: "title" },
+      tokenNode("query", labels.query[q], q),
+      " → ",
+      tokenNode("key", labels.key[k], k),
+    ),
     ...heads.map(({ name, colour, at, errors }) =>
-      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing })),
+      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
+    ),
   ];
 }
 
@@ -68,12 +77,14 @@ export function tokenReading({ heads, frame, labels }, { q, k }) {
     strongestOf(along(at, frame, kind, index), BEST).map(([place, value]) => {
       const digits = certainDigits(errors[kind === "query" ? index : place]);
       return element(
-        "div", { class: "value-line" },
+        "div",
+        { class: "value-line" },
         element("i", { class: "swatch", style: `background:${colour}`, title: name }),
         tokenNode(other, labels[other][place], place),
         result(value, weightText(value, digits)),
       );
-    }));
+    }),
+  );
   return [title, ...(lines.length ? lines : [span("none", "nothing that is shown")])];
 }
 
@@ -89,7 +100,9 @@ export function drawnText({ view, shown: { heads, least }, frame, drawn, fit }) 
   if (heads.length) {
     if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, view, heads: heads.length }));
     said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
-    if (view.show !== "lines" && fit < heads.length) said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
+    if (view.show !== "lines" && fit < heads.length) {
+      said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
+    }
   }
   return said.filter(Boolean).join(" ");
 }

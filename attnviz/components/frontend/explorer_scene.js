@@ -1,5 +1,5 @@
-// From the weights that are here and the viewer's settings to what is drawn. Nothing is worked out twice: a head keeps its
-// array for as long as its filters stay, so that pictures can tell by identity that nothing changed.
+// From the weights that are here and the viewer's settings to what is drawn. Nothing is worked out twice: a head keeps
+// its array for as long as its filters stay, so that pictures can tell by identity that nothing changed.
 
 import { isSame, ROLLOUT } from "./explorer_choice.js";
 import { filtered, mean } from "./explorer_values.js";
@@ -21,7 +21,8 @@ export class Scene {
   /** What is drawn: {heads: [{head, name, colour, at, errors, seen, short}], missing, colours, high, least}. */
   of(view, theme) {
     const colours = this.colours(view.chosen, theme);
-    const norms = view.values === "norms" && Boolean(this.store.norms) && !view.chosen.some(([, head]) => head === ROLLOUT);
+    const norms =
+      view.values === "norms" && Boolean(this.store.norms) && !view.chosen.some(([, head]) => head === ROLLOUT);
     const filters = { special: view.special, between: view.between };
     const next = new Map();
     const once = (name, make) => {
@@ -31,7 +32,8 @@ export class Scene {
     const missing = view.chosen.filter((head) => !this.store.has(head));
     const here = view.chosen.filter((head) => this.store.has(head));
     let heads = here.map((head) => {
-      const make = () => filtered(this.store.codes(head), this.store.frame, filters, norms ? this.store.keyNorms(head) : null);
+      const make = () =>
+        filtered(this.store.codes(head), this.store.frame, filters, norms ? this.store.keyNorms(head) : null);
       const values = once([head, view.special, view.between, norms].join(), make);
       return { ...values, head, name: headName(head), colour: colours.get(head.join()) };
     });
@@ -61,7 +63,9 @@ function averaged(heads, once, parts) {
   return { ...values, head: null, name: `mean of ${heads.length} heads`, colour: heads[0].colour };
 }
 
-/** The heads' numbers (layer × heads + head) ranked by a measure, largest first; null where there is no such measure. */
+/**
+ * The heads' numbers (layer × heads + head) ranked by a measure, largest first; null where there is no such measure.
+ */
 export function ranked(store, name) {
   const { layers, heads, measures } = store.header;
   const at = measures.findIndex((measure) => measure.name === name);

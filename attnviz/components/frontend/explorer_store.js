@@ -27,7 +27,9 @@ export class Store {
 
   /** Takes what a payload brings. What an earlier one of the same trace brought stays. */
   take(header, arrays) {
-    if (header.trace !== this.trace) Object.assign(this, { trace: header.trace, received: 0, overview: null, norms: null });
+    if (header.trace !== this.trace) {
+      Object.assign(this, { trace: header.trace, received: 0, overview: null, norms: null });
+    }
     this.header = header;
     const { layers, heads: count, rows, cols } = header;
     const cells = rows * cols;

@@ -61,5 +61,11 @@ export function tokenNode(kind, label, index) {
 /** One line: a colour, a name and a number with as many digits as are certain, or why there is none. */
 export function valueLine({ colour, name, value, digits, missing }) {
   const shown = Number.isNaN(value) ? span("none", missing) : result(value, weightText(value, digits));
-  return element("div", { class: "value-line" }, element("i", { class: "swatch", style: `background:${colour}` }), span("name", name), shown);
+  return element(
+    "div",
+    { class: "value-line" },
+    element("i", { class: "swatch", style: `background:${colour}` }),
+    span("name", name),
+    shown,
+  );
 }

@@ -28,8 +28,8 @@ export function letThrough({ query, key }, { special, between }) {
  * One head as it is shown: {at, errors, high, seen, short}.
  *
  * `codes` are its weights as they arrived (rows × cols); `frame` is {rows, cols, causal, hidden, groups}; `norms` are
- * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's numbers
- * may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
+ * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's
+ * numbers may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
  */
 export function filtered(codes, frame, filters, norms = null) {
   const { rows, cols, causal, hidden } = frame;
@@ -61,8 +61,8 @@ export function filtered(codes, frame, filters, norms = null) {
 }
 
 /**
- * What a row has left without its special keys, and how far a weight divided by it may be off.
- * A softmax's row sums to 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
+ * What a row has left without its special keys, and how far a weight divided by it may be off. A softmax's row sums to
+ * 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
  */
 function remainder(codes, { cols, groups }, i) {
   let [whole, special, specials] = [0, 0, 0];

@@ -5,7 +5,16 @@ import { ROLLOUT } from "./explorer_choice.js";
 import { Controls, GridControls } from "./explorer_controls.js";
 import { Legend } from "./explorer_legend.js";
 import { Pictures } from "./explorer_pictures.js";
-import { cellReading, drawnText, headReading, headSentence, labelsOf, measureList, tokenReading, waitingNote } from "./explorer_reading.js";
+import {
+  cellReading,
+  drawnText,
+  headReading,
+  headSentence,
+  labelsOf,
+  measureList,
+  tokenReading,
+  waitingNote,
+} from "./explorer_reading.js";
 import { fadedBy, ranked } from "./explorer_scene.js";
 import { Tooltip } from "./explorer_tooltip.js";
 import { isFaint } from "./explorer_values.js";
@@ -13,7 +22,8 @@ import { FAINT, gridSentence, headName } from "./explorer_words.js";
 import { Grid } from "./grid.js";
 import { leastType } from "./type.js";
 
-const BOTTOM = 64; // px, 16 in lecture mode, between the explorer and the window's end: what stands below it begins in sight
+// Px, 16 in lecture mode, between the explorer and the window's end: what stands below it begins in sight.
+const BOTTOM = 64;
 const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
 const LEAST_HEIGHT = 520; // px
 const WIDE = 736; // px from which on there are two columns; the same as in explorer.css
@@ -26,7 +36,11 @@ export class View {
   /** `on` holds what the viewer can do: change, choose, control, remove, point, pin, move, again. */
   constructor(root, on) {
     this.on = on;
-    this.section = element("section", { class: "explorer", "aria-label": "Explorer of heads", style: "visibility: hidden" });
+    this.section = element("section", {
+      class: "explorer",
+      "aria-label": "Explorer of heads",
+      style: "visibility: hidden",
+    });
     const overview = element("div", { class: "overview" });
     const detail = element("div", { class: "detail" });
     this.section.append(element("div", { class: "frame" }, overview, detail));
@@ -198,7 +212,9 @@ export class View {
 
   pointAtHead(head) {
     if (!head) this.tooltip.hide();
-    else if (this.pointed?.join() !== head.join() || !this.tooltip.keepsUp()) this.tooltip.show(headReading(this.given.store, head));
+    else if (this.pointed?.join() !== head.join() || !this.tooltip.keepsUp()) {
+      this.tooltip.show(headReading(this.given.store, head));
+    }
     this.pointed = head;
   }
 

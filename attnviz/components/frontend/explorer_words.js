@@ -5,7 +5,8 @@ import { number } from "./format.js";
 import { FAINT_BELOW, LEAST } from "./explorer_values.js";
 import { CAP } from "./lines_choice.js";
 
-export const headName = ([layer, head]) => (head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`);
+export const headName = ([layer, head]) =>
+  head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
 
 const count = (n) => n.toLocaleString("en");
 
@@ -23,15 +24,18 @@ export const BETWEEN = {
   bb: "B → B",
 };
 
+const SPECIAL_NOTES = {
+  hide: "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.",
+  renormalise:
+    "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again. " +
+    "These are no longer the model’s own weights.",
+};
+
 const SENTENCES = { a: "the first sentence (A)", b: "the second (B)" };
 
 /** What the setting for special tokens does; nothing where it does nothing. */
 export function specialNote({ special }) {
-  if (special === "hide") return "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.";
-  if (special === "renormalise") {
-    return "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again. These are no longer the model’s own weights.";
-  }
-  return "";
+  return SPECIAL_NOTES[special] ?? "";
 }
 
 export function betweenNote({ between }) {
@@ -43,7 +47,10 @@ export function betweenNote({ between }) {
 
 export function valuesNote({ values }) {
   if (values !== "norms") return "";
-  return "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). Rows do not sum to 1.";
+  return (
+    "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). " +
+    "Rows do not sum to 1."
+  );
 }
 
 /** What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others. */
@@ -66,14 +73,17 @@ export function rolloutNote(chosen) {
   const rolled = chosen.find(([, head]) => head === ROLLOUT);
   if (!rolled) return "";
   const layers = rolled[0] === 0 ? "layer 0" : `layers 0 to ${rolled[0]} multiplied`;
-  return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, heads averaged, the residual path included. Rows sum to 1.`;
+  const included = "heads averaged, the residual path included";
+  return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, ${included}. Rows sum to 1.`;
 }
 
 /** "132 of 4,096 weights are drawn as lines: those ≥ 0.05." */
 export function drawnSentence({ shown, total }, { least, view, heads }) {
   if (!total) return "Nothing is left to draw.";
   const what = heads > 1 ? `weights of ${heads} heads` : "weights";
-  if (shown === total) return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+  if (shown === total) {
+    return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+  }
   const limits = [
     shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
     view.strongest > 0 && `the ${view.strongest} strongest of each query`,
@@ -89,7 +99,10 @@ export const limitText = (least) => number(least, least > 0 && least < 0.01 ? 4 
 export function hiddenSentence({ cells, seen, short }) {
   const said = [];
   if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
-  if (short) said.push(`${count(short)} ${short === 1 ? "row is" : "rows are"} hidden because less than ${LEAST} of the weight is left to divide by.`);
+  if (short) {
+    const rows = `${count(short)} ${short === 1 ? "row is" : "rows are"}`;
+    said.push(`${rows} hidden because less than ${LEAST} of the weight is left to divide by.`);
+  }
   return said.join(" ");
 }
 

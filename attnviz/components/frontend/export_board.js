@@ -11,7 +11,10 @@ export function boardPicture(board) {
     },
     paint(pen, { theme }) {
       const from = board.theme;
-      const places = board.places.map((at) => ({ ...at, panel: { ...at.panel, ink: inTheme(at.panel.ink, from, theme) } }));
+      const places = board.places.map((at) => ({
+        ...at,
+        panel: { ...at.panel, ink: inTheme(at.panel.ink, from, theme) },
+      }));
       // All cells, even where the screen shows the largest of each block.
       board.paint(pen, { theme, places, imageOf: ({ panel }) => canvasOf(cellPixels(panel, theme)) });
       paintPins(pen, board.element, { from, theme, font: board.font });

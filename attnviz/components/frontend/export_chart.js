@@ -1,5 +1,5 @@
-// A Plotly chart of heatmaps as a picture that can leave the page. Its cells are drawn from their numbers, as on the board,
-// and so have the colours of either theme; its words and lines are read from what plotly.js has drawn.
+// A Plotly chart of heatmaps as a picture that can leave the page. Its cells are drawn from their numbers, as on the
+// board, and so have the colours of either theme; its words and lines are read from what plotly.js has drawn.
 
 import { canvasOf, cellPixels } from "./board_image.js";
 import { blend, HATCH, inkOn, SCALES } from "./colours.js";
@@ -38,7 +38,12 @@ export function chartPicture(chart) {
   };
 }
 
-const scaleOf = ({ zmin, zmax, xgap }) => ({ low: zmin, high: zmax, scale: zmin < 0 ? "signed" : "weights", gap: xgap });
+const scaleOf = ({ zmin, zmax, xgap }) => ({
+  low: zmin,
+  high: zmax,
+  scale: zmin < 0 ? "signed" : "weights",
+  gap: xgap,
+});
 
 function paintCells(pen, panel, theme) {
   const { x, y, z, width, height } = panel;
@@ -55,11 +60,25 @@ function paintCells(pen, panel, theme) {
     pen.fillRect(left, top, right - left, bottom - top);
   }
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(canvasOf(cellPixels({ ...panel, data, shape: [height, width] }, theme)), 0, 0, width, height, left, top, right - left, bottom - top);
+  pen.drawImage(
+    canvasOf(cellPixels({ ...panel, data, shape: [height, width] }, theme)),
+    0,
+    0,
+    width,
+    height,
+    left,
+    top,
+    right - left,
+    bottom - top,
+  );
   if (panel.gap && pen.paper) {
     pen.fillStyle = PAPER[theme];
-    for (let j = 1; j < width; j += 1) pen.fillRect(x._offset + x.l2p(j - 0.5) - panel.gap / 2, top, panel.gap, bottom - top);
-    for (let i = 1; i < height; i += 1) pen.fillRect(left, y._offset + y.l2p(i - 0.5) - panel.gap / 2, right - left, panel.gap);
+    for (let j = 1; j < width; j += 1) {
+      pen.fillRect(x._offset + x.l2p(j - 0.5) - panel.gap / 2, top, panel.gap, bottom - top);
+    }
+    for (let i = 1; i < height; i += 1) {
+      pen.fillRect(left, y._offset + y.l2p(i - 0.5) - panel.gap / 2, right - left, panel.gap);
+    }
   }
   pen.restore();
 }
@@ -91,8 +110,15 @@ function paintText(pen, text, { from, theme, font, panels }) {
     const opacity = seen(piece.parentElement);
     if (!words.trim() || !opacity) continue;
     const weight = style.fontWeight >= 600 ? "600 " : "";
-    Object.assign(pen, { font: `${weight}${style.fontSize} ${font}`, textAlign: "left", textBaseline: "alphabetic", globalAlpha: opacity });
-    pen.fillStyle = (text.closest(".heatmap-label") && inkOnCell(panels, text, theme)) || inTheme(colourOf(style.fill).hex, from, theme);
+    Object.assign(pen, {
+      font: `${weight}${style.fontSize} ${font}`,
+      textAlign: "left",
+      textBaseline: "alphabetic",
+      globalAlpha: opacity,
+    });
+    pen.fillStyle =
+      (text.closest(".heatmap-label") && inkOnCell(panels, text, theme)) ||
+      inTheme(colourOf(style.fill).hex, from, theme);
     pen.fillText(words, x, y);
   }
 }
@@ -100,7 +126,10 @@ function paintText(pen, text, { from, theme, font, panels }) {
 /** The left end of some letters; what runs from right to left has its first letter at the right. */
 function startOf(text, from, count) {
   const start = text.getStartPositionOfChar(from);
-  const letters = Array.from({ length: Math.min(count, text.getNumberOfChars() - from) }, (_, n) => text.getExtentOfChar(from + n).x);
+  const letters = Array.from(
+    { length: Math.min(count, text.getNumberOfChars() - from) },
+    (_, n) => text.getExtentOfChar(from + n).x,
+  );
   return { x: Math.min(start.x, ...letters), y: start.y };
 }
 
@@ -120,7 +149,10 @@ function paintShape(pen, drawn, { from, theme }) {
   const opacity = seen(drawn);
   const width = Number.parseFloat(style.strokeWidth);
   const [fill, stroke] = [style.fill, style.stroke].map((colour) => (colour === "none" ? null : colourOf(colour)));
-  const inks = { fill: fill && fill.alpha * style.fillOpacity * opacity, stroke: stroke && width && stroke.alpha * style.strokeOpacity * opacity };
+  const inks = {
+    fill: fill && fill.alpha * style.fillOpacity * opacity,
+    stroke: stroke && width && stroke.alpha * style.strokeOpacity * opacity,
+  };
   if (!inks.fill && !inks.stroke) return;
   pen.beginPath();
   if (drawn.tagName === "path") tracePath(pen, drawn.getAttribute("d") ?? "");

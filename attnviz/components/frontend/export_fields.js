@@ -30,9 +30,17 @@ export class Fields {
     this.download.addEventListener("click", onDownload);
     this.copy.addEventListener("click", onCopy);
     this.element = element(
-      "form", {}, this.pictures, this.format, this.scale, this.ground, this.theme,
-      element("div", { class: "buttons" }, this.download, this.copy), said,
-      element("label", { class: "switch" }, this.written, " Title and caption"), this.words,
+      "form",
+      {},
+      this.pictures,
+      this.format,
+      this.scale,
+      this.ground,
+      this.theme,
+      element("div", { class: "buttons" }, this.download, this.copy),
+      said,
+      element("label", { class: "switch" }, this.written, " Title and caption"),
+      this.words,
     );
     this.element.addEventListener("submit", (event) => event.preventDefault());
   }
@@ -58,7 +66,9 @@ export class Fields {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
-    for (const input of this.element.querySelectorAll("input[type=radio]")) input.checked = kept[input.name] === input.value;
+    for (const input of this.element.querySelectorAll("input[type=radio]")) {
+      input.checked = kept[input.name] === input.value;
+    }
   }
 
   /** The words and the colours to begin with; what the user chose before stays. */

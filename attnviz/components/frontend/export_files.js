@@ -1,4 +1,5 @@
-// A sheet as a file: SVG, PNG or PDF. Everything happens in this browser; only the font comes from our own server, once.
+// A sheet as a file: SVG, PNG or PDF. Everything happens in this browser; only the font comes from our own server,
+// once.
 
 import { toCanvas } from "./pen_canvas.js";
 import { Font } from "./pen_font.js";
@@ -15,10 +16,15 @@ async function loadFonts(paths) {
 }
 
 function load(path) {
-  if (!loading.has(path)) loading.set(path, fetchFont(path).catch((why) => {
-    loading.delete(path); // the next try asks again
-    throw why;
-  }));
+  if (!loading.has(path)) {
+    loading.set(
+      path,
+      fetchFont(path).catch((why) => {
+        loading.delete(path); // the next try asks again
+        throw why;
+      }),
+    );
+  }
   return loading.get(path);
 }
 
@@ -38,7 +44,9 @@ export async function makeFile(sheet, format, { scale, fonts, family }) {
 }
 
 export async function pngOf(sheet, { scale, family }) {
-  if (sheet.width * sheet.height * scale ** 2 > MOST_PIXELS) throw new Error(`The picture is too large for ${scale}×. Take a smaller size, or SVG.`);
+  if (sheet.width * sheet.height * scale ** 2 > MOST_PIXELS) {
+    throw new Error(`The picture is too large for ${scale}×. Take a smaller size, or SVG.`);
+  }
   const canvas = toCanvas(sheet, { scale, family });
   const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   if (!blob) throw new Error("The browser could not make the picture. Take a smaller size, or SVG.");

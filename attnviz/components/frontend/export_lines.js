@@ -18,7 +18,11 @@ export function linesPicture(lines) {
       const { layout, font, short, widthOf, state } = lines;
       const heads = state.heads.map((head) => ({ ...head, colour: inTheme(head.colour, state.theme, theme) }));
       const choice = Object.create(lines.choice, { heads: { value: heads } });
-      const draw = (some) => new Strokes({ lines: some, layout, density: 1, colours: heads.map(({ colour }) => colour) }).paint(pen, Infinity);
+      const draw = (some) =>
+        new Strokes({ lines: some, layout, density: 1, colours: heads.map(({ colour }) => colour) }).paint(
+          pen,
+          Infinity,
+        );
       const pinned = lines.within(state.pinned);
       const any = pinned.q !== null || pinned.k !== null;
       pen.within({ opacity: any ? PALE : 1 }, () => draw(lines.lines));
@@ -26,7 +30,10 @@ export function linesPicture(lines) {
         if (pinned.q !== null && pinned.k !== null) lines.underline(pen, pinned);
         if (any) draw(lines.choice.touching(listed(pinned.q), listed(pinned.k)));
         const tokens = [pinned.q, pinned.k];
-        paintWords({ context: pen, layout, theme, font, choice, short, widthOf }, { meant: tokens, hovered: NONE, pinned: tokens, cursor: null });
+        paintWords(
+          { context: pen, layout, theme, font, choice, short, widthOf },
+          { meant: tokens, hovered: NONE, pinned: tokens, cursor: null },
+        );
       });
     },
   };

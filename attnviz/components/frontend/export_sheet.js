@@ -12,16 +12,19 @@ const CAPTION = { size: 12, line: 16.5, font: "12px" };
 const APART = 10; // px between the words and the picture
 
 /**
- * Returns {marks, width, height, paper, title, caption} for `found`, some of findPictures(), or null where they are empty.
- * `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption` are written unless empty.
+ * Returns {marks, width, height, paper, title, caption} for `found`, some of findPictures(), or null where they are
+ * empty. `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption` are written
+ * unless empty.
  */
 export async function compose(found, { theme, paper, title, caption, written, family }) {
   for (const { picture } of found) await picture.prepare?.(theme);
   const ground = paper ? PAPER[theme] : null;
   const boxes = found.map(({ element }) => element.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
-  const draw = (pen, x, y) => found.forEach(({ picture }, n) =>
-    pen.within({ x: boxes[n].x - left + x, y: boxes[n].y - top + y }, () => picture.paint(pen, { theme })));
+  const draw = (pen, x, y) =>
+    found.forEach(({ picture }, n) =>
+      pen.within({ x: boxes[n].x - left + x, y: boxes[n].y - top + y }, () => picture.paint(pen, { theme })),
+    );
 
   const trial = new Pen({ paper: ground });
   draw(trial, 0, 0);

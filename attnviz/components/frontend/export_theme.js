@@ -27,9 +27,14 @@ export function paintPins(pen, host, { from, theme, font }) {
     if (turned) pen.transform(turned.a, turned.b, turned.c, turned.d, turned.e, turned.f);
     if (mark.tagName === "rect") {
       paintBox(pen, [value("x"), value("y"), value("width"), value("height")], {
-        fill: colour("fill"), opacity: value("fill-opacity"), stroke: colour("stroke"), width: value("stroke-width"),
+        fill: colour("fill"),
+        opacity: value("fill-opacity"),
+        stroke: colour("stroke"),
+        width: value("stroke-width"),
       });
-    } else if (!markLabel(pen, mark.textContent, { x: value("x"), y: value("y"), ink: colour("fill") })) paintName(pen, mark.textContent, { x: value("x"), y: value("y"), mark, ink: colour("fill"), font });
+    } else if (!markLabel(pen, mark.textContent, { x: value("x"), y: value("y"), ink: colour("fill") })) {
+      paintName(pen, mark.textContent, { x: value("x"), y: value("y"), mark, ink: colour("fill"), font });
+    }
     pen.restore();
   }
 }
@@ -47,13 +52,17 @@ function paintBox(pen, box, { fill, opacity, stroke, width }) {
 function markLabel(pen, name, { x, y, ink }) {
   const token = name.slice(name.indexOf(" ") + 1); // a name begins with the number
   const [left, top] = pen.place(x, y);
-  const label = pen.marks.find(({ kind, text, matrix }) =>
-    kind === "text" && (text === token || text === name) && Math.hypot(matrix[4] - left, matrix[5] - top) < NEAR);
+  const label = pen.marks.find(
+    ({ kind, text, matrix }) =>
+      kind === "text" && (text === token || text === name) && Math.hypot(matrix[4] - left, matrix[5] - top) < NEAR,
+  );
   if (label) Object.assign(label, { fill: ink, bold: true });
   return Boolean(label);
 }
 
-/** The name of a pinned row or column whose label is left out or shortened, in place of the labels that it would touch. */
+/**
+ * The name of a pinned row or column whose label is left out or shortened, in place of the labels that it would touch.
+ */
 function paintName(pen, text, { x, y, mark, ink, font }) {
   const size = Number(mark.getAttribute("font-size"));
   const [left, top] = pen.place(x, y);
@@ -61,7 +70,8 @@ function paintName(pen, text, { x, y, mark, ink, font }) {
     kind === "text" && anchor === "end" && Math.hypot(matrix[4] - left, matrix[5] - top) < size * 1.15;
   pen.marks = pen.marks.filter((one) => !touches(one));
   Object.assign(pen, {
-    font: `600 ${size}px ${font}`, fillStyle: ink,
+    font: `600 ${size}px ${font}`,
+    fillStyle: ink,
     textAlign: { start: "left", middle: "center", end: "right" }[mark.getAttribute("text-anchor")],
     textBaseline: mark.getAttribute("dominant-baseline") === "central" ? "middle" : "alphabetic",
   });

@@ -16,11 +16,20 @@ const WATCH = 700; // ms between two looks at the page: what it shows may change
 class ExportView {
   constructor(root) {
     this.said = element("p", { class: "said", role: "status" });
-    this.fields = new Fields({ said: this.said, onChange: () => this.later(), onDownload: () => this.act("download"), onCopy: () => this.act("copy") });
+    this.fields = new Fields({
+      said: this.said,
+      onChange: () => this.later(),
+      onDownload: () => this.act("download"),
+      onCopy: () => this.act("copy"),
+    });
     this.preview = element("div", { class: "preview", role: "img" });
     this.heading = element("h3");
     this.none = element("p", { class: "none", hidden: true });
-    this.section = element("section", { class: "export-view", "aria-label": "Export this view", style: "visibility: hidden" });
+    this.section = element("section", {
+      class: "export-view",
+      "aria-label": "Export this view",
+      style: "visibility: hidden",
+    });
     this.section.append(this.heading, this.none, this.preview, this.fields.element);
     // The page's own keys (steps, heads) must not act while a title is typed.
     this.section.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
@@ -40,12 +49,15 @@ class ExportView {
     this.look();
   }
 
-  /** Looks which pictures there are; others than before are offered anew. Of another view, the words are asked for anew. */
+  /**
+   * Looks which pictures there are; others than before are offered anew. Of another view, the words are asked for anew.
+   */
   look() {
     if (this.address && this.address !== location.href) this.setTriggerValue("moved", location.href);
     this.address = location.href;
     const found = findPictures();
-    const same = found.length === this.found?.length && found.every(({ element: own }, n) => own === this.found[n].element);
+    const same =
+      found.length === this.found?.length && found.every(({ element: own }, n) => own === this.found[n].element);
     if (same) return;
     this.found = found;
     this.none.textContent = this.words.none;

@@ -21,7 +21,11 @@ export class Grid {
     this.cell = element("div", { role: "gridcell", id: "active-head" });
     this.row = element("div", { role: "row", class: "spoken" }, this.cell);
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
-    const properties = { "aria-label": "All layers and heads", "aria-multiselectable": "true", "aria-activedescendant": "active-head" };
+    const properties = {
+      "aria-label": "All layers and heads",
+      "aria-multiselectable": "true",
+      "aria-activedescendant": "active-head",
+    };
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
     this.element.attnvizPicture = gridPicture(this);
     root.append(this.element);
@@ -43,7 +47,8 @@ export class Grid {
 
   /**
    * Shows `given`: {layers, heads, overview, order, faded, theme, most, chosen: [{head, colour}], current, describe}.
-   * `order` lists all heads' numbers in ranked order or is null; `faded` is one byte a head; `describe(head)` says it all.
+   * `order` lists all heads' numbers in ranked order or is null; `faded` is one byte a head; `describe(head)` says it
+   * all.
    */
   update(given) {
     const before = this.given;
@@ -58,7 +63,14 @@ export class Grid {
   fit() {
     if (!this.given || !this.room.clientWidth) return; // not shown yet
     const { layers, heads, order, most } = this.given;
-    this.layout = layOut({ layers, heads, width: this.room.clientWidth, most, ranked: Boolean(order), least: leastType() });
+    this.layout = layOut({
+      layers,
+      heads,
+      width: this.room.clientWidth,
+      most,
+      ranked: Boolean(order),
+      least: leastType(),
+    });
     Object.assign(this.element.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
     this.element.setAttribute("aria-rowcount", this.layout.rows);
     this.element.setAttribute("aria-colcount", this.layout.columns);
@@ -90,7 +102,9 @@ export class Grid {
   markChosen() {
     if (!this.layout) return;
     const seen = this.given.chosen.filter(({ head }) => head[1] >= 0);
-    while (this.frames.length < seen.length) this.frames.push(this.marks.appendChild(element("div", { class: "ring chosen" })));
+    while (this.frames.length < seen.length) {
+      this.frames.push(this.marks.appendChild(element("div", { class: "ring chosen" })));
+    }
     this.frames.forEach((frame, n) => {
       frame.hidden = n >= seen.length;
       if (frame.hidden) return;

@@ -19,7 +19,9 @@ const STRIPE = 4; // px from one line of the hatching to the next
  */
 export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
   const type = typeFor(least, TYPE);
-  const [left, top, caption] = (ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0]).map((length) => Math.round(length * type.unit));
+  const [left, top, caption] = (ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0]).map((length) =>
+    Math.round(length * type.unit),
+  );
   const count = layers * heads;
   const sideOf = (columns) => {
     const across = Math.floor((width - left + GAP) / columns) - GAP;
@@ -31,7 +33,19 @@ export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
   const side = sideOf(columns);
   const pitch = { x: side + GAP, y: side + GAP + caption };
   const rows = Math.ceil(count / columns);
-  return { type, count, columns, rows, left, top, caption, side, pitch, width: left + columns * pitch.x - GAP, height: top + rows * pitch.y - GAP };
+  return {
+    type,
+    count,
+    columns,
+    rows,
+    left,
+    top,
+    caption,
+    side,
+    pitch,
+    width: left + columns * pitch.x - GAP,
+    height: top + rows * pitch.y - GAP,
+  };
 }
 
 /** The box of the thumbnail at a place, counted row by row. */
@@ -39,7 +53,9 @@ export function boxAt({ columns, left, top, caption, side, pitch }, place) {
   return { x: left + (place % columns) * pitch.x, y: top + caption + Math.floor(place / columns) * pitch.y, side };
 }
 
-/** The place under a point, or null. Half the gap around a thumbnail belongs to it: there is no dead space between two. */
+/**
+ * The place under a point, or null. Half the gap around a thumbnail belongs to it: there is no dead space between two.
+ */
 export function placeAt({ count, columns, left, top, pitch }, x, y) {
   const [column, row] = [Math.floor((x - left + GAP / 2) / pitch.x), Math.floor((y - top + GAP / 2) / pitch.y)];
   const place = row * columns + column;
@@ -63,13 +79,20 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
     context.lineWidth = 0.5;
     context.globalAlpha = faded?.[n] ? 0.35 : 0.8;
     context.strokeRect(x, y, side, side);
-    if (order) caption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, { theme, font, room: layout.pitch.x, ...layout.type });
+    if (order) {
+      paintCaption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, {
+        theme,
+        font,
+        room: layout.pitch.x,
+        ...layout.type,
+      });
+    }
   }
   context.globalAlpha = 1;
   if (!order) paintLabels(context, layout, { theme, font });
 }
 
-function caption(context, text, x, y, { theme, font, room, fine, least }) {
+function paintCaption(context, text, x, y, { theme, font, room, fine, least }) {
   context.font = `${fine}px ${font}`;
   if (least && context.measureText(text).width > room) return;
   context.fillStyle = INK[theme].text;
@@ -85,10 +108,14 @@ function paintLabels(context, { type, rows, columns, left, top, side, pitch, wid
   context.textBaseline = "middle";
   context.textAlign = "right";
   const every = (room, needed) => Math.ceil(needed / room); // labels that would touch are left out
-  for (let l = 0; l < rows; l += every(pitch.y, label * 0.95)) context.fillText(String(l), left - 7 * unit, top + l * pitch.y + side / 2);
+  for (let l = 0; l < rows; l += every(pitch.y, label * 0.95)) {
+    context.fillText(String(l), left - 7 * unit, top + l * pitch.y + side / 2);
+  }
   context.textAlign = "center";
   const widest = context.measureText(String(columns - 1)).width + 2;
-  for (let h = 0; h < columns; h += every(pitch.x, widest)) context.fillText(String(h), left + h * pitch.x + side / 2, top - 10 * unit);
+  for (let h = 0; h < columns; h += every(pitch.x, widest)) {
+    context.fillText(String(h), left + h * pitch.x + side / 2, top - 10 * unit);
+  }
   context.font = `600 ${label}px ${font}`;
   context.fillText("head", left + (width - left) / 2, 7 * unit);
   context.translate(7 * unit, top + (height - top) / 2);
@@ -99,15 +126,19 @@ function paintLabels(context, { type, rows, columns, left, top, side, pitch, wid
 }
 
 /**
- * Gives a function of a head's number that paints it as `size` × `size` pixels, again and again on one image. Colours go
- * by the square root of a weight: in a long text most weights are small, and a picture to choose by must not be empty.
+ * Gives a function of a head's number that paints it as `size` × `size` pixels, again and again on one image. Colours
+ * go by the square root of a weight: in a long text most weights are small, and a picture to choose by must not be
+ * empty.
  */
 function thumbPainter({ data, height, width, hidden }, size, theme, density) {
   const image = new ImageData(size, size);
   const pixels = new Uint32Array(image.data.buffer);
   const [down, across] = [height, width].map((cells) => spans(cells, size));
   const shades = pixelTable(SCALES[theme].weights);
-  const table = Uint32Array.from({ length: 256 }, (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))]);
+  const table = Uint32Array.from(
+    { length: 256 },
+    (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))],
+  );
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
   const [ground, line] = HATCH[theme].map(pixel);
   const stripe = STRIPE * density;
@@ -130,7 +161,10 @@ function spans(cells, size) {
     const ends = blocks(cells, size);
     return Array.from({ length: size }, (_, at) => [ends[at], ends[at + 1]]);
   }
-  return Array.from({ length: size }, (_, at) => [Math.floor((at * cells) / size), Math.floor((at * cells) / size) + 1]);
+  return Array.from({ length: size }, (_, at) => [
+    Math.floor((at * cells) / size),
+    Math.floor((at * cells) / size) + 1,
+  ]);
 }
 
 /** The largest byte of some cells; −1 where all of them are hidden. */

@@ -17,7 +17,9 @@ export function poolWeights(heads, rows, cols) {
       for (let x = 0; x < width; x += 1) {
         let most = 0;
         for (let i = down[y]; i < down[y + 1]; i += 1) {
-          for (let at = i * cols + across[x]; at < i * cols + across[x + 1]; at += 1) if (codes[at] > most) most = codes[at];
+          for (let at = i * cols + across[x]; at < i * cols + across[x + 1]; at += 1) {
+            if (codes[at] > most) most = codes[at];
+          }
         }
         data[(n * height + y) * width + x] = Math.round(most / 257);
       }

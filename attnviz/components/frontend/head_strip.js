@@ -19,7 +19,9 @@ export class HeadStrip {
     while (this.buttons.length < heads) this.buttons.push(this.makeButton(this.buttons.length));
     this.root.setAttribute("aria-label", `heads of ${layer}`);
     // A button that is put anew, even in its own place, loses the focus.
-    if (this.root.childElementCount !== heads) this.root.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
+    if (this.root.childElementCount !== heads) {
+      this.root.replaceChildren(...this.buttons.slice(0, heads).map(({ root }) => root));
+    }
     const cells = height * width;
     for (let h = 0; h < heads; h += 1) {
       this.buttons[h].root.title = `${layer} · head ${h}`;

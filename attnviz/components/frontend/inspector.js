@@ -67,7 +67,10 @@ class Inspector {
   click(at) {
     if (this.picture.graph?.attnviz?.uncover?.(at)) return; // a guess is revealed, not pinned
     const pin = { ...this.pin };
-    for (const [kind, i] of [[at.cols, at.j], [at.rows, at.i]]) {
+    for (const [kind, i] of [
+      [at.cols, at.j],
+      [at.rows, at.i],
+    ]) {
       if (kind === "query") pin.q = i;
       if (kind === "key") pin.k = i;
     }
@@ -99,9 +102,8 @@ class Inspector {
     graph?.attnviz?.hold({ query: this.pin.q, key: this.pin.k });
     const panels = this.picture.panels();
     const products = this.picture.products();
-    let at = this.hovered;
-    let panel = at && findPanel(panels, at);
-    if (!panel) at = null;
+    const panel = this.hovered && findPanel(panels, this.hovered);
+    const at = panel && this.hovered;
     this.overlay.draw({
       graph,
       panels,

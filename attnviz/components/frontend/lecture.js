@@ -1,6 +1,6 @@
-// The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog; in
-// lecture mode two small buttons: the list, and the way out. And, since it is on every page, what keeps one's own lesson
-// while the page is loaded again, and the browser's history in order.
+// The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog;
+// in lecture mode two small buttons: the list, and the way out. And, since it is on every page, what keeps one's own
+// lesson while the page is loaded again, and the browser's history in order.
 
 import { element, span, theme } from "./dom.js";
 import { oneEntryEach } from "./history.js";
@@ -9,8 +9,8 @@ import { unpack } from "./packing.js";
 import { allPaths, themeKey } from "./theme_choice.js";
 
 const TYPING =
-  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], [role=dialog], " +
-  "[role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
+  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], " +
+  "[role=dialog], [role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
 const LESSON = "attnviz-lesson"; // where the browser keeps it
 const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_picture"];
 
@@ -20,15 +20,20 @@ class Keyboard {
     this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
-      "dialog", { "aria-labelledby": "keys-title" },
-      element("h2", { id: "keys-title" }, "Keys"), this.says, done,
+      "dialog",
+      { "aria-labelledby": "keys-title" },
+      element("h2", { id: "keys-title" }, "Keys"),
+      this.says,
+      done,
     );
     done.addEventListener("click", () => this.dialog.close());
     // Nothing behind the dialog hears what is pressed in it.
     this.dialog.addEventListener("keydown", (event) => this.inDialog(event));
     this.corner = element(
-      "div", { class: "corner", hidden: true },
-      this.button("?", "The keys (?)", "help"), this.button("✕", "Leave lecture mode (L or Esc)", "lecture"),
+      "div",
+      { class: "corner", hidden: true },
+      this.button("?", "The keys (?)", "help"),
+      this.button("✕", "Leave lecture mode (L or Esc)", "lecture"),
     );
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, this.corner, this.dialog);
     root.append(this.section);
@@ -50,13 +55,15 @@ class Keyboard {
 
   take({ lines, lecture, lesson }) {
     if (typeof lesson === "string") keep(lesson);
-    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept()); // null asks, whether there is one or not
+    // Null asks, whether there is one or not.
+    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.sends = Object.assign({}, ...lines.map((line) => line.sends));
     this.says.replaceChildren(
       ...lines.map(({ shown, says }) =>
-        element("p", {}, span("keys", ...shown.map((key) => element("kbd", {}, key))), span("does", says))),
+        element("p", {}, span("keys", ...shown.map((key) => element("kbd", {}, key))), span("does", says)),
+      ),
     );
   }
 
@@ -64,7 +71,12 @@ class Keyboard {
     const name = pressed(event);
     const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends?.[name] ?? this.scrolls(name));
     if (!act || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    if (event.composedPath().some((one) => one.matches?.(TYPING)) || document.querySelector("[role=dialog][aria-modal=true]")) return;
+    if (
+      event.composedPath().some((one) => one.matches?.(TYPING)) ||
+      document.querySelector("[role=dialog][aria-modal=true]")
+    ) {
+      return;
+    }
     event.preventDefault();
     if (!event.repeat) this.act(act);
   }
@@ -87,13 +99,19 @@ class Keyboard {
 
   act(name) {
     const own = {
-      help: () => this.dialog.showModal(), pin, listing, theme: () => this.otherTheme(),
-      scroll_on: () => scroll(1), scroll_back: () => scroll(-1),
+      help: () => this.dialog.showModal(),
+      pin,
+      listing,
+      theme: () => this.otherTheme(),
+      scroll_on: () => scroll(1),
+      scroll_back: () => scroll(-1),
     }[name];
     const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
     if (own) own();
     else if (doneByStepper(name)) return;
-    else if (button) button.click(); // a button of the page does it: then the page runs as for a click, no more
+    else if (button) {
+      button.click();
+    } // a button of the page does it: then the page runs as for a click, no more
     else this.setTriggerValue("act", name);
   }
 
@@ -111,7 +129,8 @@ class Keyboard {
 }
 
 /** Whether the stepper, where there is one, has done it. */
-const doneByStepper = (name) => !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
+const doneByStepper = (name) =>
+  !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
 
 /** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
 function keep(lesson) {
@@ -154,13 +173,17 @@ function scroll(by) {
   document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
 
-/** Opens the listing beside the picture, or closes it. It is sent once it is open: until one does something else, all of it
- * is brought into view as it comes. */
+/**
+ * Opens the listing beside the picture, or closes it. Its content is sent once it is open, so it is scrolled into view
+ * as it grows, until the reader does something else.
+ */
 function listing() {
   const expander = document.querySelector("[data-testid=stMain] .stColumn .stExpander");
   if (!expander) return;
   const grows = new ResizeObserver(() => expander.scrollIntoView({ block: "nearest" }));
-  for (const kind of ["keydown", "pointerdown", "wheel"]) window.addEventListener(kind, () => grows.disconnect(), { once: true });
+  for (const kind of ["keydown", "pointerdown", "wheel"]) {
+    window.addEventListener(kind, () => grows.disconnect(), { once: true });
+  }
   grows.observe(expander);
   expander.querySelector("summary").click();
 }

@@ -1,8 +1,8 @@
 // Attention as lines from query tokens to key tokens, of one head or of several at once.
 //
-// Canvases lie on one another. The lower two hold all lines, the faint ones below; they change with the numbers and with
-// scrolling only. The front has the tokens and the lines of those that are meant: pointing repaints it alone, and makes
-// the others pale.
+// Canvases lie on one another. The lower two hold all lines, the faint ones below; they change with the numbers and
+// with scrolling only. The front has the tokens and the lines of those that are meant: pointing repaints it alone, and
+// makes the others pale.
 
 import { shorten } from "./board_layout.js";
 import { INK } from "./colours.js";
@@ -29,7 +29,17 @@ export class Lines {
   /** Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null. */
   constructor(root, { onPoint = () => {}, onPin = () => {} } = {}) {
     Object.assign(this, { onPoint, onPin });
-    this.state = { queryLabels: [], keyLabels: [], heads: [], low: 0, high: 1, direction: "vertical", threshold: 0, strongest: 0, theme: "light" };
+    this.state = {
+      queryLabels: [],
+      keyLabels: [],
+      heads: [],
+      low: 0,
+      high: 1,
+      direction: "vertical",
+      threshold: 0,
+      strongest: 0,
+      theme: "light",
+    };
     this.changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
     this.build(root);
     this.ask = perFrame(() => this.draw());
@@ -49,21 +59,40 @@ export class Lines {
   }
 
   build(root) {
-    [this.faint, this.dark, this.front] = [0, 1, 2].map(() => element("canvas", { "aria-hidden": "true", style: FILL }));
+    [this.faint, this.dark, this.front] = [0, 1, 2].map(() =>
+      element("canvas", { "aria-hidden": "true", style: FILL }),
+    );
     this.whole = new Whole();
-    this.pane = element("div", { style: "position: sticky; top: 0; left: 0; overflow: hidden" }, this.faint, this.dark, this.front, this.whole.element);
+    this.pane = element(
+      "div",
+      { style: "position: sticky; top: 0; left: 0; overflow: hidden" },
+      this.faint,
+      this.dark,
+      this.front,
+      this.whole.element,
+    );
     this.track = element("div", {}, this.pane);
     this.status = onlyHeard({ role: "status", "aria-live": "polite" });
-    this.element = element("div", {
-      class: "attnviz-lines", role: "application", "aria-roledescription": "lines", tabIndex: 0,
-      style: "position: relative; width: 100%; height: 100%; scrollbar-width: thin; outline-offset: -2px",
-    }, this.track, this.status);
+    this.element = element(
+      "div",
+      {
+        class: "attnviz-lines",
+        role: "application",
+        "aria-roledescription": "lines",
+        tabIndex: 0,
+        style: "position: relative; width: 100%; height: 100%; scrollbar-width: thin; outline-offset: -2px",
+      },
+      this.track,
+      this.status,
+    );
     this.element.attnvizPicture = linesPicture(this);
     this.element.addEventListener("scroll", () => this.scroll());
     root.append(this.element);
   }
 
-  /** Takes the whole state or what changed of it; see the fields in the constructor, and `hovered` and `pinned` {q, k}. */
+  /**
+   * Takes the whole state or what changed of it; see the fields in the constructor, and `hovered` and `pinned` {q, k}.
+   */
   update(changes) {
     const [old, now] = [this.state, { ...this.state, ...changes }];
     check(now);
@@ -157,15 +186,18 @@ export class Lines {
     const { length } = this.lines;
     Object.assign(this.element.dataset, { shown: length, total: this.choice.total });
     const { heads, queryLabels, keyLabels } = this.state;
-    this.element.setAttribute("aria-label",
-      `Attention as lines: ${queryLabels.length} query tokens, ${keyLabels.length} key tokens, ${heads.length} head${heads.length === 1 ? "" : "s"}. ` +
-      "Arrow keys move, Enter pins.");
+    const tokens = `${queryLabels.length} query tokens, ${keyLabels.length} key tokens`;
+    const count = `${heads.length} head${heads.length === 1 ? "" : "s"}`;
+    this.element.setAttribute("aria-label", `Attention as lines: ${tokens}, ${count}. Arrow keys move, Enter pins.`);
   }
 
   lay() {
     const { queryLabels, keyLabels, direction, heads } = this.state;
     const vertical = direction !== "horizontal";
-    Object.assign(this.element.style, { overflowX: vertical ? "hidden" : "auto", overflowY: vertical ? "auto" : "hidden" });
+    Object.assign(this.element.style, {
+      overflowX: vertical ? "hidden" : "auto",
+      overflowY: vertical ? "auto" : "hidden",
+    });
     const size = { width: this.element.clientWidth, height: this.element.clientHeight };
     if (!size.width || !size.height) {
       this.layout = null; // not to be seen now: laid out when it is
@@ -180,7 +212,8 @@ export class Lines {
     const type = typeOf(leastType());
     const widthOf = measurer(context, `${type.label}px ${this.font}`);
     const longest = [queryLabels, keyLabels].map((labels) =>
-      labels.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0));
+      labels.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0),
+    );
     const counts = [queryLabels.length, keyLabels.length];
     longest.forEach((width, side) => (longest[side] = Math.max(width, vertical ? widthOf(NAMES[side]) + 8 : 0)));
     this.layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
@@ -193,7 +226,8 @@ export class Lines {
     Object.assign(this.pane.style, { width: `${size.width}px`, height: `${size.height}px` });
     const { travel } = this.layout;
     Object.assign(this.track.style, {
-      width: `${size.width + (vertical ? 0 : travel)}px`, height: `${size.height + (vertical ? travel : 0)}px`,
+      width: `${size.width + (vertical ? 0 : travel)}px`,
+      height: `${size.height + (vertical ? travel : 0)}px`,
     });
     this.layout.scroll(this.element[vertical ? "scrollTop" : "scrollLeft"]);
     this.input.moved();
@@ -205,7 +239,10 @@ export class Lines {
       this.change("layout");
       this.watchDensity();
     };
-    matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", changed, { once: true, signal: this.ends.signal });
+    matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`).addEventListener("change", changed, {
+      once: true,
+      signal: this.ends.signal,
+    });
   }
 
   // ---- painting
@@ -221,7 +258,8 @@ export class Lines {
     }
     const { back, front } = this.changed;
     const portion = back || front ? FIRST : NEXT;
-    const left = portion - (front ? this.paintFront(portion) : this.litStrokes.paint(this.front.getContext("2d"), portion));
+    const left =
+      portion - (front ? this.paintFront(portion) : this.litStrokes.paint(this.front.getContext("2d"), portion));
     if (back) this.startBack();
     const below = this.strokes.next > 0 ? this.faint : this.dark;
     if (left > 0) this.strokes.paint(below.getContext("2d"), left);
@@ -258,7 +296,9 @@ export class Lines {
     const context = wipe(this.front, density);
     const both = (name) => [...new Set([hovered[name], pinned[name]])].filter((i) => i !== null);
     this.litStrokes = this.strokesOf(choice.touching(both("q"), both("k")));
-    for (const canvas of [this.faint, this.dark]) canvas.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
+    for (const canvas of [this.faint, this.dark]) {
+      canvas.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
+    }
     if (meant.q !== null && meant.k !== null) this.underline(context, meant);
     const spent = this.litStrokes.paint(context, portion);
     const lit = { meant: pair(meant), hovered: pair(hovered), pinned: pair(pinned), cursor: this.input.cursor };
@@ -285,7 +325,13 @@ export class Lines {
     const { side, index } = this.pointed ?? {};
     const label = this.pointed && [this.state.queryLabels, this.state.keyLabels][side][index];
     const shortened = Boolean(label) && this.short(side, index) !== label;
-    this.whole.show(shortened ? label : null, { side, index, layout: this.layout, font: this.font, ink: INK[this.state.theme] });
+    this.whole.show(shortened ? label : null, {
+      side,
+      index,
+      layout: this.layout,
+      font: this.font,
+      ink: INK[this.state.theme],
+    });
   }
 
   say() {
@@ -339,8 +385,10 @@ function shortener(labels, room, widthOf) {
 }
 
 const pair = ({ q, k }) => [q, k];
-const cellOf = (token) => (token ? { q: token.side === 0 ? token.index : null, k: token.side === 1 ? token.index : null } : NOTHING);
+const cellOf = (token) =>
+  token ? { q: token.side === 0 ? token.index : null, k: token.side === 1 ? token.index : null } : NOTHING;
 const sameCell = (a, b) => (a?.q ?? null) === (b?.q ?? null) && (a?.k ?? null) === (b?.k ?? null);
 const sameToken = (a, b) => a?.side === b?.side && a?.index === b?.index;
 const sameList = (a, b) => a === b || (a.length === b.length && a.every((item, i) => item === b[i]));
-const sameItems = (a, b, names) => a === b || (a.length === b.length && a.every((item, i) => names.every((name) => item[name] === b[i][name])));
+const sameItems = (a, b, names) =>
+  a === b || (a.length === b.length && a.every((item, i) => names.every((name) => item[name] === b[i][name])));

@@ -154,7 +154,8 @@ export class Bundle {
 
   sort() {
     const { head, level, heads, length } = this;
-    const next = new Uint32Array(LEVELS * heads + 1); // where each bucket begins; a bucket holds one head's lines of one level
+    // Where each bucket begins; a bucket holds one head's lines of one level.
+    const next = new Uint32Array(LEVELS * heads + 1);
     const order = new Uint32Array(length);
     for (let i = 0; i < length; i += 1) next[(LEVELS - level[i]) * heads + head[i] + 1] += 1;
     for (let b = 1; b < next.length; b += 1) next[b] += next[b - 1];
@@ -187,8 +188,8 @@ function mark({ rows, cols, at }, strongest, bound, listed) {
   let [count, hidden, length] = [0, 0, 0];
   for (let q = 0; q < rows; q += 1) {
     const start = q * cols;
-    let [cut, ties] = heap ? rowLimit(heap, at, start, start + cols, bound) : [bound, cols];
-    let last = -1;
+    const [cut, most] = heap ? rowLimit(heap, at, start, start + cols, bound) : [bound, cols];
+    let [last, ties] = [-1, most];
     for (let k = 0; k < cols; k += 1) {
       const value = at[start + k];
       if (value > cut || (value === cut && ties-- > 0)) {

@@ -21,7 +21,15 @@ export const typeOf = (least) => typeFor(least, TYPE);
 
 /** `longest` is the widest label of each side in px; `counts` how many tokens each side has. */
 export function arrange({ direction, size, counts, heads, longest, type = typeOf(0) }) {
-  const given = { size, counts, longest, type, figure: (NUMBER * type.fine) / TYPE.fine, most: Math.max(1, ...counts), squares: heads > 1 ? heads : 0 };
+  const given = {
+    size,
+    counts,
+    longest,
+    type,
+    figure: (NUMBER * type.fine) / TYPE.fine,
+    most: Math.max(1, ...counts),
+    squares: heads > 1 ? heads : 0,
+  };
   return new Layout(direction === "horizontal" ? horizontal(given) : vertical(given), given);
 }
 
@@ -46,7 +54,13 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }) {
   const left = (size.width - between - depth[0] - depth[1]) / 2;
   const window = { from: head, length: Math.max(20, size.height - head - 4) };
   return {
-    vertical: true, turned: false, within, window, square, label, room,
+    vertical: true,
+    turned: false,
+    within,
+    window,
+    square,
+    label,
+    room,
     pitch: Math.min(36 * unit, Math.max(19 * unit, window.length / most)),
     number: room.map((width) => label + width + GAP),
     ends: [left + depth[0], left + depth[0] + between],
@@ -67,13 +81,25 @@ function horizontal({ size, longest, type, figure, most, squares }) {
   const room = longest.map((width) => Math.min(width, turned ? 92 * unit : natural - 6));
   const number = figure + (squares ? SWATCH : 0);
   const along = room.map((width) => (turned ? width + GAP + number : 0));
-  const depth = along.map((length) => label + (turned ? length * Math.sin(TURN) + 8 : type.label + 4 + type.fine + 8) + head - 4);
+  const depth = along.map(
+    (length) => label + (turned ? length * Math.sin(TURN) + 8 : type.label + 4 + type.fine + 8) + head - 4,
+  );
   const overhang = turned ? Math.max(...along) * Math.cos(TURN) : 0;
   const window = { from: 8, length: Math.max(20, size.width - 16) };
   const between = Math.max(40, size.height - depth[0] - depth[1]);
   return {
-    vertical: false, turned, within: false, window, square, label, room, overhang,
-    pitch: Math.min((turned ? 44 : 110) * unit, Math.max(turned ? 21 * unit : natural, (window.length - overhang) / most)),
+    vertical: false,
+    turned,
+    within: false,
+    window,
+    square,
+    label,
+    room,
+    overhang,
+    pitch: Math.min(
+      (turned ? 44 : 110) * unit,
+      Math.max(turned ? 21 * unit : natural, (window.length - overhang) / most),
+    ),
     number: room.map((width) => (turned ? width + GAP : 0)),
     ends: [depth[0], depth[0] + between],
     heads: [head / 2 - 2, depth[0] + between + depth[1] - head / 2 + 2],

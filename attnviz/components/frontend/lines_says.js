@@ -13,7 +13,8 @@ export function digits(value) {
 function quoted(labels, index) {
   const letters = Array.from(labels[index] ?? "");
   const half = LONGEST / 2;
-  const text = letters.length > LONGEST ? `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}` : letters.join("");
+  const text =
+    letters.length > LONGEST ? `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}` : letters.join("");
   return `“\u2068${text}\u2069”`;
 }
 
@@ -25,7 +26,9 @@ export function tokenSentence({ q = null, k = null }, { choice, queryLabels, key
   if (!found.length) return `${capital(own)}: all its weights are hidden.`;
   const several = choice.heads.length > 1;
   const parts = found.map(({ head, partner, value }) => {
-    const name = from ? `key ${partner} ${quoted(keyLabels, partner)}` : `query ${partner} ${quoted(queryLabels, partner)}`;
+    const name = from
+      ? `key ${partner} ${quoted(keyLabels, partner)}`
+      : `query ${partner} ${quoted(queryLabels, partner)}`;
     return `${name} ${digits(value)}${several ? ` in ${choice.heads[head].name}` : ""}`;
   });
   return `${capital(own)} ${from ? "attends most to" : "is attended to most by"} ${parts.join(", ")}.`;

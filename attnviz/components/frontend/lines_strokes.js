@@ -1,8 +1,8 @@
 // Draws lines in portions, the darkest first: a frame gets as many as it can paint, and the next goes on from there.
 // Within a portion the darkest come last, so that they lie on top.
 //
-// Chromium without a graphics card, measured: a curve one device pixel wide takes 7 µs, a wider one 40 µs alone and more
-// in a path with others, and drawing underneath what is there ("destination-over") makes each eight times dearer.
+// Chromium without a graphics card, measured: a curve one device pixel wide takes 7 µs, a wider one 40 µs alone and
+// more in a path with others, and drawing underneath what is there ("destination-over") makes each eight times dearer.
 
 import { darkness, LEVELS } from "./lines_choice.js";
 
@@ -123,7 +123,10 @@ export class Strokes {
     const offset = Math.max(...layout.offsets);
     context.globalAlpha = 1;
     context.globalCompositeOperation = "destination-out";
-    for (const [edge, inner, more] of [[from, from + FADE, offset > 1], [from + length, from + length - FADE, offset < layout.travel - 1]]) {
+    for (const [edge, inner, more] of [
+      [from, from + FADE, offset > 1],
+      [from + length, from + length - FADE, offset < layout.travel - 1],
+    ]) {
       if (!more) continue;
       const along = (at) => (layout.vertical ? [0, at] : [at, 0]);
       const gradient = context.createLinearGradient(...along(edge), ...along(inner));

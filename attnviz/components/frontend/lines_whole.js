@@ -19,8 +19,11 @@ export class Whole {
     const { style } = this.element;
     const { width: right, height: bottom } = layout.size;
     Object.assign(style, {
-      maxWidth: `${Math.min(420, right - 8)}px`, font: `${layout.type.label}px/1.4 ${font}`,
-      borderColor: ink.rule, background: ink.canvas, color: ink.text,
+      maxWidth: `${Math.min(420, right - 8)}px`,
+      font: `${layout.type.label}px/1.4 ${font}`,
+      borderColor: ink.rule,
+      background: ink.canvas,
+      color: ink.text,
     });
     const [x, y] = layout.point(side, layout.label, layout.at(side, index));
     const { offsetWidth: width, offsetHeight: height } = this.element;

@@ -10,8 +10,8 @@ const ROLES = ["query", "key"];
 const PALE = 0.34; // of a token that the one that is meant has nothing to do with
 
 /**
- * `pen` is {context, layout, theme, font, choice, short(side, i), widthOf(text)}; `lit` is {meant: [q, k], hovered: [q, k],
- * pinned: [q, k], cursor: {side, index} | null}, each of them a token's number or null.
+ * `pen` is {context, layout, theme, font, choice, short(side, i), widthOf(text)}; `lit` is {meant: [q, k], hovered: [q,
+ * k], pinned: [q, k], cursor: {side, index} | null}, each of them a token's number or null.
  */
 export function paintWords(pen, lit) {
   pen.dimmed = lit.meant.some((token) => token !== null);
@@ -64,14 +64,20 @@ function paintSide(pen, side, lit) {
   context.clip();
   if (layout.square) paintSquares(pen, side, { from, to, other });
   const reach = layout.vertical ? (side ? 1 : -1) : layout.turned ? 1 : 0;
-  Object.assign(context, { textAlign: ["right", "center", "left"][reach + 1], textBaseline: "middle", direction: "ltr" });
+  Object.assign(context, {
+    textAlign: ["right", "center", "left"][reach + 1],
+    textBaseline: "middle",
+    direction: "ltr",
+  });
   const numbers = [];
   for (let i = from; i < to; i += 1) {
     const best = other === null ? null : choice.largest(...(side ? [other, i] : [i, other]));
     const strength = best ? opacity(best.value, choice.rules) : 0;
     const isLit = lit.meant[side] === i || lit.pinned[side] === i;
     const alpha = !pen.dimmed || isLit ? 1 : other === null ? 0.6 : best ? 0.55 + 0.45 * strength : PALE;
-    at(pen, side, i, (x, y) => paintToken(pen, side, i, { lit, alpha, ground: layout.square ? 0 : strength, reach, x, y }));
+    at(pen, side, i, (x, y) =>
+      paintToken(pen, side, i, { lit, alpha, ground: layout.square ? 0 : strength, reach, x, y }),
+    );
     if (best) numbers.push({ i, best, alpha: Math.max(alpha, 0.7) });
   }
   for (const number of fitting(numbers, layout)) {
@@ -149,8 +155,10 @@ function paintSquares({ context, layout, theme, choice }, side, { from, to, othe
     const first = squareAt(layout, side, 0, layout.at(side, i));
     const last = squareAt(layout, side, layout.squares - 1, layout.at(side, i));
     context.fillRect(
-      Math.min(first[0], last[0]), Math.min(first[1], last[1]),
-      Math.abs(last[0] - first[0]) + first[2], Math.abs(last[1] - first[1]) + first[3],
+      Math.min(first[0], last[0]),
+      Math.min(first[1], last[1]),
+      Math.abs(last[0] - first[0]) + first[2],
+      Math.abs(last[1] - first[1]) + first[3],
     );
   }
   for (let h = 0; other !== null && h < layout.squares; h += 1) {
@@ -188,7 +196,12 @@ function paintNumber(pen, side, { i, best, alpha, reach, x, y }) {
     start = layout.ends[side] + direction * 3;
     const { fine } = layout.type;
     const width = layout.figure + mark;
-    context.clearRect(direction > 0 ? layout.ends[side] - 1 : layout.ends[side] + 1 - width, y - fine * 0.64, width, fine * 1.28);
+    context.clearRect(
+      direction > 0 ? layout.ends[side] - 1 : layout.ends[side] + 1 - width,
+      y - fine * 0.64,
+      width,
+      fine * 1.28,
+    );
   } else if (layout.vertical) start += reach * (layout.number[side] - layout.label);
   else start += reach * (pen.widthOf(pen.short(side, i)) + 7);
   const left = start + direction * mark;

@@ -6,7 +6,10 @@ import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 // The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
-const OUTLINES = [["halo", "#FFFFFF", 4.5], ["cell", "#1B1B26", 2]];
+const OUTLINES = [
+  ["halo", "#FFFFFF", 4.5],
+  ["cell", "#1B1B26", 2],
+];
 const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
 
 export class Overlay {

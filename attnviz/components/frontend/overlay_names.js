@@ -1,4 +1,5 @@
-// The tokens of lit rows and columns, written in bold in place of the labels that they would touch, and never over a cell.
+// The tokens of lit rows and columns, written in bold in place of the labels that they would touch, and never over a
+// cell.
 
 import { LONGEST, shorten, TURN } from "./board_layout.js";
 import { leastType } from "./type.js";
@@ -19,7 +20,15 @@ export class Names {
 
   /** Begins anew: what is not written from here on is taken away by `end`. */
   begin({ graph, panels, labels, written, colours }) {
-    Object.assign(this, { panels, labels: labels ?? {}, beneath: written, colours, written: 0, covered: 0, wholes: [] });
+    Object.assign(this, {
+      panels,
+      labels: labels ?? {},
+      beneath: written,
+      colours,
+      written: 0,
+      covered: 0,
+      wholes: [],
+    });
     this.type = Math.max(TYPE, leastType());
     // Read before anything is written: read in between, they would have the browser lay the page out once more.
     [this.wide, this.high] = [this.svg.clientWidth, this.svg.clientHeight];
@@ -34,7 +43,9 @@ export class Names {
       name.setAttribute("display", "none");
       name.dataset.state = "off";
     }
-    for (let n = this.covered; n < this.covers.childElementCount; n += 1) this.covers.children[n].setAttribute("display", "none");
+    for (let n = this.covered; n < this.covers.childElementCount; n += 1) {
+      this.covers.children[n].setAttribute("display", "none");
+    }
   }
 
   /** What was shortened, whole, one token a line. */
@@ -70,7 +81,14 @@ export class Names {
     const room = this.wide - 8;
     const half = Math.min(room, this.widthOf(this.text(panel.cols, index))) / 2;
     const middle = Math.max(half + 2, Math.min(x, this.wide - half - 2));
-    this.write({ panel, side: "columns", index, room, place: { x: middle, y: y + 1.2 * this.type, turn: 0, anchor: "middle" }, state });
+    this.write({
+      panel,
+      side: "columns",
+      index,
+      room,
+      place: { x: middle, y: y + 1.2 * this.type, turn: 0, anchor: "middle" },
+      state,
+    });
   }
 
   text(kind, index) {
@@ -88,7 +106,10 @@ export class Names {
     name.textContent = `${index} ${shown}`;
     const { x, y, turn, anchor } = place;
     const wide = this.widthOf(name.textContent);
-    const box = anchor === "end" ? [-wide, -this.type / 2, wide, this.type] : [-wide / 2 - AWAY, -this.type, wide + 2 * AWAY, this.type];
+    const box =
+      anchor === "end"
+        ? [-wide, -this.type / 2, wide, this.type]
+        : [-wide / 2 - AWAY, -this.type, wide + 2 * AWAY, this.type];
     for (const one of this.beneath) {
       if (one.panel === panel.name && one.side === side && meet(one, { x, y, turn, box })) this.cover(one);
     }
@@ -134,11 +155,14 @@ function meet(one, other) {
   const [dx, dy] = [other.x - one.x, other.y - one.y];
   const [cos, sin] = [Math.cos(one.turn), Math.sin(one.turn)];
   const [across, down] = [dx * cos + dy * sin, dy * cos - dx * sin];
-  const apart = (from, size, by, otherFrom, otherSize) => by + otherFrom >= from + size || by + otherFrom + otherSize <= from;
+  const apart = (from, size, by, otherFrom, otherSize) =>
+    by + otherFrom >= from + size || by + otherFrom + otherSize <= from;
   const [left, top, width, height] = one.box;
   const letters = 0.1 * height; // what the box has above and below them
-  return !apart(left, width, across, other.box[0], other.box[2])
-    && !apart(top + letters, height - 2 * letters, down, other.box[1], other.box[3]);
+  return (
+    !apart(left, width, across, other.box[0], other.box[2]) &&
+    !apart(top + letters, height - 2 * letters, down, other.box[1], other.box[3])
+  );
 }
 
 const end = (axis) => axis._offset + axis._length;

@@ -9,7 +9,9 @@ export function readPanels(graph) {
   const layout = graph?._fullLayout;
   if (!layout) return [];
   return (graph._fullData ?? [])
-    .filter(({ type, visible, z, xaxis, yaxis }) => type === "heatmap" && visible === true && z?.length && xaxis && yaxis)
+    .filter(
+      ({ type, visible, z, xaxis, yaxis }) => type === "heatmap" && visible === true && z?.length && xaxis && yaxis,
+    )
     .map((trace) => ({
       name: trace.name ?? "",
       rows: trace.meta?.rows ?? "",

@@ -1,27 +1,49 @@
 // A pen that has the methods of a canvas which the painters use, and records what it is told to draw.
 //
-// What it recorded, `marks`, is written as SVG, as PDF or on a canvas by pen_svg.js, pen_pdf.js and pen_canvas.js, so that
-// a picture looks the same in each. A mark is one of
-//   { kind: "shape", path, fill | null, stroke | null, lineWidth, dash, ... }   path: [["R", x, y, w, h] | ["M" | "L" | "C", ...] | ["Z"]]
-//   { kind: "text", text, matrix, size, bold, anchor, width, fill, ... }        the text begins (or ends) at (0, 0) of the matrix
-//   { kind: "image", image: ImageData, x, y, width, height, smooth, cells, ... }   `cells`: few enough to be drawn as rectangles
+// What it recorded, `marks`, is written as SVG, as PDF or on a canvas by pen_svg.js, pen_pdf.js and pen_canvas.js, so
+// that a picture looks the same in each. A mark is one of
+//   { kind: "shape", path, fill | null, stroke | null, lineWidth, dash, ... }
+//        path: [["R", x, y, w, h] | ["M" | "L" | "C", ...] | ["Z"]]
+//   { kind: "text", text, matrix, size, bold, anchor, width, fill, ... }
+//        the text begins (or ends) at (0, 0) of the matrix
+//   { kind: "image", image: ImageData, x, y, width, height, smooth, cells, ... }
+//        `cells`: few enough to be drawn as rectangles
 // each with `alpha`, and `clip`: {path, parent} or null. All are in the picture's own pixels, colours are "#rrggbb".
 
 const PLAIN = {
-  fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, globalAlpha: 1, font: "10px sans-serif", textAlign: "start",
-  textBaseline: "alphabetic", direction: "ltr", globalCompositeOperation: "source-over", imageSmoothingEnabled: true,
+  fillStyle: "#000000",
+  strokeStyle: "#000000",
+  lineWidth: 1,
+  globalAlpha: 1,
+  font: "10px sans-serif",
+  textAlign: "start",
+  textBaseline: "alphabetic",
+  direction: "ltr",
+  globalCompositeOperation: "source-over",
+  imageSmoothingEnabled: true,
 };
 const OWN = ["matrix", "base", "clipping", "opacity", "dash", "paper"];
 const STATE = [...Object.keys(PLAIN), ...OWN];
 const MOST_CELLS = 64 * 64; // a larger matrix is one image: as rectangles it would be slow to open and no sharper
 const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
-const ISOLATES = /[\u2066-\u2069]/g; // they keep a text's direction to itself on a canvas; every mark is a text of its own
+// They keep a text's direction to itself on a canvas; every mark is a text of its own.
+const ISOLATES = /[\u2066-\u2069]/g;
 const HATCH_PITCH = 6; // px from one line of the hatching to the next, measured across
 
 export class Pen {
   /** `paper` is the colour that lies under the picture, or null where nothing does. */
   constructor({ paper = null } = {}) {
-    Object.assign(this, PLAIN, { marks: [], saved: [], path: [], matrix: IDENTITY, base: IDENTITY, clipping: null, opacity: 1, dash: [], paper });
+    Object.assign(this, PLAIN, {
+      marks: [],
+      saved: [],
+      path: [],
+      matrix: IDENTITY,
+      base: IDENTITY,
+      clipping: null,
+      opacity: 1,
+      dash: [],
+      paper,
+    });
   }
 
   save() {
@@ -32,7 +54,10 @@ export class Pen {
     Object.assign(this, this.saved.pop());
   }
 
-  /** Draws a picture that knows nothing of its place: at (x, y), as pale as `opacity` says, `density` of its pixels in one of ours. */
+  /**
+   * Draws a picture that knows nothing of its place: at (x, y), as pale as `opacity` says, `density` of its pixels in
+   * one of ours.
+   */
   within({ x = 0, y = 0, opacity = 1, density = 1 }, work) {
     this.save();
     this.base = times(this.matrix, [1 / density, 0, 0, 1 / density, x, y]);
@@ -113,7 +138,12 @@ export class Pen {
   strokePath(path) {
     const [a, b, c, d] = this.matrix;
     const grown = Math.sqrt(Math.abs(a * d - b * c));
-    this.shape({ path, ...this.colour("stroke", this.strokeStyle), lineWidth: this.lineWidth * grown, dash: this.dash });
+    this.shape({
+      path,
+      ...this.colour("stroke", this.strokeStyle),
+      lineWidth: this.lineWidth * grown,
+      dash: this.dash,
+    });
   }
 
   fillRect(...box) {
@@ -184,7 +214,8 @@ export class Pen {
   // ---- images
 
   drawImage(image, ...numbers) {
-    const [sx, sy, sw, sh, dx, dy, dw, dh] = numbers.length === 8 ? numbers : [0, 0, image.width, image.height, ...numbers];
+    const [sx, sy, sw, sh, dx, dy, dw, dh] =
+      numbers.length === 8 ? numbers : [0, 0, image.width, image.height, ...numbers];
     // Whole pixels only; what that is too much lies outside the clip.
     const [left, top] = [Math.floor(sx + 1e-6), Math.floor(sy + 1e-6)];
     const [wide, high] = [Math.ceil(sx + sw - 1e-6) - left, Math.ceil(sy + sh - 1e-6) - top];
@@ -243,7 +274,13 @@ function boxPath(matrix, [x, y, width, height]) {
   const corners = applied(matrix, [x, y, x + width, y, x + width, y + height, x, y + height]);
   const [x0, y0, , y1, x2, y2] = corners;
   if (y0 === y1) return [["R", Math.min(x0, x2), Math.min(y0, y2), Math.abs(x2 - x0), Math.abs(y2 - y0)]];
-  return [["M", ...corners.slice(0, 2)], ["L", ...corners.slice(2, 4)], ["L", ...corners.slice(4, 6)], ["L", ...corners.slice(6)], ["Z"]];
+  return [
+    ["M", ...corners.slice(0, 2)],
+    ["L", ...corners.slice(2, 4)],
+    ["L", ...corners.slice(4, 6)],
+    ["L", ...corners.slice(6)],
+    ["Z"],
+  ];
 }
 
 // ---- what only a browser's own canvas knows
@@ -273,7 +310,10 @@ export function colourOf(style) {
     const own = context.fillStyle; // "#rrggbb" or "rgba(r, g, b, a)"
     const [red, green, blue, alpha] = own.startsWith("#") ? [] : own.match(/[\d.]+/g).map(Number);
     const hex = (channel) => channel.toString(16).padStart(2, "0");
-    colours.set(style, own.startsWith("#") ? { hex: own, alpha: 1 } : { hex: `#${[red, green, blue].map(hex).join("")}`, alpha });
+    colours.set(
+      style,
+      own.startsWith("#") ? { hex: own, alpha: 1 } : { hex: `#${[red, green, blue].map(hex).join("")}`, alpha },
+    );
   }
   return colours.get(style);
 }
@@ -290,7 +330,11 @@ function fontOf(font, baseline) {
     };
     const [, weight = "400"] = context.font.match(/\b(bold|\d00)\b/) ?? [];
     const size = Number(context.font.match(/([\d.]+)px/)[1]);
-    fonts.set(name, { size, bold: weight === "bold" || Number(weight) >= 600, shift: top("alphabetic") - top(baseline) });
+    fonts.set(name, {
+      size,
+      bold: weight === "bold" || Number(weight) >= 600,
+      shift: top("alphabetic") - top(baseline),
+    });
   }
   return fonts.get(name);
 }

@@ -51,7 +51,12 @@ const DRAW = {
   text(context, { text, matrix, size, bold, anchor, fill }, family) {
     context.transform(...matrix);
     const align = { start: "left", middle: "center", end: "right" };
-    Object.assign(context, { font: fontName({ size, bold }, family), textAlign: align[anchor], direction: "ltr", fillStyle: fill });
+    Object.assign(context, {
+      font: fontName({ size, bold }, family),
+      textAlign: align[anchor],
+      direction: "ltr",
+      fillStyle: fill,
+    });
     context.fillText(`\u2068${text}\u2069`, 0, 0);
   },
 
@@ -71,11 +76,17 @@ export function canvasOf(image) {
   return canvas;
 }
 
-/** A text on a canvas of its own, as large as it needs: {canvas, x, y, width, height}, the place that it has beside its start. */
+/**
+ * A text on a canvas of its own, as large as it needs: {canvas, x, y, width, height}, the place that it has beside its
+ * start.
+ */
 export function textImage({ text, size, bold, fill, width }, { scale, family }) {
   const font = fontName({ size, bold }, family);
   const found = measure(font, text);
-  const [up, down] = [Math.ceil(Math.max(found.actualBoundingBoxAscent, size)) + 2, Math.ceil(Math.max(found.actualBoundingBoxDescent, size * 0.4)) + 2];
+  const [up, down] = [
+    Math.ceil(Math.max(found.actualBoundingBoxAscent, size)) + 2,
+    Math.ceil(Math.max(found.actualBoundingBoxDescent, size * 0.4)) + 2,
+  ];
   const wide = Math.ceil(width) + 8;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [wide * scale, (up + down) * scale];

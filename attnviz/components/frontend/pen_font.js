@@ -18,7 +18,9 @@ export class Font {
     this.metrics = hhea.getUint16(34);
     const loca = view(this.tables.get("loca"));
     const long = head.getInt16(50) === 1;
-    this.places = Uint32Array.from({ length: this.count + 1 }, (_, n) => (long ? loca.getUint32(n * 4) : loca.getUint16(n * 2) * 2));
+    this.places = Uint32Array.from({ length: this.count + 1 }, (_, n) =>
+      long ? loca.getUint32(n * 4) : loca.getUint16(n * 2) * 2,
+    );
     this.glyphs = readCmap(view(this.tables.get("cmap")));
   }
 
@@ -29,7 +31,8 @@ export class Font {
 
   /** Whether every character can be set from this font, one after the other. */
   sets(text) {
-    if (/\p{M}/u.test(text)) return false; // marks need to be placed over their letter, and that needs more than a width
+    // Marks need to be placed over their letter, and that needs more than a width.
+    if (/\p{M}/u.test(text)) return false;
     return Array.from(text).every((character) => this.glyph(character) !== undefined);
   }
 
@@ -48,16 +51,24 @@ export class Font {
     return writeFile(this.cut(characters));
   }
 
-  /** The same as a WOFF file, which is compressed; `deflate(bytes)` makes zlib's format. */
-  woff(characters, deflate) {
-    return writeWoff(this.cut(characters), deflate);
+  /** The same as a WOFF file, which is compressed; */
+  woff(characters) {
+    return writeWoff(this.cut(characters));
   }
 
   cut(characters) {
-    const used = new Map([...characters].map((c) => [c.codePointAt(0), this.glyph(c)]).filter(([, glyph]) => glyph !== undefined));
+    const used = new Map(
+      [...characters].map((c) => [c.codePointAt(0), this.glyph(c)]).filter(([, glyph]) => glyph !== undefined),
+    );
     const tables = new Map([...this.tables].filter(([tag]) => KEPT.includes(tag)));
     const { glyf, loca } = this.keep(this.closure([0, ...used.values()]));
-    for (const [tag, bytes] of [["glyf", glyf], ["loca", loca], ["cmap", writeCmap(used)]]) tables.set(tag, bytes);
+    for (const [tag, bytes] of [
+      ["glyf", glyf],
+      ["loca", loca],
+      ["cmap", writeCmap(used)],
+    ]) {
+      tables.set(tag, bytes);
+    }
     const head = this.tables.get("head").slice();
     view(head).setInt16(50, 1); // long places
     tables.set("head", head);
@@ -67,7 +78,8 @@ export class Font {
   /** These glyphs and all that they are put together from. */
   closure(glyphs) {
     const found = new Set(glyphs);
-    for (const glyph of found) for (const part of this.partsOf(glyph)) found.add(part); // a set goes on over what is added
+    // A set goes on over what is added.
+    for (const glyph of found) for (const part of this.partsOf(glyph)) found.add(part);
     return found;
   }
 
@@ -75,7 +87,7 @@ export class Font {
     const data = this.outline(glyph);
     if (data.byteLength < 10 || view(data).getInt16(0) >= 0) return [];
     const [parts, at] = [[], view(data)];
-    for (let offset = 10, flags = 0x20; flags & 0x20; ) {
+    for (let offset = 10, flags = 0x20; flags & 0x20;) {
       flags = at.getUint16(offset);
       parts.push(at.getUint16(offset + 2));
       const scales = flags & 0x08 ? 2 : flags & 0x40 ? 4 : flags & 0x80 ? 8 : 0;
@@ -154,12 +166,18 @@ function writeCmap(used) {
   const codes = [...used.keys()].sort((a, b) => a - b);
   const bytes = new Uint8Array(12 + 16 + codes.length * 12);
   const at = view(bytes);
-  [[2, 1], [4, 3], [6, 10]].forEach(([offset, value]) => at.setUint16(offset, value)); // one table: Windows, all of Unicode
+  [
+    [2, 1],
+    [4, 3],
+    [6, 10],
+  ].forEach(([offset, value]) => at.setUint16(offset, value)); // one table: Windows, all of Unicode
   at.setUint32(8, 12);
   at.setUint16(12, 12);
   at.setUint32(16, bytes.byteLength - 12);
   at.setUint32(24, codes.length);
-  codes.forEach((code, n) => [code, code, used.get(code)].forEach((value, k) => at.setUint32(28 + n * 12 + k * 4, value)));
+  codes.forEach((code, n) =>
+    [code, code, used.get(code)].forEach((value, k) => at.setUint32(28 + n * 12 + k * 4, value)),
+  );
   return bytes;
 }
 
@@ -176,13 +194,18 @@ function writeFile(tables) {
   const at = view(file);
   const power = 2 ** Math.floor(Math.log2(tags.length));
   at.setUint32(0, 0x00010000);
-  [tags.length, power * 16, Math.log2(power), (tags.length - power) * 16].forEach((value, n) => at.setUint16(4 + n * 2, value));
+  [tags.length, power * 16, Math.log2(power), (tags.length - power) * 16].forEach((value, n) =>
+    at.setUint16(4 + n * 2, value),
+  );
   view(tables.get("head")).setUint32(8, 0);
   let offset = start;
   tags.forEach((tag, n) => {
     const bytes = tables.get(tag);
     file.set(bytes, offset);
-    file.set([...tag].map((letter) => letter.charCodeAt(0)), 12 + n * 16);
+    file.set(
+      [...tag].map((letter) => letter.charCodeAt(0)),
+      12 + n * 16,
+    );
     [checksum(bytes), offset, bytes.byteLength].forEach((value, k) => at.setUint32(16 + n * 16 + k * 4, value));
     offset += padded(bytes.byteLength);
   });
@@ -191,25 +214,37 @@ function writeFile(tables) {
   return file;
 }
 
-async function writeWoff(tables, deflate) {
+async function writeWoff(tables) {
   const tags = [...tables.keys()].sort();
   const whole = writeFile(tables);
   tables.set("head", readTables(whole.buffer).get("head")); // with the sum of the whole
-  const packed = await Promise.all(tags.map(async (tag) => {
-    const small = await deflate(tables.get(tag));
-    return small.byteLength < tables.get(tag).byteLength ? small : tables.get(tag);
-  }));
+  const packed = await Promise.all(
+    tags.map(async (tag) => {
+      const small = await deflate(tables.get(tag));
+      return small.byteLength < tables.get(tag).byteLength ? small : tables.get(tag);
+    }),
+  );
   const start = 44 + tags.length * 20;
   const file = new Uint8Array(packed.reduce((sum, bytes) => sum + padded(bytes.byteLength), start));
   const at = view(file);
-  [[0, 0x774f4646], [4, 0x00010000], [8, file.byteLength], [16, whole.byteLength]].forEach(([offset, value]) => at.setUint32(offset, value));
+  [
+    [0, 0x774f4646],
+    [4, 0x00010000],
+    [8, file.byteLength],
+    [16, whole.byteLength],
+  ].forEach(([offset, value]) => at.setUint32(offset, value));
   at.setUint16(12, tags.length);
   let offset = start;
   tags.forEach((tag, n) => {
     const bytes = tables.get(tag);
     const sum = checksum(tag === "head" ? zeroed(bytes) : bytes);
-    file.set([...tag].map((letter) => letter.charCodeAt(0)), 44 + n * 20);
-    [offset, packed[n].byteLength, bytes.byteLength, sum].forEach((value, k) => at.setUint32(48 + n * 20 + k * 4, value));
+    file.set(
+      [...tag].map((letter) => letter.charCodeAt(0)),
+      44 + n * 20,
+    );
+    [offset, packed[n].byteLength, bytes.byteLength, sum].forEach((value, k) =>
+      at.setUint32(48 + n * 20 + k * 4, value),
+    );
     file.set(packed[n], offset);
     offset += padded(packed[n].byteLength);
   });

@@ -15,7 +15,10 @@ const SHARP = 4; // pixels of an image of text for one of the picture's
 const OVERLAP = 0.2; // px that a cell reaches under the next: without it most viewers show a pale seam between them
 const NAMES = { regular: "SourceSans-Regular", bold: "SourceSans-Semibold" };
 
-/** Writes {marks, width, height, paper, title, caption} as bytes; `fonts` is {regular, bold}, `family` the canvas's font. */
+/**
+ * Writes {marks, width, height, paper, title, caption} as bytes; `fonts` is {regular, bold}, `family` the canvas's
+ * font.
+ */
 export async function toPdf(picture, fonts, family) {
   const file = new File();
   const page = new Page(file, fonts, family);
@@ -28,7 +31,9 @@ export async function toPdf(picture, fonts, family) {
   const resources = await page.resources();
   const box = `[0 0 ${short(width * POINTS, 3)} ${short(height * POINTS, 3)}]`;
   const tree = file.reserve();
-  const sheet = file.add(`<< /Type /Page /Parent ${tree} 0 R /MediaBox ${box} /Resources ${resources} /Contents ${content} 0 R >>`);
+  const sheet = file.add(
+    `<< /Type /Page /Parent ${tree} 0 R /MediaBox ${box} /Resources ${resources} /Contents ${content} 0 R >>`,
+  );
   file.set(tree, `<< /Type /Pages /Kids [${sheet} 0 R] /Count 1 >>`);
   const info = file.add(`<< /Title ${textString(title)} /Subject ${textString(caption)} /Creator (attnviz) >>`);
   const root = file.add(`<< /Type /Catalog /Pages ${tree} 0 R /ViewerPreferences << /DisplayDocTitle true >> >>`);
@@ -75,11 +80,15 @@ class Page {
 
   // ---- text
 
-  /** What the font can set is set; the rest is drawn, piece by piece where that leaves the order of the letters alone. */
+  /**
+   * What the font can set is set; the rest is drawn, piece by piece where that leaves the order of the letters alone.
+   */
   async text(mark) {
     const own = this.fonts[weight(mark)];
     const pieces = RIGHT_TO_LEFT.test(mark.text) ? [{ text: mark.text, set: false }] : piecesOf(mark.text, own);
-    for (const piece of pieces) piece.width = piece.set ? own.width(piece.text) * mark.size : widthOf(piece.text, mark, this.family);
+    for (const piece of pieces) {
+      piece.width = piece.set ? own.width(piece.text) * mark.size : widthOf(piece.text, mark, this.family);
+    }
     const whole = pieces.reduce((sum, { width }) => sum + width, 0);
     let x = { start: 0, middle: -whole / 2, end: -whole }[mark.anchor];
     this.alpha(mark.alpha);
@@ -133,7 +142,8 @@ class Page {
       return;
     }
     for (const { x, y, width, height, hex: colour } of eachCell(mark)) {
-      this.say(`${channels(colour)} rg ${[x, y, width + OVERLAP, height + OVERLAP].map((value) => short(value, 3)).join(" ")} re f`);
+      const box = [x, y, width + OVERLAP, height + OVERLAP].map((value) => short(value, 3)).join(" ");
+      this.say(`${channels(colour)} rg ${box} re f`);
     }
   }
 
@@ -157,7 +167,9 @@ class Page {
   async resources() {
     const states = [...this.alphas].map(([value, name]) => `/${name} << /ca ${value} /CA ${value} >>`).join(" ");
     const images = this.images.map((number, n) => `/I${n} ${number} 0 R`).join(" ");
-    const fonts = await Promise.all(Object.entries(FONTS).map(([font, name]) => this.font(font).then((number) => number && `/${name} ${number} 0 R`)));
+    const fonts = await Promise.all(
+      Object.entries(FONTS).map(([font, name]) => this.font(font).then((number) => number && `/${name} ${number} 0 R`)),
+    );
     return `<< /ExtGState << ${states} >> /XObject << ${images} >> /Font << ${fonts.filter(Boolean).join(" ")} >> >>`;
   }
 
@@ -172,24 +184,33 @@ class Page {
     const bytes = font.subset(new Set(drawn.map(([, character]) => character)));
     const program = await file.stream(`/Length1 ${bytes.byteLength}`, bytes);
     const thousandths = (value) => Math.round((value * 1000) / font.unit);
-    const metrics = `/Ascent ${thousandths(font.ascent)} /Descent ${thousandths(font.descent)} /CapHeight ${thousandths(font.ascent)}`;
+    const [ascent, descent] = [thousandths(font.ascent), thousandths(font.descent)];
     const descriptor = file.add(
-      `<< /Type /FontDescriptor /FontName /${named} /Flags 4 /FontBBox [${font.box.map(thousandths).join(" ")}] /ItalicAngle 0 ` +
-      `${metrics} /StemV ${name === "bold" ? 120 : 80} /FontFile2 ${program} 0 R >>`);
+      `<< /Type /FontDescriptor /FontName /${named} /Flags 4 /FontBBox [${font.box.map(thousandths).join(" ")}] ` +
+        `/ItalicAngle 0 /Ascent ${ascent} /Descent ${descent} /CapHeight ${ascent} ` +
+        `/StemV ${name === "bold" ? 120 : 80} /FontFile2 ${program} 0 R >>`,
+    );
     const widths = drawn.map(([code]) => `${code} [${short(font.advance(code))}]`).join(" ");
     const own = file.add(
-      `<< /Type /Font /Subtype /CIDFontType2 /BaseFont /${named} /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> ` +
-      `/FontDescriptor ${descriptor} 0 R /DW 500 /W [${widths}] /CIDToGIDMap /Identity >>`);
+      `<< /Type /Font /Subtype /CIDFontType2 /BaseFont /${named} ` +
+        "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> " +
+        `/FontDescriptor ${descriptor} 0 R /DW 500 /W [${widths}] /CIDToGIDMap /Identity >>`,
+    );
     const meanings = await file.stream("", latin(toUnicode(codes)));
     return file.add(
-      `<< /Type /Font /Subtype /Type0 /BaseFont /${named} /Encoding /Identity-H /DescendantFonts [${own} 0 R] /ToUnicode ${meanings} 0 R >>`);
+      `<< /Type /Font /Subtype /Type0 /BaseFont /${named} /Encoding /Identity-H ` +
+        `/DescendantFonts [${own} 0 R] /ToUnicode ${meanings} 0 R >>`,
+    );
   }
 }
 
 const weight = ({ bold }) => (bold ? "bold" : "regular");
 const widthOf = (text, mark, family) => measure(fontName(mark, family), text).width;
 
-/** A text with what runs from right to left turned round: readers of PDF expect letters in the order in which they stand. */
+/**
+ * A text with what runs from right to left turned round: readers of PDF expect letters in the order in which they
+ * stand.
+ */
 function inOrderSeen(text) {
   return text.replace(RIGHT_TO_LEFT_RUN, (run) => Array.from(run).reverse().join(""));
 }
@@ -256,17 +277,23 @@ class File {
     const parts = [latin("%PDF-1.7\n%\u00e2\u00e3\u00cf\u00d3\n")];
     const places = [];
     let length = parts[0].byteLength;
-    const say = (...some) => some.forEach((part) => {
-      parts.push(part);
-      length += part.byteLength;
-    });
+    const say = (...some) =>
+      some.forEach((part) => {
+        parts.push(part);
+        length += part.byteLength;
+      });
     this.objects.forEach((object, n) => {
       places.push(length);
       say(latin(`${n + 1} 0 obj\n`), ...object, latin("\nendobj\n"));
     });
     const table = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
     const size = this.objects.length + 1;
-    say(latin(`xref\n0 ${size}\n0000000000 65535 f \n${table}trailer\n<< /Size ${size} /Root ${root} 0 R /Info ${info} 0 R >>\nstartxref\n${length}\n%%EOF\n`));
+    say(
+      latin(
+        `xref\n0 ${size}\n0000000000 65535 f \n${table}` +
+          `trailer\n<< /Size ${size} /Root ${root} 0 R /Info ${info} 0 R >>\nstartxref\n${length}\n%%EOF\n`,
+      ),
+    );
     return new Blob(parts, { type: "application/pdf" });
   }
 }
@@ -275,9 +302,12 @@ const latin = (text) => Uint8Array.from(text, (character) => character.charCodeA
 const hex = (code) => code.toString(16).padStart(4, "0").toUpperCase();
 const utf16 = (text) => Array.from({ length: text.length }, (_, n) => hex(text.charCodeAt(n))).join("");
 const textString = (text) => `<FEFF${utf16(text)}>`;
-const channels = (colour) => [1, 3, 5].map((at) => short(Number.parseInt(colour.slice(at, at + 2), 16) / 255, 4)).join(" ");
+const channels = (colour) =>
+  [1, 3, 5].map((at) => short(Number.parseInt(colour.slice(at, at + 2), 16) / 255, 4)).join(" ");
 
 function outline(path) {
   const operators = { M: "m", L: "l", C: "c", R: "re", Z: "h" };
-  return path.map(([name, ...numbers]) => [...numbers.map((value) => short(value, 3)), operators[name]].join(" ")).join("\n");
+  return path
+    .map(([name, ...numbers]) => [...numbers.map((value) => short(value, 3)), operators[name]].join(" "))
+    .join("\n");
 }

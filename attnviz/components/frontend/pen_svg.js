@@ -1,28 +1,36 @@
 // Writes a record of marks as SVG 1.1: text stays text, cells are rectangles, the font travels along.
 
 import { canvasOf } from "./pen_canvas.js";
-import { deflate } from "./pen_font.js";
 
 const FALLBACK = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', sans-serif";
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what XML 1.0 has no place for
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const IMAGE_NOTE = "More than 64 by 64 cells: one image with a pixel for each, drawn with hard edges, for as rectangles it would open slowly.";
+const IMAGE_NOTE =
+  "More than 64 by 64 cells: one image with a pixel for each, drawn with hard edges, " +
+  "for as rectangles it would open slowly.";
 
 /** Writes {marks, width, height, paper, title, caption}; `fonts` is {regular: Font, bold: Font}. */
 export async function toSvg({ marks, width, height, paper, title, caption }, fonts) {
-  const faces = await Promise.all([[false, fonts.regular, 400], [true, fonts.bold, 600]].map(async ([bold, font, weight]) => {
-    const used = charactersOf(marks, bold);
-    if (!used.size) return "";
-    const file = base64(await font.woff(used, deflate));
-    return `@font-face{font-family:"Source Sans";font-weight:${weight};src:url(data:font/woff;base64,${file}) format("woff")}`;
-  }));
+  const faces = await Promise.all(
+    [
+      [false, fonts.regular, 400],
+      [true, fonts.bold, 600],
+    ].map(async ([bold, font, weight]) => {
+      const used = charactersOf(marks, bold);
+      if (!used.size) return "";
+      const file = base64(await font.woff(used));
+      const source = `url(data:font/woff;base64,${file}) format("woff")`;
+      return `@font-face{font-family:"Source Sans";font-weight:${weight};src:${source}}`;
+    }),
+  );
   const [wide, high] = [short(width), short(height)];
   const body = new Body();
   for (const mark of marks) body.write(mark);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>\n',
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}" font-family="${FALLBACK}">\n`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}" `,
+    `font-family="${FALLBACK}">\n`,
     `<title>${written(title)}</title>\n<desc>${written(caption)}</desc>\n`,
     `<style>${faces.join("\n")}\ntext{white-space:pre}</style>\n`,
     paper ? `<rect width="${wide}" height="${high}" fill="${paper}"/>\n` : "",
@@ -53,7 +61,9 @@ class Body {
     const shared = this.open.findIndex((clip, n) => clip !== clips[n]);
     const kept = shared === -1 ? this.open.length : shared;
     for (let n = this.open.length; n > kept; n -= 1) this.lines.push("</g>\n");
-    for (const clip of clips.slice(kept)) this.lines.push(`${this.define(clip)}<g clip-path="url(#clip${this.clips.get(clip)})">\n`);
+    for (const clip of clips.slice(kept)) {
+      this.lines.push(`${this.define(clip)}<g clip-path="url(#clip${this.clips.get(clip)})">\n`);
+    }
     this.open = clips;
   }
 
@@ -79,14 +89,17 @@ export function chain(clip) {
 const WRITE = {
   shape({ path, fill, stroke, lineWidth, dash, alpha }) {
     const opacity = alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "";
-    const line = stroke ? ` stroke="${stroke}" stroke-width="${short(lineWidth)}"${dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : ""}` : "";
+    const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+    const line = stroke ? ` stroke="${stroke}" stroke-width="${short(lineWidth)}"${dashes}` : "";
     return `${shape(path)} fill="${fill ?? "none"}"${line}${opacity}/>\n`;
   },
 
   text({ text, matrix, size, bold, anchor, fill, alpha }) {
     const [a, b, c, d, e, f] = matrix;
     const plain = a === 1 && b === 0 && c === 0 && d === 1;
-    const place = plain ? `x="${short(e)}" y="${short(f)}"` : `transform="matrix(${matrix.map((x) => short(x, 4)).join(" ")})"`;
+    const place = plain
+      ? `x="${short(e)}" y="${short(f)}"`
+      : `transform="matrix(${matrix.map((x) => short(x, 4)).join(" ")})"`;
     const more = [
       bold ? ' font-weight="600"' : "",
       anchor === "start" ? "" : ` text-anchor="${anchor}"`,
@@ -105,7 +118,7 @@ function cells(mark) {
   const group = `<g shape-rendering="crispEdges"${mark.alpha < 1 ? ` opacity="${short(mark.alpha, 4)}"` : ""}>\n`;
   const rects = Array.from(eachCell(mark), ({ x, y, width, height, hex, alpha }) => {
     const opacity = alpha < 1 ? ` fill-opacity="${short(alpha, 4)}"` : "";
-    return `<rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" fill="${hex}"${opacity}/>\n`;
+    return `<rect ${placed({ x, y, width, height })} fill="${hex}"${opacity}/>\n`;
   });
   return `${group}${rects.join("")}</g>\n`;
 }
@@ -124,17 +137,20 @@ export function* eachCell({ image, x, y, width, height }) {
 
 function embedded({ image, x, y, width, height, alpha, smooth }) {
   const opacity = alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "";
-  const place = `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
-  const data = canvasOf(image).toDataURL("image/png");
-  if (smooth) return `<image ${place} preserveAspectRatio="none"${opacity} href="${data}"/>\n`;
-  return `<!-- ${IMAGE_NOTE} -->\n<image ${place} preserveAspectRatio="none" style="image-rendering:pixelated"${opacity} href="${data}"/>\n`;
+  const place = `${placed({ x, y, width, height })} preserveAspectRatio="none"`;
+  const data = `${opacity} href="${canvasOf(image).toDataURL("image/png")}"`;
+  if (smooth) return `<image ${place}${data}/>\n`;
+  return `<!-- ${IMAGE_NOTE} -->\n<image ${place} style="image-rendering:pixelated"${data}/>\n`;
 }
+
+const placed = ({ x, y, width, height }) =>
+  `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
 
 /** The beginning of an element with a path's outline. */
 function shape(path) {
   if (path.length === 1 && path[0][0] === "R") {
-    const [x, y, width, height] = path[0].slice(1).map((value) => short(value));
-    return `<rect x="${x}" y="${y}" width="${width}" height="${height}"`;
+    const [x, y, width, height] = path[0].slice(1);
+    return `<rect ${placed({ x, y, width, height })}`;
   }
   return `<path d="${path.map(segment).join("")}"`;
 }

@@ -13,8 +13,8 @@ const DRAWN = ["plotly_afterplot", "plotly_relayout", "plotly_relayouting"];
 
 export class Picture {
   /**
-   * `onPoint(cell | null)`, `onClick(cell)`, `onKey(event)` for keys pressed on a board, `onDrawn()` when the picture or
-   * its place changed. `find()` gives the picture; the page's own one unless said otherwise.
+   * `onPoint(cell | null)`, `onClick(cell)`, `onKey(event)` for keys pressed on a board, `onDrawn()` when the picture
+   * or its place changed. `find()` gives the picture; the page's own one unless said otherwise.
    */
   constructor({ find = () => document.querySelector(GRAPH), onPoint, onClick, onKey, onDrawn }) {
     this.find = find;
@@ -124,9 +124,9 @@ export class Picture {
     const { press } = this;
     this.press = null;
     if (!press) return;
-    const moved = Math.hypot(event.clientX - press.event.clientX, event.clientY - press.event.clientY);
-    if (press.cell && moved <= STILL) this.onClick(press.cell);
-    if (moved > STILL) this.move(event);
+    const distance = Math.hypot(event.clientX - press.event.clientX, event.clientY - press.event.clientY);
+    if (press.cell && distance <= STILL) this.onClick(press.cell);
+    if (distance > STILL) this.move(event);
     if (event.pointerType === "touch") this.leave(); // a finger that is lifted points nowhere
   }
 

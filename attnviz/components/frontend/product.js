@@ -43,7 +43,8 @@ export class Product {
     const at = { a: (c) => known(left.z[i][c]), b: (c) => right.z[c][j] };
     this.computed = value;
     const factors = [
-      span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`), " · ",
+      span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`),
+      " · ",
       span(`nowrap ${colours[1]}`, `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
     ];
     const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];

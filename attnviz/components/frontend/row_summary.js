@@ -14,7 +14,9 @@ export class RowSummary {
   /** Shows the largest of `weights`, a row of numbers; `token(k)` names a key. */
   show(weights, token) {
     const found = strongestOf(weights, MOST).filter(([, weight]) => weight > 0);
-    const lines = found.map(([k, weight]) => element("li", { dataset: { key: k } }, token(k), result(weight, number(weight))));
+    const lines = found.map(([k, weight]) =>
+      element("li", { dataset: { key: k } }, token(k), result(weight, number(weight))),
+    );
     this.root.replaceChildren(...(found.length ? [element("li", { class: "why" }, "looks most at"), ...lines] : []));
   }
 }

@@ -21,14 +21,20 @@ class Share {
     this.said = element("p", { class: "said", role: "status" });
     this.length = element("p", { class: "length" });
     this.local = element(
-      "p", { class: "local" },
+      "p",
+      { class: "local" },
       "This address opens on this machine only. To share it, open the app under the machine's own address first.",
     );
     this.dialog = this.makeDialog();
     this.section = element(
-      "section", { class: "share" },
-      this.field, element("div", { class: "buttons" }, this.copyButton, this.codeButton),
-      this.said, this.length, this.local, this.dialog,
+      "section",
+      { class: "share" },
+      this.field,
+      element("div", { class: "buttons" }, this.copyButton, this.codeButton),
+      this.said,
+      this.length,
+      this.local,
+      this.dialog,
     );
     root.append(this.section);
     this.read();

@@ -7,11 +7,15 @@ import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { Told } from "./told.js";
 
-const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"]; // their values are a link's: "weights", "3", "1"
+// Their values are a link's: "weights", "3", "1".
+const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"];
 
 class Stepper {
   constructor(root) {
-    this.told = new Told((message) => this.setTriggerValue("told", message), Object.fromEntries(CHOICES.map((name) => [name, ""])));
+    this.told = new Told(
+      (message) => this.setTriggerValue("told", message),
+      Object.fromEntries(CHOICES.map((name) => [name, ""])),
+    );
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
     this.next = arrow("›", "Next step (→)", () => this.act("next"));
     this.steps = new Row("Step", (value) => this.choose("step", value));
@@ -23,7 +27,8 @@ class Stepper {
     this.strip = new HeadStrip((head) => this.choose("head", String(head)));
     this.switches = span("switches");
     this.section = element(
-      "section", { "aria-label": "Steps, layer and heads", style: "visibility: hidden" },
+      "section",
+      { "aria-label": "Steps, layer and heads", style: "visibility: hidden" },
       element("div", { class: "steps" }, this.previous, this.steps.root, this.next, this.place, this.drawings.root),
       element("div", { class: "heads" }, this.layerBox, this.strip.root, this.switches),
     );
@@ -48,7 +53,9 @@ class Stepper {
     this.drawings.offer(header.drawings);
     this.layerBox.hidden = !header.layers;
     if (this.layer.length !== header.layers) {
-      const layers = Array.from({ length: header.layers }, (_, i) => element("option", { value: String(i) }, `layer ${i}`));
+      const layers = Array.from({ length: header.layers }, (_, i) =>
+        element("option", { value: String(i) }, `layer ${i}`),
+      );
       this.layer.replaceChildren(...layers);
     }
     this.strip.root.hidden = !arrays.weights;
@@ -64,11 +71,18 @@ class Stepper {
   offerSwitches(switches) {
     const known = new Map([...this.switches.children].map((one) => [one.dataset.name, one]));
     if (names(switches).join() === [...known.keys()].join()) return;
-    this.switches.replaceChildren(...switches.map(([name, ...said]) => known.get(name) ?? this.makeSwitch(name, ...said)));
+    this.switches.replaceChildren(
+      ...switches.map(([name, ...said]) => known.get(name) ?? this.makeSwitch(name, ...said)),
+    );
   }
 
   makeSwitch(name, label, help) {
-    const made = element("button", { type: "button", role: "switch", title: help, class: "switch" }, span("knob"), label);
+    const made = element(
+      "button",
+      { type: "button", role: "switch", title: help, class: "switch" },
+      span("knob"),
+      label,
+    );
     made.dataset.name = name;
     made.addEventListener("click", () => this.turnOver(name));
     return made;
@@ -92,7 +106,9 @@ class Stepper {
     this.drawings.select(this.chosen("drawing"));
     this.layer.value = this.chosen("layer");
     this.strip.select(Number(this.chosen("head")));
-    for (const one of this.switches.children) one.setAttribute("aria-checked", String(this.chosen(one.dataset.name) === "1"));
+    for (const one of this.switches.children) {
+      one.setAttribute("aria-checked", String(this.chosen(one.dataset.name) === "1"));
+    }
   }
 
   /** A key of the page asks for something: what can be done here is, and the server need not be asked. */
@@ -109,7 +125,8 @@ class Stepper {
       head_back: () => this.go("head", numbers(heads), -1),
       layer_on: () => this.go("layer", numbers(layers), 1),
       layer_back: () => this.go("layer", numbers(layers), -1),
-      drawing: () => this.choose("drawing", names(drawings).find((one) => one !== this.chosen("drawing")) ?? this.chosen("drawing")),
+      drawing: () =>
+        this.choose("drawing", names(drawings).find((one) => one !== this.chosen("drawing")) ?? this.chosen("drawing")),
       predict: () => this.turnOver("predict"),
       stretch: () => this.turnOver("stretch"),
     };

@@ -26,7 +26,12 @@ export class VectorTable {
   write() {
     const { count, weight, own, row, q, k } = this.vectors;
     const v = `v${subscript(k)}`;
-    const titles = [["", ""], ["value", v], ["", `${number(weight)} × ${v}`], ["", `row ${q}, whole`]];
+    const titles = [
+      ["", ""],
+      ["value", v],
+      ["", `${number(weight)} × ${v}`],
+      ["", `row ${q}, whole`],
+    ];
     this.head.replaceChildren(...titles.map(([name, text]) => element("th", { class: name, scope: "col" }, text)));
     while (this.rows.length < count) this.rows.push(makeRow(this.rows.length));
     if (this.body.childElementCount !== count) {

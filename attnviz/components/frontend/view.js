@@ -36,7 +36,12 @@ export class View {
       "section",
       { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" },
       element("header", {}, this.badge, this.title),
-      this.row.root, this.hint, this.product.root, this.chain.root, pin, this.live,
+      this.row.root,
+      this.hint,
+      this.product.root,
+      this.chain.root,
+      pin,
+      this.live,
     );
     root.append(this.section);
   }
@@ -97,7 +102,10 @@ export class View {
 
   showProduct({ at, panel, panels, products }) {
     this.show("product");
-    const tokens = [[at.rows, at.i], [at.cols, at.j]].filter(([kind]) => this.labels[kind]);
+    const tokens = [
+      [at.rows, at.i],
+      [at.cols, at.j],
+    ].filter(([kind]) => this.labels[kind]);
     const parts = tokens.flatMap(([kind, i], n) => [...(n ? [" → "] : []), this.token(kind, i, kind)]);
     const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
     this.title.replaceChildren(name, " ", ...parts);
