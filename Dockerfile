@@ -11,7 +11,7 @@ RUN pip install --index-url https://download.pytorch.org/whl/cpu "$(grep '^torch
 # The model is one of these packages, so the first start needs no network.
 RUN grep -v '^-e' requirements.txt > packages.txt && pip install -r packages.txt
 COPY . .
-RUN pip install --no-deps -e . && python -m compileall -q attnviz app_pages app.py
+RUN pip install --no-deps -e . && python -m compileall -q attnviz pages app.py
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 1000 attnviz

@@ -66,8 +66,8 @@ def run(asked: argparse.Namespace) -> int:
         steps, formats = _steps(asked.steps), _chosen(asked.format, FORMATS, "format")
     except WrongUseError as error:
         return _say(str(error), 2)
+    from attnviz.export.drawing.themes import THEMES
     from attnviz.export.jobs import maker
-    from attnviz.export.themes import THEMES
     from attnviz.pretrained import ModelError
 
     made = maker(site=_site(asked), bare=asked.bare, theme=THEMES[asked.theme])
@@ -90,7 +90,7 @@ def _write_all(
     """Write every job's files; one that can't be made is named, and the others are written all the same."""
     from tqdm import tqdm
 
-    from attnviz.export.fonts import FontError
+    from attnviz.export.drawing.fonts import FontError
     from attnviz.export.formats import TooLongError
     from attnviz.export.numbers import TooManyNumbersError
     from attnviz.tokens import NoTokensError
@@ -128,7 +128,7 @@ def read_views(asked: argparse.Namespace) -> tuple[list[dict[str, Any]], list[in
     Raises:
         WrongUseError: a value that its option does not take, or no text.
     """
-    from attnviz.ui.link import KEYS, MAX_TEXT, BadValueError, read_link
+    from attnviz.links.link import KEYS, MAX_TEXT, BadValueError, read_link
 
     linked = dict(parse_qsl(urlsplit(asked.link).query, keep_blank_values=True)) if asked.link else {}
     if asked.link and not urlsplit(asked.link).scheme.startswith("http"):
@@ -189,7 +189,7 @@ def _indices(raw: str | None, default: int, name: str) -> list[int]:
 
 
 def _steps(raw: str) -> list[str]:
-    from attnviz.vocabulary import STEPS
+    from attnviz.steps.vocabulary import STEPS
 
     return list(STEPS) if raw == "all" else _chosen(raw, tuple(STEPS), "step")
 

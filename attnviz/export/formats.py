@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attnviz.export.walk import Sheet, Subject
-from attnviz.vocabulary import STEPS
+from attnviz.steps.vocabulary import STEPS
 
 
 class TooLongError(ValueError):
@@ -41,8 +41,8 @@ class Format:
 
 def svg_files(sheets: Sequence[Sheet], *, bare: bool = False) -> dict[str, bytes]:
     """Return one SVG a sheet by its file name: the number of the step, counted from 1, and its name."""
-    from attnviz.export.sheet import draw_sheet
-    from attnviz.export.svg import write_svg
+    from attnviz.export.drawing.sheet import draw_sheet
+    from attnviz.export.files.svg import write_svg
 
     return {
         f"{list(STEPS).index(sheet.step) + 1:02d}-{sheet.step}.svg": write_svg(draw_sheet(sheet, bare=bare)).encode()
@@ -59,20 +59,20 @@ def _svg_zip(sheets: Sequence[Sheet]) -> bytes:
 
 
 def _pdf(sheets: Sequence[Sheet]) -> bytes:
-    from attnviz.export.pdf import write_pdf
-    from attnviz.export.sheet import draw_sheet
+    from attnviz.export.drawing.sheet import draw_sheet
+    from attnviz.export.files.pdf import write_pdf
 
     return write_pdf([draw_sheet(sheet) for sheet in sheets])
 
 
 def _slides(sheets: Sequence[Sheet]) -> bytes:
-    from attnviz.export.slides import write_slides
+    from attnviz.export.files.slides import write_slides
 
     return write_slides(sheets)
 
 
 def _tikz(sheets: Sequence[Sheet]) -> bytes:
-    from attnviz.export.tikz import write_tikz
+    from attnviz.export.files.tikz import write_tikz
 
     return write_tikz(sheets).encode("ascii")
 

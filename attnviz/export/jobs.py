@@ -9,11 +9,11 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.formats import FORMATS, svg_files
 from attnviz.export.subjects import View, pretrained_subject, toy_config, toy_subject, toy_tokens
-from attnviz.export.themes import LIGHT_THEME, Theme
 from attnviz.export.walk import Subject, sheets
-from attnviz.vocabulary import STEPS
+from attnviz.steps.vocabulary import STEPS
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel, Trace
@@ -114,8 +114,9 @@ class Maker:
         return {f"{job.stem}{form.suffix}": form.write(shown)}
 
     def _numbers(self, view: View, subject: Subject, kind: str) -> bytes:
-        from attnviz.export import code, numbers
-        from attnviz.export.recipes import walk_cells
+        from attnviz.export import numbers
+        from attnviz.export.code import lines as code
+        from attnviz.export.code.recipes import walk_cells
 
         if kind == "csv":
             tokens = subject.tokens

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from attnviz.figures.walk import Walk
-from attnviz.layer_trace import LayerTrace
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
 

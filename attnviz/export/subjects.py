@@ -1,6 +1,6 @@
 """From a view, as a link holds it, to the walk that it shows. No Streamlit: the app and the command line both ask here.
 
-A view is a mapping of the keys of `attnviz.ui.link`.
+A view is a mapping of the keys of `attnviz.links.link`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from attnviz.export.walk import Subject
-from attnviz.figures.walk import Walk
+from attnviz.links.link import write_link
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
 from attnviz.toy.block import MAX_TOKENS, ToyConfig, ToyTrace, run_block
-from attnviz.ui.link import write_link
+from attnviz.trace.walk import Walk
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel, Trace

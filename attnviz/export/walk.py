@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from attnviz import explain, explain_tokens
-from attnviz.export.themes import LIGHT_THEME, Theme
+from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
-from attnviz.figures.walk import Walk
+from attnviz.steps import explain
+from attnviz.steps import tokens as explain_tokens
+from attnviz.steps.vocabulary import STEPS, number
 from attnviz.tokens import NO_ID, Tokens
-from attnviz.vocabulary import STEPS, number
+from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)

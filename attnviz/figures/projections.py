@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.products import as_array, share
-from attnviz.figures.walk import Walk
+from attnviz.trace.walk import Walk
 
 NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from attnviz.vocabulary import DARK_INK, LIGHT_INK, Ink
+from attnviz.steps.vocabulary import DARK_INK, LIGHT_INK, Ink
 
 Colours = list[list[float | str]]
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from attnviz.ui.link import KEYS, read_link
+from attnviz.links.link import KEYS, read_link
+from attnviz.links.pages import PAGES
 
 OWN = "own"
 """The name, in links, of the lesson that a visitor has brought or is building."""
@@ -16,7 +17,7 @@ MAX_SCENES = 100
 LONGEST = {"title": 120, "sentence": 600, "question": 300, "summary": 600}
 """Characters of each kind of text."""
 
-PATHS = {"step_by_step": "/", "heads": "/heads", "averages": "/averages", "tokens": "/tokens", "compare": "/compare"}
+PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 """The pages that a scene may be on, by the names that `shell.begin` knows them by, and where they are."""
 
 OF_THE_ROOM = ("lecture", "lesson", "scene")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attnviz.lessons.reading import read_lesson, read_yaml
-from attnviz.ui.link import KEYS
+from attnviz.links.link import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Example:
     layer: int
     head: int
     measure: str
-    """The measure that says so: one of `attnviz.vocabulary.MEASURES`, or "weight" for that of one cell"""
+    """The measure that says so: one of `attnviz.steps.vocabulary.MEASURES`, or "weight" for that of one cell"""
     figure: str
     """What the measure gives here, as it is written in `says`"""
     says: str

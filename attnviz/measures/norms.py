@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnviz.layer_trace import LayerTrace
+from attnviz.trace.layer import LayerTrace
 
 
 def moved_norms(layer: LayerTrace) -> Tensor:

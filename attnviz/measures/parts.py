@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch import Tensor
 
 from attnviz.attention import attend
-from attnviz.layer_trace import LayerTrace
+from attnviz.trace.layer import LayerTrace
 
 CELLS = 2**18
 """Cells that are worked on at once: 1 MB. At 512 tokens this is three times as fast as a whole layer."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from attnviz.layer_trace import LayerTrace
 from attnviz.measures.parts import weights_in_parts
+from attnviz.trace.layer import LayerTrace
 
 RESIDUAL = 0.5
 """The residual connection's part: what a position keeps of itself in each layer."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from attnviz.layer_trace import OutputProjection, Projection
+from attnviz.trace.layer import OutputProjection, Projection
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
 """Three linear layers: BERT and RoBERTa; DistilBERT; BART, Llama and most others; T5."""

@@ -11,10 +11,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from attnviz.layer_trace import LayerTrace, OutputProjection, Projection
 from attnviz.pretrained.families import find_input_projections, find_output_projection, reproduces
 from attnviz.pretrained.recording import IMPLEMENTATION, Call, Kind, Pass, Trace, recording, true_mask, watch_inputs
 from attnviz.tokens import NoTokensError, Tokens, from_encoding, repair
+from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 
 MAX_TOKENS = 1024
 """Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""

@@ -18,8 +18,8 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from attnviz.attention import AttentionSteps, attend
-from attnviz.layer_trace import LayerTrace, held_bytes
 from attnviz.tokens import Tokens
+from attnviz.trace.layer import LayerTrace, held_bytes
 
 IMPLEMENTATION = "attnviz"
 """The name under which transformers knows our attention function."""

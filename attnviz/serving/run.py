@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import runpy
 import socket
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attnviz
 
-APP = Path(attnviz.__file__).resolve().parents[1] / "app.py"
+CONFIG = Path(attnviz.__file__).resolve().parents[1] / ".streamlit" / "config.toml"
+"""Streamlit's options, as `streamlit run app.py` reads them."""
 MESSAGE = 4 * 2**20
 """Bytes of a message from a browser, at most. It holds what the widgets hold; files come another way."""
 HEAD = 512 * 2**10
@@ -36,24 +38,28 @@ def serve(host: str, port: int) -> None:
     from attnviz.settings import settings
 
     limits = settings()
-    if not APP.is_file():
+    if not CONFIG.is_file():
         raise StartError(
-            f"{APP} is not there: serve from a checkout of the project, installed with `pip install -e .`."
+            f"{CONFIG} is not there: serve from a checkout of the project, installed with `pip install -e .`."
         )
     listening = listen(host, port)
+    import streamlit as st
     import uvicorn
     from streamlit import config, net_util
 
-    from attnviz.serving.logs import keep_texts_out
-    from attnviz.serving.sending import send_together
-    from attnviz.serving.tuning import read_components_plainly, remember_theme, start_runs_aside
+    from attnviz.serving.app import ROUTES, middleware, warm_up
+    from attnviz.serving.http.logs import keep_texts_out
+    from attnviz.serving.patches.sending import send_together
+    from attnviz.serving.patches.tuning import read_components_plainly, remember_theme, start_runs_aside
+    from attnviz.ui import FRAME
 
     keep_texts_out()
     # Else Streamlit asks another site for it whenever a foreign page knocks, and everybody waits for the answer.
     net_util._external_ip = "127.0.0.1"
 
-    app = runpy.run_path(str(APP), run_name="attnviz_app")["app"]  # Streamlit reads the settings that lie beside it
-    for option, value in tuned(host, listening.getsockname()[1], limits.largest_upload).items():
+    app = st.App(FRAME, lifespan=warm_up, routes=ROUTES, middleware=middleware())
+    chosen = options(tomllib.loads(CONFIG.read_text(encoding="utf-8")))
+    for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
         config.set_option(option, value)
     remember_theme()
     read_components_plainly()
@@ -71,6 +77,14 @@ def serve(host: str, port: int) -> None:
         timeout_graceful_shutdown=FAREWELL,
     )
     uvicorn.Server(server).run(sockets=[listening])
+
+
+def options(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the tables of a config.toml as options by their full names, such as theme.light.textColor."""
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= options(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return found
 
 
 def tuned(host: str, port: int, largest_upload: int) -> dict[str, Any]:

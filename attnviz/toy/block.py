@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import causal_mask
-from attnviz.layer_trace import LayerTrace, OutputProjection, Projection, ProjectionKind, held_bytes
 from attnviz.toy.weights import draw
+from attnviz.trace.layer import LayerTrace, OutputProjection, Projection, ProjectionKind, held_bytes
 
 WIDTH = 16
 """C: small enough for every number of an embedding to be read on a screen."""

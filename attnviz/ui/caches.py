@@ -10,20 +10,20 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from cachetools import LRUCache, TTLCache, cached
 
-from attnviz.serving.hands import hands, limit_threads
-from attnviz.serving.pass_process import pass_process
-from attnviz.serving.shared import Shared
+from attnviz.serving.work.cache import Shared
+from attnviz.serving.work.pool import hands, limit_threads
+from attnviz.serving.work.worker import pass_process
 from attnviz.settings import settings
-from attnviz.ui.patience import queue_note
+from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from attnviz.layer_trace import LayerTrace
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.toy.block import ToyConfig, ToyTrace
-    from attnviz.ui.heads_survey import Survey
+    from attnviz.trace.layer import LayerTrace
+    from attnviz.ui.heads.survey import Survey
 
 MODELS = 2
 """Models in memory at once; the one that was used least recently makes room."""
@@ -121,7 +121,7 @@ _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary
 
 def overview(layer: LayerTrace) -> NDArray[np.uint8]:
     """Shrink the weights of all heads of a layer, (H, n, m), once for all sessions that show it."""
-    from attnviz.components.thumbnails import thumbnails
+    from attnviz.figures.thumbnails import thumbnails
 
     pictures = _overviews.get(layer)
     if pictures is None:
@@ -143,7 +143,7 @@ def toy_trace(ids: tuple[int, ...], config: ToyConfig) -> ToyTrace:
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     """Survey all heads once for all sessions that show this text; `name` is `heads_survey.survey_name(trace, kind)`."""
-    from attnviz.ui import heads_survey
+    from attnviz.ui.heads import survey as heads_survey
 
     shared: Shared[Survey] = _shared("surveys", SURVEY_BYTES)
     with queue_note() as tell:
@@ -152,7 +152,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     """Roll attention out once for all sessions that ask for it, (L, T, T); the name is `survey`'s."""
-    from attnviz.ui import heads_survey
+    from attnviz.ui.heads import survey as heads_survey
 
     shared: Shared[NDArray[np.float32]] = _shared("rollouts", ROLLOUT_BYTES)
     with queue_note() as tell:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.links.link import MAX_TEXT
 from attnviz.settings import settings
 from attnviz.ui import state
-from attnviz.ui.link import MAX_TEXT
 from attnviz.ui.tokenizers import choose_charset
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.ui import caches, controls
 from attnviz.ui.plain import plain
-from attnviz.ui.token_view import shorten
+from attnviz.ui.tokens.chips import shorten
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel

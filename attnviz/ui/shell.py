@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.links.link import MAX_TEXT
 from attnviz.tokens import Tokens
-from attnviz.ui import lecture, lesson_bar, state, toolbar
-from attnviz.ui.link import MAX_TEXT
-from attnviz.ui.patience import busy_note
+from attnviz.ui import state, toolbar
+from attnviz.ui.lecture import mode as lecture
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
-from attnviz.ui.token_view import unknown_sentence
+from attnviz.ui.tokens.chips import unknown_sentence
+from attnviz.ui.waiting import busy_note
 
 CSS = """
 <style>

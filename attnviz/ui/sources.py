@@ -13,9 +13,9 @@ from attnviz.ui.tokenizers import char_vocab, wordpiece
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.layer_trace import LayerTrace
     from attnviz.pretrained import PretrainedModel
     from attnviz.toy.block import ToyConfig
+    from attnviz.trace.layer import LayerTrace
 
 TOY_TOKENS = 512
 """The toy's limit, the same as BERT's."""

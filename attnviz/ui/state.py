@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.ui.link import EVERYWHERE, KEYS, read_link, write_link
+from attnviz.links.link import EVERYWHERE, KEYS, read_link, write_link
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LINKS, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_noted", "view_page"
@@ -106,7 +107,7 @@ def visit(link: Mapping[str, str]) -> None:
     st.session_state[_MEANT] = True
 
 
-def turn_to(script: str, link: Mapping[str, str]) -> NoReturn:
+def turn_to(script: Path, link: Mapping[str, str]) -> NoReturn:
     """Go to a link of any page, from a run; `script` is the page as Streamlit's navigation knows it."""
     st.session_state[_MEANT] = True
     st.switch_page(script, query_params=link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.ui import lecture
+from attnviz.ui.lecture import mode as lecture
 
 CSS = """
 <style>
@@ -33,8 +33,8 @@ def show(page: str) -> None:
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
             if share.open:
-                from attnviz.ui.lesson_builder import show_add
-                from attnviz.ui.share import show_share
+                from attnviz.ui.export.share import show_share
+                from attnviz.ui.lessons.builder import show_add
 
                 show_share(page)
                 show_add(page)
@@ -46,7 +46,7 @@ def show(page: str) -> None:
 
 def _show_exports(page: str) -> None:
     """Offer the picture that is seen, and on Step by step the whole walk, its numbers and its code."""
-    from attnviz.ui.export_view import show_export
+    from attnviz.ui.export.view import show_export
 
     if page != "step_by_step":
         show_export(page)
@@ -58,12 +58,12 @@ def _show_exports(page: str) -> None:
         with picture:
             show_export(page)
     if walk.open:
-        from attnviz.ui.export_walk import show_walk_export
+        from attnviz.ui.export.walk import show_walk_export
 
         with walk:
             show_walk_export()
     if numbers.open:
-        from attnviz.ui.export_numbers import show_numbers_export
+        from attnviz.ui.export.numbers import show_numbers_export
 
         with numbers:
             show_numbers_export()

@@ -6,23 +6,24 @@ import json
 import re
 from collections.abc import Mapping
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
+from attnviz.ui import FRAME
 
 Payload = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 _numbers = count(1)
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+APP = FRAME
+"""What `app.py` serves"""
 
 
 def open_page(name: str = "", **query: str) -> AppTest:
-    """Open a page of app_pages/ with a link's query; without a name, the one at the app's own address."""
+    """Open a page of pages/ with a link's query; without a name, the one at the app's own address."""
     at = AppTest.from_file(str(APP), default_timeout=120)
     if name:
         at.run()
@@ -35,10 +36,10 @@ def open_page(name: str = "", **query: str) -> AppTest:
 
 
 def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
-    """Open a link on a page of app_pages/ in a running session."""
+    """Open a link on a page of pages/ in a running session."""
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]
-    at.switch_page(f"app_pages/{name}.py")
+    at.switch_page(f"../../pages/{name}.py")
     for key, value in query.items():
         at.query_params[key] = value
     at.run()

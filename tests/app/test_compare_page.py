@@ -12,12 +12,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
-from attnviz.minimal_pairs import MINIMAL_PAIRS
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.ui.compare_panes import PRESETS
-from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.ui.compare.panes import PRESETS
 from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
@@ -234,9 +234,9 @@ def test_a_pair_of_sentences_goes_to_both_panes() -> None:
 def test_settings_survive_a_change_of_page() -> None:
     at = press(open_link(seed="5"), "head")
     _, before = picture(at)
-    at.switch_page("app_pages/tokens.py").run()
+    at.switch_page("../../pages/tokens.py").run()
     at.run()
-    at.switch_page("app_pages/compare.py").run()
+    at.switch_page("../../pages/compare.py").run()
     at.run()
     assert not at.exception
     _, after = picture(at)

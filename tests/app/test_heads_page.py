@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
-from attnviz.ui import heads_table
-from attnviz.ui.heads_survey import survey
-from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.ui.heads import table as heads_table
+from attnviz.ui.heads.survey import survey
 from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
@@ -218,13 +218,13 @@ def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
     assert query == {"text": "the cat", "source": "pretrained", "layer": "3", "head": "5", "step": "weights",
                      "chosen": "3.5_1.1", "threshold": "0.2"}  # fmt: skip
     assert "Layer 3 · head 5" in link.proto.label
-    at.switch_page("app_pages/step_by_step.py")
+    at.switch_page("../../pages/step_by_step.py")
     for name, value in query.items():
         at.query_params[name] = value
     at.run()
     assert not at.exception
     assert (at.query_params["layer"], at.query_params["head"], at.query_params["step"]) == ("3", "5", "weights")
-    at.switch_page("app_pages/heads.py")
+    at.switch_page("../../pages/heads.py")
     at.query_params.clear()
     at.run()
     at.run()

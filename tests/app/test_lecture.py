@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
+from attnviz.ui import FRAME
 from tests.app.pages import open_page, payload
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+APP = FRAME
 
 
 def keyboard(at: AppTest) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
     html = " ".join(block.proto.body for block in at.get("html"))
     assert "--least-type" in html
     assert stepper(at)["place"] == "layer 3 · head 5"  # said, where nothing on the screen is there to choose it
-    at.switch_page("app_pages/averages.py").run()
+    at.switch_page("../../pages/averages.py").run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
 
@@ -106,7 +106,8 @@ def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]
     def run() -> None:
         import streamlit as st
 
-        from attnviz.ui import keys, state
+        from attnviz.ui import state
+        from attnviz.ui.lecture import keys
 
         state.begin("step_by_step")
         keys.act("step_by_step", st.query_params["act"])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
-from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.ui import FRAME
 from tests.app.pages import choose, messages, open_page, payload, turn_to
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+APP = FRAME
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
 
 

@@ -11,11 +11,11 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from attnviz.components.packing import unpack
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
+from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.ui.link import DEFAULT_TEXT
-from attnviz.vocabulary import STEPS
 from tests.app.pages import choose, messages, open_page, payload, sent, tell
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
@@ -203,10 +203,10 @@ def test_a_plain_view_has_a_plain_link() -> None:
 def test_settings_survive_a_change_of_page() -> None:
     at = open_page(step="scaled", seed="5", heads="3")
     before = panels(at)["scaled"]
-    at.switch_page("app_pages/tokens.py").run()
+    at.switch_page("../../pages/tokens.py").run()
     at.run()
     assert not at.exception
-    at.switch_page("app_pages/step_by_step.py").run()
+    at.switch_page("../../pages/step_by_step.py").run()
     at.run()
     np.testing.assert_array_equal(panels(at)["scaled"], before)
     assert at.query_params["seed"] == "5"

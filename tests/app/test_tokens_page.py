@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.ui import FRAME
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def at() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return AppTest.from_file(str(FRAME), default_timeout=60)
 
 
 def open_tokens(at: AppTest, **query: str) -> AppTest:
     """Open the page with a link's query."""
-    at.switch_page("app_pages/tokens.py")
+    at.switch_page("../../pages/tokens.py")
     for name, value in query.items():
         at.query_params[name] = value
     at.run()
@@ -139,9 +141,9 @@ def test_a_bad_file_is_refused_and_the_page_goes_on(at: AppTest, data: bytes, wh
 
 def test_an_uploaded_vocabulary_survives_a_change_of_page(at: AppTest) -> None:
     upload(open_tokens(at, text="abc", charset="file"), b"ab")
-    at.switch_page("app_pages/step_by_step.py").run()
+    at.switch_page("../../pages/step_by_step.py").run()
     at.run()
-    at.switch_page("app_pages/tokens.py").run()
+    at.switch_page("../../pages/tokens.py").run()
     assert at.selectbox(key="charset").value == "file"
     assert sizes(at)[0] == "3 tokens · vocabulary of 2"
 

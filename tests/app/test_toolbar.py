@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import segno
 import yaml
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.share import MOST, qr_modules
-from attnviz.ui.share import scene_file
+from attnviz.ui import FRAME
+from attnviz.ui.export.share import scene_file
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+APP = FRAME
 
 
 def shown(at: AppTest) -> set[str]:
@@ -47,7 +46,7 @@ def test_numbers_and_code_are_offered_on_step_by_step_only() -> None:
     at.run()
     assert not at.exception
     assert {"CSV", "npz", "Notebook", "Script"} <= shown(at)
-    at.switch_page("app_pages/tokens.py").run()
+    at.switch_page("../../pages/tokens.py").run()
     assert not at.exception
     assert not {"CSV", "npz"} & shown(at)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import psutil
 
-from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.links.link import DEFAULT_TEXT
 from tests.bench.processes import memory
 from tests.bench.table import Row
 from tests.safety.client import Visitor

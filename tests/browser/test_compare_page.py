@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.components.compare import encode
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.ui.link import DEFAULT_TEXT
 from tests.browser.settle import frames, settled
 
 Contexts = Callable[..., BrowserContext]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
 
 STEP = 1 / 65535
 ERROR = 7.7e-6

@@ -16,7 +16,7 @@ from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
 
-from attnviz.compare import align_tokens
+from attnviz.compare.matrices import align_tokens
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block

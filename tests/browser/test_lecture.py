@@ -11,8 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
-from attnviz.ui.link import DEFAULT_TEXT
 from tests.browser.board import BOARD, matrix
 from tests.browser.settle import frames, in_the_end, settled
 from tests.browser.test_frontend_modules import imported

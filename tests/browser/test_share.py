@@ -23,10 +23,10 @@ from pptx import Presentation
 from pypdf import PdfReader
 from torch.nn import functional as F
 
+from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.ui.export_file import FAILED
-from attnviz.vocabulary import STEPS
+from attnviz.ui.export.file import FAILED
 from tests.browser.board import matrix
 from tests.browser.settle import settled
 

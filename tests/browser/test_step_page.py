@@ -14,9 +14,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from torch.nn import functional as F
 
 from attnviz.pretrained import load
+from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.vocabulary import STEPS
 from tests.browser.apps.sight import Sight
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.server import running

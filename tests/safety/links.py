@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 from urllib.parse import quote, quote_from_bytes
 
-from attnviz.ui.link import KEYS
-from attnviz.vocabulary import MEASURES, STEPS
-from tests.browser.server import ROOT
+from attnviz.links.link import KEYS
+from attnviz.links.pages import PAGES
+from attnviz.steps.vocabulary import MEASURES, STEPS
 
-PAGES = ("", *re.findall(r'url_path="(\w+)"', (ROOT / "app.py").read_text(encoding="utf-8")))
+PATHS = tuple(page.path.strip("/") for page in PAGES.values())
 
 WORDS = (
     *STEPS, *MEASURES, "toy", "pretrained", "trained", "minilm", "encoder", "decoder", "cross", "char", "word", "bert",
@@ -36,7 +35,7 @@ RAW = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc3", b"%", b"%zz", b"&&==", b"+++")
 def random_links(count: int, seed: int) -> list[tuple[str, str]]:
     """Return pages with query strings of one to six keys, half of the values hostile."""
     random = Random(seed)
-    return [(random.choice(PAGES), "&".join(_pair(random) for _ in range(random.randint(1, 6)))) for _ in range(count)]
+    return [(random.choice(PATHS), "&".join(_pair(random) for _ in range(random.randint(1, 6)))) for _ in range(count)]
 
 
 def _pair(random: Random) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.contexts import Contexts
 from tests.browser.server import Server
 from tests.browser.settle import settled
-from tests.safety.links import PAGES
+from tests.safety.links import PATHS
 
 MARK = "attnviz_was_here"
 EVIL = (
@@ -23,7 +23,7 @@ document.addEventListener('securitypolicyviolation', (event) =>
   window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));
 """
 VIEWS = (
-    *(f"/{page}" for page in PAGES),
+    *(f"/{page}" for page in PATHS),
     "/?drawing=chart&source=pretrained&step=weights&q=1&k=2",
     "/?step=output&lecture=1",
     "/averages?drawing=chart&way=data",
@@ -53,7 +53,7 @@ def test_every_page_paints_under_the_policy(served: Server, new_context: Context
 def test_no_text_and_no_file_name_becomes_code(served: Server, new_context: Contexts) -> None:
     page = watched(new_context)
     evil = quote(EVIL)
-    for view in PAGES:
+    for view in PATHS:
         page.goto(
             f"{served.url}/{view}?source=pretrained&text={evil}&pair={evil}&model={evil}&layer={evil}&label={evil}&lesson={evil}"
         )

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from attnviz.serving import pass_process as module
+from attnviz.serving.work import worker as module
 from attnviz.settings import processors
 from tests.browser.server import Server
 from tests.safety.client import Visitor

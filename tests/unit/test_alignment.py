@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.alignment import GAP, align, spread
+from attnviz.compare.alignment import GAP, align, spread
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 

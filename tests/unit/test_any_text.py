@@ -11,13 +11,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attnviz import explain
 from attnviz.figures import Walk, step_spec
-from attnviz.layer_trace import LayerTrace
 from attnviz.pretrained import PretrainedModel, load
+from attnviz.steps import explain
+from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
 from attnviz.toy.block import MAX_TOKENS, ToyConfig, run_block
-from attnviz.vocabulary import STEPS
+from attnviz.trace.layer import LayerTrace
 from tests.unit.families import FAMILIES, save
 
 COMPUTED = [step for step in STEPS if step != "tokens"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnviz.alignment import Alignment, align
 from attnviz.attention import AttentionSteps, attend, causal_mask
-from attnviz.compare import (
+from attnviz.compare.alignment import Alignment, align
+from attnviz.compare.matrices import (
     QUANTITIES,
     Comparison,
     align_tokens,
@@ -22,9 +22,9 @@ from attnviz.compare import (
     measure,
     what_if,
 )
-from attnviz.layer_trace import LayerTrace
+from attnviz.links.link import KEYS
 from attnviz.tokens import WordPiece, WordTokenizer
-from attnviz.ui.link import KEYS
+from attnviz.trace.layer import LayerTrace
 
 
 def head(seed: int, n: int = 5, *, mask: Tensor | None = None, scale: float | None = None) -> AttentionSteps:

@@ -14,8 +14,8 @@ from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.ui import heads_state
-from attnviz.ui.link import EVERYWHERE, INDEX, KEYS, MAX_CHOSEN, OF_B, BadValueError
+from attnviz.links.link import EVERYWHERE, INDEX, KEYS, MAX_CHOSEN, OF_B, BadValueError
+from attnviz.ui.heads import state as heads_state
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def refusal(name: str) -> str:
 
 def on_page(name: str) -> set[str]:
     """Return the keys that a page writes into its link, as its script lists them."""
-    script = ast.parse((ROOT / "app_pages" / f"{name}.py").read_text(encoding="utf-8"))
+    script = ast.parse((ROOT / "pages" / f"{name}.py").read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(script) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     named = words & set(KEYS)
     if name == "heads":

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from attnviz import explain
 from attnviz.figures import Walk
-from attnviz.layer_trace import LayerTrace
 from attnviz.pretrained import load
+from attnviz.steps import explain
+from attnviz.steps.vocabulary import STEPS
 from attnviz.toy.block import ToyConfig, ToyTrace, run_block
-from attnviz.vocabulary import STEPS
+from attnviz.trace.layer import LayerTrace
 from tests.unit.families import save
 
 COMPUTED = [step for step in STEPS if step != "tokens"]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnviz.explain_averages import CODE_WIDTH, WAYS
+from attnviz.steps.averages import CODE_WIDTH, WAYS
 from attnviz.toy.averages import attend_to_past
 
 X = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.alignment import Alignment, align
 from attnviz.attention import AttentionSteps, attend, causal_mask
-from attnviz.compare import compare, measure
-from attnviz.explain_compare import FORMULAS, gap_note, keys_worth, name, notice
-from attnviz.minimal_pairs import MINIMAL_PAIRS, MinimalPair, other_side
+from attnviz.compare.alignment import Alignment, align
+from attnviz.compare.explain import FORMULAS, gap_note, keys_worth, name, notice
+from attnviz.compare.matrices import compare, measure
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, other_side
 from attnviz.tokens import WordPiece
 from attnviz.toy.block import ToyConfig, run_block
 

@@ -11,14 +11,14 @@ import torch
 from attnviz.attention import causal_mask
 from attnviz.components.explorer import MOST_ASKED, read_heads
 from attnviz.components.packing import unpack
-from attnviz.components.thumbnails import thumbnails
-from attnviz.layer_trace import LayerTrace
+from attnviz.figures.thumbnails import thumbnails
+from attnviz.links.link import Head
 from attnviz.measures import measure_head, moved_norms, rollout
 from attnviz.pretrained import Kind, Trace, load
-from attnviz.ui.heads_delivery import UNCERTAIN, Delivery
-from attnviz.ui.heads_payload import ALL_BYTES, MOST_BYTES, explorer_payload, first_heads, groups, within
-from attnviz.ui.heads_survey import Survey, encoded_weights, hidden_cells, rolled_out, survey, survey_name
-from attnviz.ui.link import Head
+from attnviz.trace.layer import LayerTrace
+from attnviz.ui.heads.delivery import UNCERTAIN, Delivery
+from attnviz.ui.heads.payload import ALL_BYTES, MOST_BYTES, explorer_payload, first_heads, groups, within
+from attnviz.ui.heads.survey import Survey, encoded_weights, hidden_cells, rolled_out, survey, survey_name
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and <img src=x onerror=alert(1)> was “🙂 مرحبا”."

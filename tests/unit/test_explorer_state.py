@@ -11,8 +11,9 @@ import streamlit as stl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attnviz.ui import heads_state, state
-from attnviz.ui.link import KEYS, MAX_CHOSEN, read_link, write_heads, write_link
+from attnviz.links.link import KEYS, MAX_CHOSEN, read_link, write_heads, write_link
+from attnviz.ui import state
+from attnviz.ui.heads import state as heads_state
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from pptx import Presentation
 from pypdf import PdfReader
 
 from attnviz.cli import main
-from attnviz.export.themes import THEMES
+from attnviz.export.drawing.themes import THEMES
 
 SENTENCE = "The cat sat."
 

@@ -24,13 +24,14 @@ from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
-from attnviz.export import code, numbers
-from attnviz.export.code_model import model_recipe
-from attnviz.export.code_toy import ToyRecipe
-from attnviz.figures.walk import Walk
+from attnviz.export import numbers
+from attnviz.export.code import lines as code
+from attnviz.export.code.model import model_recipe
+from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import ToyConfig, run_block
+from attnviz.trace.walk import Walk
 from attnviz.ui import caches
 from tests.unit.families import save
 
@@ -216,8 +217,8 @@ def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None
 def export_tabs() -> None:
     """The two tabs of Export that make files of a walk, as a page of their own."""
     from attnviz.ui import state
-    from attnviz.ui.export_numbers import show_numbers_export
-    from attnviz.ui.export_walk import show_walk_export
+    from attnviz.ui.export.numbers import show_numbers_export
+    from attnviz.ui.export.walk import show_walk_export
 
     state.begin("step_by_step")
     show_walk_export()

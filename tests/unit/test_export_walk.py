@@ -22,27 +22,27 @@ from pptx.opc.constants import RELATIONSHIP_TYPE
 from pypdf import PdfReader
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnviz import explain
 from attnviz.attention import causal_mask
-from attnviz.export import fonts
-from attnviz.export.drawing import Matrix, Text
+from attnviz.export.drawing import fonts
+from attnviz.export.drawing.formula import plain, runs
+from attnviz.export.drawing.lines import safe, wrap
+from attnviz.export.drawing.marks import Matrix, Text
+from attnviz.export.drawing.raster import png
+from attnviz.export.drawing.sheet import HEIGHT, PICTURE_FOOT, WIDTH, draw_sheet
+from attnviz.export.drawing.themes import THEMES
+from attnviz.export.files.pdf import write_pdf
+from attnviz.export.files.slides import write_slides
+from attnviz.export.files.svg import write_svg
+from attnviz.export.files.tex import tex
+from attnviz.export.files.tikz import write_tikz
 from attnviz.export.formats import FORMATS, TooLongError, svg_files
-from attnviz.export.formula import plain, runs
-from attnviz.export.lines import safe, wrap
-from attnviz.export.pdf import write_pdf
-from attnviz.export.raster import png
-from attnviz.export.sheet import HEIGHT, PICTURE_FOOT, WIDTH, draw_sheet
-from attnviz.export.slides import write_slides
 from attnviz.export.subjects import pretrained_subject, toy_subject, toy_tokens
-from attnviz.export.svg import write_svg
-from attnviz.export.tex import tex
-from attnviz.export.themes import THEMES
-from attnviz.export.tikz import write_tikz
 from attnviz.export.walk import Subject, sheets
 from attnviz.figures.panels import Panel
+from attnviz.links.link import read_link
 from attnviz.pretrained import load
-from attnviz.ui.link import read_link
-from attnviz.vocabulary import STEPS
+from attnviz.steps import explain
+from attnviz.steps.vocabulary import STEPS
 
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -306,7 +306,7 @@ def test_formulas_say_what_the_pages_say() -> None:
 def test_large_matrices_are_pictures_with_whole_pixels_a_cell() -> None:
     from PIL import Image
 
-    from attnviz.export.colouring import colour_cells
+    from attnviz.export.drawing.colours import colour_cells
     from attnviz.figures.style import LIGHT
 
     values = np.linspace(-3, 3, 40 * 60, dtype=np.float32).reshape(40, 60)

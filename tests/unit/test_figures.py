@@ -15,8 +15,8 @@ from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, shorten
 from attnviz.pretrained import load
+from attnviz.steps.vocabulary import number
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.vocabulary import number
 from tests.unit.families import save
 from tests.unit.test_explain import COMPUTED, walk_toy
 

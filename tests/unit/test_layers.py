@@ -14,19 +14,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted((ROOT / "attnviz").rglob("*.py"))
-PAGES = sorted((ROOT / "app_pages").glob("*.py"))
+PAGES = sorted((ROOT / "pages").glob("*.py"))
 COMPUTING = (
     "attention",
-    "layer_trace",
+    "trace",
     "tokens",
     "pretrained",
     "toy",
-    "vocabulary",
+    "links",
     "measures",
-    "alignment",
     "compare",
 )
-SHOWING = {"streamlit", "plotly", "attnviz.figures", "attnviz.components", "attnviz.serving", "attnviz.ui", "app_pages"}
+SHOWING = {"streamlit", "plotly", "attnviz.figures", "attnviz.components", "attnviz.serving", "attnviz.ui", "pages"}
 
 
 def name_of(path: Path) -> str:
@@ -94,7 +93,7 @@ def test_streamlit_stays_where_pages_are_made_and_served(path: Path) -> None:
 
 @pytest.mark.parametrize("path", LIBRARY, ids=name_of)
 def test_library_knows_no_page_and_no_test(path: Path) -> None:
-    assert touched(path, {"app", "app_pages", "tests"}) == set()
+    assert touched(path, {"app", "pages", "tests"}) == set()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -115,13 +114,13 @@ def test_files_stay_short_and_print_nothing(path: Path) -> None:
 
 
 def test_tokens_and_links_are_light() -> None:
-    loaded = loaded_by("attnviz.tokens", "attnviz.ui.link")
+    loaded = loaded_by("attnviz.tokens", "attnviz.links.link")
     assert "attnviz" in loaded
     assert loaded & {"torch", "transformers", "streamlit", "plotly"} == set()
 
 
 def test_computing_brings_no_screen_with_it() -> None:
-    loaded = loaded_by("attnviz.attention", "attnviz.layer_trace", "attnviz.pretrained", "attnviz.toy.block")
+    loaded = loaded_by("attnviz.attention", "attnviz.trace.layer", "attnviz.pretrained", "attnviz.toy.block")
     assert "torch" in loaded
     assert loaded & {"streamlit", "plotly"} == set()
 

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import causal_mask
-from attnviz.compare import what_if
-from attnviz.layer_trace import LayerTrace
+from attnviz.compare.matrices import what_if
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures import chance, choose_measures, entropy, label_heads, measure_head
-from attnviz.minimal_pairs import MINIMAL_PAIRS
 from attnviz.pretrained import Trace, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import attend_to_past, average_past
 from attnviz.toy.block import ToyConfig, run_block
-from attnviz.ui.link import DEFAULT_TEXT
+from attnviz.trace.layer import LayerTrace
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"

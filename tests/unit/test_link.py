@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.ui.link import DEFAULT_TEXT, KEYS, MAX_TEXT, OF_B, read_link, write_link
-from attnviz.vocabulary import STEPS
+from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, OF_B, read_link, write_link
+from attnviz.steps.vocabulary import STEPS
 
 DEFAULTS = {
     "text": DEFAULT_TEXT,

@@ -11,7 +11,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.layer_trace import LayerTrace
 from attnviz.measures import (
     choose_measures,
     label_heads,
@@ -22,6 +21,7 @@ from attnviz.measures import (
 )
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
+from attnviz.trace.layer import LayerTrace
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and it was warm."
@@ -159,7 +159,7 @@ def test_a_value_of_zeros_moves_nothing() -> None:
 
 def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_token() -> None:
     """Known of this model on many texts; were rows and columns swapped, each would be called the other."""
-    from attnviz.ui.heads_survey import survey
+    from attnviz.ui.heads.survey import survey
 
     kind: Kind = "encoder"
     labels = survey(load("minilm").trace(TEXT), kind, "").labels

@@ -13,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy as scipy_entropy
 
 from attnviz.attention import attend, causal_mask
-from attnviz.layer_trace import LayerTrace
 from attnviz.measures import (
     average,
     chance,
@@ -26,8 +25,9 @@ from attnviz.measures import (
     weights_in_parts,
 )
 from attnviz.measures.summary import is_punctuation
+from attnviz.steps.vocabulary import MEASURES
 from attnviz.tokens import Tokens, WordPiece
-from attnviz.vocabulary import MEASURES
+from attnviz.trace.layer import LayerTrace
 
 SCORES = arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 9)),
                 elements=st.floats(-30, 30, width=32))  # fmt: skip

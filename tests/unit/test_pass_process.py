@@ -20,8 +20,8 @@ from transformers import AutoModel
 from attnviz.pretrained import PretrainedModel, Trace, load
 from attnviz.pretrained.parcel import pack, unpack
 from attnviz.pretrained.recording import Pass
-from attnviz.serving import pass_process as module
-from attnviz.serving.pass_process import PassProcess
+from attnviz.serving.work import worker as module
+from attnviz.serving.work.worker import PassProcess
 from attnviz.ui import caches
 from tests.unit.families import FAMILIES, save
 

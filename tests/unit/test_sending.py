@@ -15,7 +15,7 @@ from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 
-from attnviz.serving import sending
+from attnviz.serving.patches import sending
 from tests.aside import run as run_aside
 
 MESSAGE, STARTED, END = (

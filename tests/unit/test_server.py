@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.ui.server import answer_at_once
+from attnviz.serving.app import answer_at_once
 
 OPEN = Path("/proc/self/fd")
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from attnviz import ready, settings
+from attnviz.serving import app as server
 from attnviz.settings import PUBLIC, Settings
-from attnviz.ui import caches, server
+from attnviz.ui import caches
 from tests.aside import run as run_aside
 
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.serving import shared as shared_module
-from attnviz.serving.hands import Hands, Task
-from attnviz.serving.limits import Limits
-from attnviz.serving.metrics import metrics
-from attnviz.serving.shared import Shared, kept
-from attnviz.serving.traffic import ADDRESSES, ARRIVING, Buckets, Traffic
+from attnviz.serving.http.limits import Limits
+from attnviz.serving.http.metrics import metrics
+from attnviz.serving.http.traffic import ADDRESSES, ARRIVING, Buckets, Traffic
+from attnviz.serving.work import cache as shared_module
+from attnviz.serving.work.cache import Shared, kept
+from attnviz.serving.work.pool import Hands, Task
 from attnviz.settings import PUBLIC, Settings
 from tests.aside import run as run_aside
 
@@ -299,7 +299,7 @@ def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.Monk
         incoming.put_nowait("websocket.disconnect")
         await connect(app, incoming, [])
 
-    monkeypatch.setattr("attnviz.serving.limits.asyncio.sleep", sleep)
+    monkeypatch.setattr("attnviz.serving.http.limits.asyncio.sleep", sleep)
     run_aside(visit())
     assert inner.messages == 23
     assert waited == pytest.approx([1, 2, 3])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.tokens import CharVocab, RoundTrip, Tokens, WordPiece, WordTokenizer
-from attnviz.ui.round_trip_view import round_trip_view
-from attnviz.ui.token_view import MAX_CHIPS, pair_rows, shorten, token_strip, unknown_note, unknown_sentence
+from attnviz.ui.tokens.chips import MAX_CHIPS, pair_rows, shorten, token_strip, unknown_note, unknown_sentence
+from attnviz.ui.tokens.round_trip import round_trip_view
 
 BERT = WordPiece()
 OWN_TAGS = {"style", "div", "span", "ul", "li", "code", "mark"}

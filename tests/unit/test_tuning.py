@@ -15,7 +15,7 @@ from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.scriptrunner import ScriptRunner
 
-from attnviz.serving.tuning import read_components_plainly, remember_theme, start_runs_aside
+from attnviz.serving.patches.tuning import read_components_plainly, remember_theme, start_runs_aside
 
 EVENTS = "$$component-events"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attnviz.serving.turns import Turns
+from attnviz.serving.work.lock import Turns
 
 AGES = 30.0
 """Seconds: a lease that no test waits for"""

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
-from attnviz.ui.vocabulary import search, vocabulary_table
+from attnviz.ui.tokens.vocabulary import search, vocabulary_table
 
 BERT = WordPiece()
 

@@ -100,7 +100,7 @@ export function mean(heads) {
 
 /**
  * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
- * FAINT_BELOW. The same as `faint` in attnviz/explain.py.
+ * FAINT_BELOW. The same as `faint` in attnviz/steps/explain.py.
  */
 export function isFaint(at, rows, cols) {
   const largest = [];

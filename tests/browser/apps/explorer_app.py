@@ -8,8 +8,8 @@ import streamlit as st
 
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
-from attnviz.components.thumbnails import thumbnails
 from attnviz.components.told import heard, hearing
+from attnviz.figures.thumbnails import thumbnails
 from tests.browser.apps.attention import MEASURES, Model
 
 st.set_page_config(layout="wide")

@@ -7,8 +7,8 @@ import streamlit as st
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES, stepper
-from attnviz.components.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.components.told import heard
+from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.operands import Operands, labels
 
 st.set_page_config(layout="wide")

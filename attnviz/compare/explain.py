@@ -1,0 +1,150 @@
+"""What a comparison of two attention matrices says, in plain sentences that follow from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.compare.alignment import GAP
+from attnviz.compare.matrices import Apart, Comparison
+from attnviz.steps.vocabulary import number
+
+ROUNDING = 1e-5
+"""Differences below this share of the largest number are rounding: a float32 sum of a hundred products has as much."""
+
+FORMULAS = {
+    "mean |A − B|": r"\frac{1}{n} \sum_{ij} |A_{ij} - B_{ij}| \quad \text{over the } n \text{ cells that both have}",
+    "JSD of a row": (
+        r"\tfrac{1}{2} \sum_j p_j \log_2 \frac{p_j}{m_j} + \tfrac{1}{2} \sum_j q_j \log_2 \frac{q_j}{m_j},"
+        r"\quad m = \tfrac{1}{2}(p + q)"
+    ),
+    "cosine": r"\frac{\sum_{ij} A_{ij} B_{ij}}{\sqrt{\sum_{ij} A_{ij}^2} \sqrt{\sum_{ij} B_{ij}^2}}",
+}
+"""The figures of a comparison in LaTeX"""
+
+SOURCES = (
+    "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "
+    "1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”). The "
+    "cosine takes each matrix as one long vector (Salton and McGill 1983, for vectors of words): 1 where "
+    "one is a multiple of the other. A hidden weight counts as the 0 that it is; a cell that only one side has, and a "
+    "hidden score, which is −∞, do not count. Tokens are aligned with as few changes as there can be (Wagner and "
+    "Fischer 1974)."
+)
+
+_SAME_BECAUSE = {
+    ("scale", "scores"): "The scale comes after the scores.",
+    ("mask", "scores"): "The mask comes after the scores.",
+    ("mask", "scaled"): "The mask comes after the scaling.",
+}
+
+
+def notice(
+    comparison: Comparison,
+    apart: Apart | None,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    differs: Collection[str] = (),
+) -> str:
+    """Say in a sentence or two where A and B differ most, and by how much.
+
+    Args:
+        comparison: the two matrices.
+        apart: their distance (`compare.measure`).
+        queries: the labels of the P rows.
+        keys: the labels of the R columns.
+        differs: the settings in which A and B differ, by their names in links.
+    """
+    if apart is None:
+        return "A and B have no cell in common, so there is nothing to subtract."
+    if apart.largest == 0:
+        where = "every cell" if apart.cells == comparison.difference.size else "every cell that both have"
+        return " ".join([f"A and B are equal in {where}.", *_why_same(comparison.quantity, differs)])
+    if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
+        first = _row_that_changes(comparison, comparison.divergence, queries, keys)
+    else:
+        first = _cell_that_changes(comparison, apart, queries, keys)
+    return " ".join([first, *_where_alone(comparison, queries), *_spread_out(comparison, differs)])
+
+
+def keys_worth(weights: npt.NDArray[np.float32]) -> float | None:
+    """Return over how many keys the rows of weights, (P, R), spread on average: 2 to the power of a row's entropy.
+
+    It is 1 where all weight lies on one key and R where all keys get the same. Rows without weights do not count; None
+    where no row has any.
+    """
+    p = np.nan_to_num(weights.astype(np.float64))
+    p = p[p.sum(axis=1) > 0]
+    if not len(p):
+        return None
+    entropy = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=1)
+    return float((2**entropy).mean())
+
+
+def name(labels: Sequence[str], at: int) -> str:
+    """Name a place by its label; where several have the same one, by its number too."""
+    return f"“{labels[at]}”" if labels.count(labels[at]) == 1 else f"“{labels[at]}” at {at}"
+
+
+def _why_same(quantity: str, differs: Collection[str]) -> list[str]:
+    return [why for (setting, step), why in _SAME_BECAUSE.items() if [*differs] == [setting] and step == quantity]
+
+
+def _row_that_changes(
+    comparison: Comparison, bits: npt.NDArray[np.float64], queries: Sequence[str], keys: Sequence[str]
+) -> str:
+    row = int(np.nanargmax(bits))
+    a, b = (np.nan_to_num(side[row]) for side in (comparison.a, comparison.b))
+    top_a, top_b = int(a.argmax()), int(b.argmax())
+    if top_a == top_b:
+        looks = f"both look most at {name(keys, top_a)}, A with {number(a[top_a])} and B with {number(b[top_a])}"
+    else:
+        looks = (
+            f"A looks most at {name(keys, top_a)} ({number(a[top_a])}; B: {number(b[top_a])}), "
+            f"B at {name(keys, top_b)} ({number(b[top_b])}; A: {number(a[top_b])})"
+        )
+    apart = f"{number(bits[row])} of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
+    return f"The row that changes most is {name(queries, row)} ({apart}): {looks}."
+
+
+def _cell_that_changes(comparison: Comparison, apart: Apart, queries: Sequence[str], keys: Sequence[str]) -> str:
+    i, j = apart.at
+    a, b = (float(np.nan_to_num(side[i, j])) for side in (comparison.a, comparison.b))
+    what = {"weights": "the weight", "scores": "the score"}.get(comparison.quantity, f"the {comparison.quantity} score")
+    return f"Most changes {what} of {name(queries, i)} for {name(keys, j)}: {number(a)} in A, {number(b)} in B."
+
+
+def _where_alone(comparison: Comparison, queries: Sequence[str]) -> list[str]:
+    """Say so where only the rows and columns of changed tokens differ."""
+    rows, columns = np.array(comparison.queries.changed), np.array(comparison.keys.changed)
+    if not rows.any() or not columns.any() or rows.all() or columns.all():
+        return []
+    elsewhere = comparison.difference[~rows][:, ~columns]
+    if not np.isfinite(elsewhere).any():
+        return []
+    largest = float(np.nanmax(np.abs(comparison.a)))
+    if float(np.nanmax(np.abs(elsewhere))) > ROUNDING * largest:
+        return []
+    names = ", ".join(name(queries, i) for i in np.flatnonzero(rows)[:3])
+    return [f"Only rows and columns of {names} differ: nothing else hears of the change in this layer."]
+
+
+def _spread_out(comparison: Comparison, differs: Collection[str]) -> list[str]:
+    if comparison.quantity != "weights" or not {"scale", "mask"} & set(differs):
+        return []
+    a, b = keys_worth(comparison.a), keys_worth(comparison.b)
+    if a is None or b is None:
+        return []
+    return [f"On average a row of A spreads over {number(a, 1)} keys, one of B over {number(b, 1)} (2 to its entropy)."]
+
+
+def gap_note(comparison: Comparison) -> str:
+    """Say how many rows and columns only one side has; empty where there are none."""
+    parts = []
+    for axis, places in (("row", comparison.queries), ("column", comparison.keys)):
+        for side, own in (("A", places.second), ("B", places.first)):
+            count = own.count(GAP)
+            if count:
+                parts.append(f"{count} {axis}{'s' if count > 1 else ''} only {side} has")
+    return f"Hatched: {', '.join(parts)}." if parts else ""

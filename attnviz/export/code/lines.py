@@ -1,0 +1,195 @@
+"""A walk as code: a script and a notebook of plain torch that print the same numbers where attnviz is not.
+
+Whatever a user typed stands in the code as an ASCII literal of Python (`ascii`), and nowhere in comments or prose: no
+text can end a string, start a line, or become markup in a notebook.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from attnviz.trace.walk import Walk
+
+CORNER = 6
+"""Rows and columns of each matrix that the code compares one by one."""
+NEAR = 1e-4
+"""How far another machine's float32 may be from the page's, relative or absolute; sums in another order differ less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a notebook."""
+
+    kind: Literal["markdown", "code"]
+    text: str
+
+
+class Recipe(Protocol):
+    """Where query, key and value come from, as code."""
+
+    def cells(self, walk: Walk) -> tuple[Cell, ...]:
+        """Return the cells that define what `COMPUTE` starts from.
+
+        `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D), `scale`, `mask` (bool, float or None), `W_O` (H·D, C)
+        and `b_O` (C) or None.
+        """
+
+
+HEADING = """\
+# Attention, step by step, in plain torch
+
+Written by attnviz from a view of the page Step by step: {place}. Rows are queries, columns are keys; layers and heads
+are counted from 0. It needs {needs}, and nothing of attnviz. At the end it compares its numbers with those that the
+page showed.\
+"""
+
+BEGIN = """\
+import math
+
+import torch
+from torch.nn import functional as F
+
+torch.set_printoptions(precision=4, sci_mode=False, linewidth=200, threshold=2000)
+VIEW = {link}  # where the app shows the same
+QUERY_TOKENS = {query_tokens}
+KEY_TOKENS = {key_tokens}
+HEAD = {head}
+
+
+def show(name, matrix):
+    print(f"\\n{{name}}, {{' x '.join(map(str, matrix.shape))}}")
+    print(matrix)\
+"""
+
+COMPUTE = (
+    ("scores: each query with each key", """\
+scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
+show("scores", scores[HEAD])"""),
+    ("scaled: dot products grow with the head width", """\
+scaled = scores * scale
+show("scaled", scaled[HEAD])"""),
+    ("masked: what must not be seen becomes −∞", """\
+if mask is None:
+    masked = scaled
+elif mask.dtype == torch.bool:
+    masked = scaled.masked_fill(~mask, -math.inf)  # True: may look
+else:
+    masked = scaled + mask
+show("masked", masked[HEAD])"""),
+    ("weights: the softmax makes each row sum to 1", """\
+weights = torch.softmax(masked, dim=-1)
+show("weights", weights[HEAD])"""),
+    ("head outputs: the values, averaged in these proportions", """\
+head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
+show("head_outputs", head_outputs[HEAD])"""),
+    ("concat and output: the heads side by side, then mixed", """\
+concat = head_outputs.transpose(0, 1).flatten(1)  # (H, Tq, D) -> (Tq, H·D)
+show("concat", concat)
+output = None if W_O is None else concat @ W_O if b_O is None else concat @ W_O + b_O
+if output is not None:
+    show("output", output)"""),
+)  # fmt: skip
+
+COMPARE = """\
+# torch's own attention on the same query, key and value
+theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, scale=scale)[0]
+torch.testing.assert_close(head_outputs, theirs, rtol={near}, atol={near})
+
+# What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
+INF = math.inf
+SHOWN = {{
+{shown}
+}}
+COMPUTED = {{
+    "embeddings": x, "query": query[HEAD], "key": key[HEAD], "value": value[HEAD], "scores": scores[HEAD],
+    "scaled": scaled[HEAD], "masked": masked[HEAD], "weights": weights[HEAD], "head_outputs": head_outputs[HEAD],
+    "concat": concat, "output": output,
+}}
+for name, (corner, total) in SHOWN.items():
+    matrix = COMPUTED[name]
+    torch.testing.assert_close(matrix[:{corner}, :{corner}], torch.tensor(corner), rtol={near}, atol={near})
+    finite = matrix[matrix.isfinite()].double().abs().sum().item()
+    assert math.isclose(finite, total, rel_tol={near}, abs_tol={near}), (name, finite, total)
+print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
+"""
+
+
+def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "") -> tuple[Cell, ...]:
+    """Return a walk as cells of a notebook.
+
+    Args:
+        walk: what the page shows.
+        recipe: where its query, key and value come from.
+        place: what is shown, in our own words and numbers, such as "layer 3, head 5".
+        needs: what must be installed, such as "torch and transformers".
+        link: the view's address.
+    """
+    begin = BEGIN.format(
+        link=ascii(link), head=walk.head, query_tokens=literals(walk.query_labels), key_tokens=literals(walk.key_labels)
+    )
+    computed = [cell for title, code in COMPUTE for cell in (Cell("markdown", f"## {title}"), Cell("code", code))]
+    return (
+        Cell("markdown", HEADING.format(place=place, needs=needs)),
+        Cell("code", begin),
+        *recipe.cells(walk),
+        *computed,
+        Cell("markdown", "## The same as torch, and as the page"),
+        Cell("code", COMPARE.format(near=NEAR, corner=CORNER, shown=_shown(walk))),
+    )
+
+
+def script(parts: Iterable[Cell]) -> str:
+    """Write cells as one Python file, prose as comments."""
+    blocks = []
+    for cell in parts:
+        prose = "\n".join(f"# {line.lstrip('# ')}".rstrip() for line in cell.text.splitlines())
+        blocks.append(prose if cell.kind == "markdown" else cell.text + "\n")
+    return "\n".join(blocks)
+
+
+def notebook(parts: Iterable[Cell]) -> str:
+    """Write cells as a Jupyter notebook, format 4.5."""
+    written: list[dict[str, Any]] = []
+    for number, cell in enumerate(parts):
+        one: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}}
+        one["source"] = cell.text.splitlines(keepends=True)
+        written.append(one | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return json.dumps({"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+def literals(values: Iterable[object]) -> str:
+    """Write values as a list of ASCII literals, wrapped between them."""
+    joined = ", ".join(ascii(value).replace(" ", "\0") for value in values)  # no break inside a literal
+    lines = textwrap.wrap(joined, 100, break_long_words=False, break_on_hyphens=False)
+    return "[" + "\n    ".join(lines).replace("\0", " ") + "]"
+
+
+def _shown(walk: Walk) -> str:
+    """Write what the page shows of each matrix as the entries of a dictionary."""
+    steps, layer = walk.steps, walk.layer
+    names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs")
+    matrices: dict[str, Tensor | None] = {"embeddings": layer.query_input}
+    matrices |= {name: getattr(steps, name) for name in names}
+    output = None if layer.output_projection is None else layer.output_projection.apply(walk.concat)
+    matrices |= {"concat": walk.concat, "output": output}
+    return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)
+
+
+def _entry(name: str, matrix: Tensor) -> str:
+    rows = [", ".join(map(_literal, row)) for row in matrix[:CORNER, :CORNER].tolist()]
+    total = float(matrix[torch.isfinite(matrix)].double().abs().sum())
+    return f'    "{name}": ([\n' + "".join(f"        [{row}],\n" for row in rows) + f"    ], {total:.9g}),"
+
+
+def _literal(number: float) -> str:
+    text = f"{number:.7g}".replace("inf", "INF")
+    return text if any(sign in text for sign in ".eI") else f"{text}.0"

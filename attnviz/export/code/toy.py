@@ -1,0 +1,82 @@
+"""The toy block as code: its seeded weights are drawn anew, by the same few lines as in attnviz.toy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attnviz.export.code.lines import Cell, literals
+from attnviz.toy.block import MAX_HEAD_SIZE, MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.trace.walk import Walk
+
+DRAW = f"""\
+import hashlib
+
+IDS = {{ids}}  # what the tokenizer made of the text: one number a token
+SEED = {{seed}}
+T, C, H, D = len(IDS), {WIDTH}, {{heads}}, {{width}}
+
+
+def draw(quantity, index, rows, cols):
+    \"\"\"Standard normal numbers that depend on nothing but the seed and these arguments.\"\"\"
+    name = f"{{{{SEED}}}}/{{{{quantity}}}}/{{{{index}}}}".encode()
+    number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
+    return torch.randn(rows, cols, generator=torch.Generator().manual_seed(number))\
+"""
+EMBED = 'x = torch.cat([draw("embedding", token, 1, C) for token in IDS])  # (T, C): equal ids, equal rows'
+POSITIONS = {
+    "none": "# Positions are off: X is the token embeddings alone",
+    "random": f'x = x + draw("position", 0, {MAX_TOKENS}, C)[:T]',
+    "sinusoidal": """\
+angle = torch.arange(T)[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)
+x = x + torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # (T, C/2, 2) -> (T, C)""",
+}
+MAPS = {
+    "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
+    "linear": f"""\
+def project(name):
+    W = torch.stack([draw(f"W_{{name}}", h, C, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)  # (H, C, D)
+    return x @ W  # (T, C) @ (H, C, D) -> (H, T, D)
+
+
+query, key, value = project("query"), project("key"), project("value")""",
+    "positions": f"""\
+def project(name):
+    U = torch.stack([draw(f"U_{{name}}", h, {MAX_TOKENS}, {MAX_TOKENS})[:T, :T] for h in range(H)]) / 4  # (H, T, T)
+    return U @ x  # (H, T, T) @ (T, C) -> (H, T, C)
+
+
+query, key, value = project("query"), project("key"), project("value")""",
+}
+SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
+OUTPUT = f'W_O = torch.cat([draw("W_output", h, {MAX_HEAD_SIZE}, C)[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
+
+
+@dataclass(frozen=True, slots=True)
+class ToyRecipe:
+    """The toy block on these ids."""
+
+    ids: tuple[int, ...]
+    config: ToyConfig
+
+    def cells(self, walk: Walk) -> tuple[Cell, ...]:
+        """Return the cells from the ids to query, key and value."""
+        del walk  # the seed says it all
+        config = self.config
+        draw = DRAW.format(
+            ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head
+        )
+        rest = (
+            f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
+            f"mask = {'torch.ones(T, T, dtype=torch.bool).tril()' if config.causal else 'None'}",
+            OUTPUT if config.projection else "W_O = None",
+            "b_O = None",
+        )
+        return (
+            Cell("markdown", "## The weights, drawn from the seed"),
+            Cell("code", draw),
+            Cell("markdown", "## embeddings: a row of numbers for each token"),
+            Cell("code", f'{EMBED}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
+            Cell("markdown", "## query, key, value"),
+            Cell("code", f'{MAPS[config.qkv]}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
+                 'show("value", value[HEAD])\n' + "\n".join(rest)),
+        )  # fmt: skip

@@ -1,0 +1,196 @@
+"""A picture as a list of marks, whoever writes it down: matrices stay matrices, and text stays text.
+
+Lengths are in pixels of a sheet of 1280 x 720, counted from its upper left corner; a text's `y` is its base line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.export.drawing.themes import LIGHT_THEME, Theme
+
+Rgb = npt.NDArray[np.uint8]
+"""(rows, cols, 3): red, green and blue of each cell"""
+RULE = "#80808C"
+"""Lines that are seen on light and on dark paper"""
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One line of text."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str
+    bold: bool = False
+    anchor: Anchor = "start"
+    """Which point of the line stands at x"""
+    turn: float = 0.0
+    """Degrees, counter-clockwise, around (x, y)"""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    colour: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, filled or outlined or both."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str | None = None
+    outline: str | None = None
+    line: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """A colour bar: its colours from the top to the bottom, evenly spaced."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """Coloured cells, with their numbers where there is room."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    height: float
+    values: npt.NDArray[np.float32]
+    """(rows, cols); NaN where a cell is hidden, which is drawn hatched"""
+    colours: Rgb
+    numbers: tuple[tuple[str, ...], ...] = ()
+    """What is written in each cell, "" in a hidden one; () where nothing is"""
+    size: float = 0.0
+    """Type size of the numbers"""
+    theme: Theme = LIGHT_THEME
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.values.shape[0])
+
+    @property
+    def cols(self) -> int:
+        """The number of columns."""
+        return int(self.values.shape[1])
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Width and height of one cell."""
+        return self.width / max(1, self.cols), self.height / max(1, self.rows)
+
+    @property
+    def hidden(self) -> npt.NDArray[np.bool_]:
+        """(rows, cols): which cells are hidden."""
+        return np.isnan(self.values)
+
+    @property
+    def gap(self) -> float:
+        """How far the cells stand apart; where they are small they touch."""
+        return 1.0 if min(self.cell) >= 9 else 0.0
+
+    def box(self, i: int, j: int) -> tuple[float, float, float, float]:
+        """Return where one cell is painted: x, y, width and height."""
+        wide, high = self.cell
+        over = 0.0 if self.gap else 0.3  # neighbours overlap by a hair, so that no seam shows between them
+        x, y = self.x + j * wide + self.gap / 2, self.y + i * high + self.gap / 2
+        return x, y, wide - self.gap + over, high - self.gap + over
+
+    def number_at(self, i: int, j: int) -> tuple[float, float]:
+        """Return where one cell's number stands: its middle, and its base line."""
+        wide, high = self.cell
+        return self.x + (j + 0.5) * wide, self.y + (i + 0.5) * high + self.size * 0.34
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows of text under a header."""
+
+    x: float
+    y: float
+    widths: tuple[float, ...]
+    row: float
+    """The height of one row"""
+    rows: tuple[tuple[str, ...], ...]
+    """The header first"""
+    size: float
+    theme: Theme = LIGHT_THEME
+
+    def marks(self) -> list[Text | Line]:
+        """Return the table as lines of text, with a rule under each row."""
+        marks: list[Text | Line] = []
+        wide = sum(self.widths)
+        for i, cells in enumerate(self.rows):
+            foot, x = self.y + (i + 1) * self.row, self.x
+            for width, cell in zip(self.widths, cells, strict=True):
+                base = foot - self.row / 2 + self.size * 0.33
+                marks.append(Text(x + 6, base, cell, self.size, self.theme.text, bold=i == 0))
+                x += width
+            marks.append(Line(self.x, foot, self.x + wide, foot, RULE if i == 0 else self.theme.rule, 1))
+        return marks
+
+
+Plain = Text | Line | Box | Gradient | Matrix
+"""What every file format has to write"""
+Mark = Plain | Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A picture: its marks from the back to the front, and what it shows for those who do not see it."""
+
+    width: float
+    height: float
+    marks: tuple[Mark, ...]
+    alt: str = ""
+    title: str = ""
+    theme: Theme = LIGHT_THEME
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """The lines of text outside the matrices."""
+        return tuple(mark for mark in self.flat if isinstance(mark, Text))
+
+    @property
+    def flat(self) -> tuple[Plain, ...]:
+        """The marks with each table taken apart into its text and its rules."""
+        return tuple(m for mark in self.marks for m in (mark.marks() if isinstance(mark, Table) else (mark,)))
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The matrices, in the order of the layout."""
+        return tuple(mark for mark in self.marks if isinstance(mark, Matrix))
+
+    @property
+    def letters(self) -> tuple[str, str]:
+        """All characters that are written, in the plain weight and in the bold one."""
+        cells = "".join(number for m in self.matrices for row in m.numbers for number in row)
+        plain = "".join(text.text for text in self.texts if not text.bold)
+        return plain + cells, "".join(text.text for text in self.texts if text.bold)

@@ -1,0 +1,260 @@
+"""The walk as a PowerPoint deck: one slide a step, made of native text, tables and shapes that can be edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import pairwise
+from math import cos, radians, sin
+from typing import TYPE_CHECKING, Any
+
+from attnviz.export.drawing import fonts
+from attnviz.export.drawing.colours import channels
+from attnviz.export.drawing.formula import runs
+from attnviz.export.drawing.lines import safe, safe_lines
+from attnviz.export.drawing.marks import Box, Gradient, Line, Mark, Matrix, Table, Text
+from attnviz.export.drawing.placing import shorten
+from attnviz.export.drawing.raster import png
+from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_FOOT, PICTURE_TOP, WIDTH, caption, draw_picture
+from attnviz.export.drawing.themes import LIGHT_THEME, Theme
+from attnviz.export.files.slide_tables import FONT, add_matrix, add_table, is_table
+from attnviz.export.walk import Sheet
+
+if TYPE_CHECKING:
+    from pptx.slide import Slide
+
+PIXEL = 9525
+"""English Metric Units of a pixel: a slide is 13.33 x 7.5 inches"""
+LONGEST_LINK = 2000
+"""Characters of an address that PowerPoint still opens"""
+
+
+def write_slides(sheets: Sequence[Sheet]) -> bytes:
+    """Return a deck with one 16:9 slide for each sheet: title, formula, picture, caption, link and speaker notes."""
+    from pptx import Presentation
+    from pptx.util import Emu
+
+    deck = Presentation()
+    deck.slide_width, deck.slide_height = Emu(int(WIDTH * PIXEL)), Emu(int(HEIGHT * PIXEL))
+    if sheets:
+        _colour(deck, sheets[0].theme)
+        deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].subject.name}")[:255]
+        deck.core_properties.author = "attnviz"
+    for sheet in sheets:
+        _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
+    file = BytesIO()
+    deck.save(file)
+    return file.getvalue()
+
+
+def _colour(deck: Any, theme: Theme) -> None:
+    """Colour links, which take no colour of their own; on dark paper, let what is added to a deck be written light."""
+    from pptx.opc.constants import RELATIONSHIP_TYPE
+
+    master = deck.slide_master
+    part = master.part.part_related_by(RELATIONSHIP_TYPE.THEME)
+    link = rf'\1<a:srgbClr val="{theme.link[1:]}"/>\3'.encode()
+    part._blob = re.sub(rb"(<a:(?:h|folH)link>)(.*?)(</a:(?:h|folH)link>)", link, part.blob)
+    if theme is not LIGHT_THEME:
+        for kind in "12":
+            master._element.find("{*}clrMap").set(f"bg{kind}", f"dk{kind}")
+            master._element.find("{*}clrMap").set(f"tx{kind}", f"lt{kind}")
+
+
+class _Slide:
+    """Puts marks onto one slide."""
+
+    def __init__(self, slide: Slide, theme: Theme) -> None:
+        self.theme = theme
+        self.slide: Any = slide
+        self.shapes: Any = slide.shapes
+
+    def fill(self, sheet: Sheet) -> None:
+        if self.theme is not LIGHT_THEME:  # a deck on white paper takes the ground of whatever it is put into
+            solid(self.slide.background.fill, self.theme.paper)
+        self.title(sheet.title)
+        self.about(sheet)
+        self.formula(sheet.formula)
+        for mark in draw_picture(sheet, top=PICTURE_TOP, foot=PICTURE_FOOT):
+            self.draw(mark, sheet.alt)
+        self.caption(caption(sheet))
+        self.link(sheet.link)
+        self.slide.notes_slide.notes_text_frame.text = safe_lines(sheet.notes)
+
+    def title(self, title: str) -> None:
+        shape = self.shapes.title
+        self.put(shape, MARGIN, 16, 380, 54)
+        frame = plain_frame(shape)
+        frame.word_wrap = False
+        write(frame.paragraphs[0], title, 34, self.theme.text, bold=True)
+        frame.paragraphs[0].alignment = align("start")
+
+    def about(self, sheet: Sheet) -> None:
+        room = WIDTH - 2 * MARGIN - 420
+        name = shorten(safe(sheet.subject.name), room, 18)
+        text = shorten(f"“{safe(sheet.subject.tokens.text).strip()}”", room, 16)
+        self.draw(Text(WIDTH - MARGIN, 46, name, 18, self.theme.text, anchor="end"))
+        self.draw(Text(WIDTH - MARGIN, 68, text, 16, self.theme.quiet, anchor="end"))
+
+    def formula(self, latex: str) -> None:
+        frame = self.box("formula", MARGIN, 72, 900, 40)
+        for run in runs(latex):
+            written = write(frame.paragraphs[0], run.text, 24, run.colour or self.theme.text)
+            if run.level:
+                written.font._rPr.set("baseline", "30000" if run.level > 0 else "-25000")
+            if run.boxed:
+                highlight(written, self.theme.highlight)
+
+    def caption(self, text: str) -> None:
+        frame = self.box("what to notice", MARGIN, 616, WIDTH - 2 * MARGIN, 74)
+        frame.word_wrap = True
+        write(frame.paragraphs[0], text, 20, self.theme.text)
+
+    def link(self, link: str) -> None:
+        if not link:
+            return
+        frame = self.box("link", MARGIN, 690, WIDTH - 2 * MARGIN, 22)
+        shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
+        if len(link) > LONGEST_LINK:
+            write(
+                frame.paragraphs[0],
+                "This step's link is too long for a slide; it is in the notes.",
+                14,
+                self.theme.quiet,
+            )
+            return
+        write(frame.paragraphs[0], shown, 14, self.theme.link).hyperlink.address = safe(link)
+
+    def draw(self, mark: Mark, alt: str = "") -> None:
+        match mark:
+            case Text():
+                self.text(mark)
+            case Matrix():
+                self.matrix(mark, alt)
+            case Table():
+                add_table(self.shapes, mark, PIXEL)
+            case Gradient():
+                self.gradient(mark)
+            case Box():
+                self.rectangle(mark)
+            case Line():
+                ends = (int(n * PIXEL) for n in (mark.x1, mark.y1, mark.x2, mark.y2))
+                line = self.shapes.add_connector(1, *ends)
+                line.line.color.rgb = rgb(mark.colour)
+                line.line.width = int(mark.width * PIXEL)
+                line._element.remove(line._element.find("{*}style"))  # the theme's shadow
+
+    def text(self, text: Text) -> None:
+        """Put a line of text so that its anchor stands where it should in any typeface."""
+        wide = fonts.width(text.text, text.size, text.bold) * 1.12 + 4
+        high = text.size * 1.3
+        angle, along = radians(text.turn), {"start": 0.5, "middle": 0.0, "end": -0.5}[text.anchor] * wide
+        x = text.x + along * cos(angle) - 0.33 * text.size * sin(angle)
+        y = text.y - along * sin(angle) - 0.33 * text.size * cos(angle)
+        frame = self.box(text.text[:40], x - wide / 2, y - high / 2, wide, high, turn=text.turn)
+        frame.paragraphs[0].alignment = align(text.anchor)
+        write(frame.paragraphs[0], text.text, text.size, text.colour, bold=text.bold)
+
+    def matrix(self, matrix: Matrix, alt: str) -> None:
+        if is_table(matrix):
+            add_matrix(self.shapes, matrix, PIXEL)
+            return
+        edges = (int(n * PIXEL) for n in (matrix.x, matrix.y, matrix.width, matrix.height))
+        picture = self.shapes.add_picture(BytesIO(png(matrix)), *edges)
+        picture.name = matrix.name
+        picture._element.nvPicPr.cNvPr.set("descr", f"{matrix.name}, {matrix.rows} × {matrix.cols}. {alt}"[:1000])
+        picture.line.color.rgb = rgb(matrix.theme.frame)
+        picture.line.width = PIXEL // 2
+
+    def gradient(self, bar: Gradient) -> None:
+        """Draw a colour bar from pieces of two colours: not every program knows gradients of more."""
+        high = bar.height / (len(bar.colours) - 1)
+        for i, (top, foot) in enumerate(pairwise(bar.colours)):
+            fade(self.shape(Gradient(bar.x, bar.y + i * high, bar.width, high, (top, foot))), top, foot)
+
+    def rectangle(self, box: Box) -> None:
+        shape = self.shape(box)
+        shape.fill.background() if box.fill is None else solid(shape.fill, box.fill)
+        if box.outline:
+            shape.line.color.rgb = rgb(box.outline)
+            shape.line.width = int(box.line * PIXEL)
+        else:
+            shape.line.fill.background()
+
+    def shape(self, mark: Box | Gradient) -> Any:
+        """Add a rectangle without the shadow that the theme would give it."""
+        edges = (int(n * PIXEL) for n in (mark.x, mark.y, mark.width, mark.height))
+        shape = self.shapes.add_shape(1, *edges)
+        shape._element.remove(shape._element.find("{*}style"))
+        shape.line.fill.background()
+        return shape
+
+    def box(self, name: str, x: float, y: float, width: float, height: float, turn: float = 0.0) -> Any:
+        """Add a box for text without margins, and return its frame."""
+        shape = self.shapes.add_textbox(0, 0, 0, 0)
+        self.put(shape, x, y, width, height)
+        shape.name, shape.rotation = safe(name), -turn
+        return plain_frame(shape)
+
+    @staticmethod
+    def put(shape: Any, x: float, y: float, width: float, height: float) -> None:
+        shape.left, shape.top, shape.width, shape.height = (int(n * PIXEL) for n in (x, y, width, height))
+
+
+def plain_frame(shape: Any) -> Any:
+    """Return a shape's frame without margins, text in its middle, nothing resized."""
+    from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE
+
+    frame = shape.text_frame
+    frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
+    frame.vertical_anchor, frame.auto_size, frame.word_wrap = MSO_ANCHOR.MIDDLE, MSO_AUTO_SIZE.NONE, False
+    return frame
+
+
+def write(paragraph: Any, text: str, size: float, colour: str, *, bold: bool = False) -> Any:
+    """Add a run of text; `size` in pixels."""
+    run = paragraph.add_run()
+    run.text = safe(text)
+    run.font.size, run.font.bold, run.font.name = int(size * PIXEL), bold, FONT
+    run.font.color.rgb = rgb(colour)
+    return run
+
+
+def align(anchor: str) -> Any:
+    """Return PowerPoint's name of an alignment."""
+    from pptx.enum.text import PP_ALIGN
+
+    return {"start": PP_ALIGN.LEFT, "middle": PP_ALIGN.CENTER, "end": PP_ALIGN.RIGHT}[anchor]
+
+
+def rgb(colour: str) -> Any:
+    """Return "#5E3C99" as python-pptx takes it."""
+    from pptx.dml.color import RGBColor
+
+    return RGBColor(*channels(colour))  # type: ignore[no-untyped-call]
+
+
+def solid(fill: Any, colour: str) -> None:
+    """Fill with one colour."""
+    fill.solid()
+    fill.fore_color.rgb = rgb(colour)
+
+
+def highlight(run: Any, colour: str) -> None:
+    """Mark a run with a coloured ground: what the box in a formula is on a slide."""
+    from pptx.oxml import parse_xml
+    from pptx.oxml.ns import nsdecls
+
+    mark = parse_xml(f'<a:highlight {nsdecls("a")}><a:srgbClr val="{colour[1:]}"/></a:highlight>')
+    run.font._rPr.find("{*}solidFill").addnext(mark)  # the order of these elements is fixed
+
+
+def fade(shape: Any, top: str, foot: str) -> None:
+    """Fill a shape with one colour that turns into another from the top to the bottom."""
+    from pptx.oxml import parse_xml
+    from pptx.oxml.ns import nsdecls
+
+    stops = "".join(f'<a:gs pos="{at}"><a:srgbClr val="{c[1:]}"/></a:gs>' for at, c in ((0, top), (100_000, foot)))
+    fill = f'<a:gradFill {nsdecls("a")} rotWithShape="1"><a:gsLst>{stops}</a:gsLst><a:lin ang="5400000"/></a:gradFill>'
+    shape._element.spPr.find("{*}prstGeom").addnext(parse_xml(fill))

@@ -1,0 +1,128 @@
+"""A drawing as SVG: text stays text, in its own letters, whatever the text holds."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from xml.sax.saxutils import escape, quoteattr
+
+from attnviz.export.drawing import fonts
+from attnviz.export.drawing.colours import hexadecimal, ink_on
+from attnviz.export.drawing.lines import safe
+from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
+from attnviz.export.drawing.raster import data_url, is_picture
+
+FALLBACK = f"'{fonts.FAMILY}', 'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', sans-serif"
+"""Families for the letters that the embedded one lacks"""
+
+
+def write_svg(drawing: Drawing) -> str:
+    """Return a drawing as one SVG file, with the letters it uses embedded and nothing fetched from elsewhere."""
+    body = "\n".join(_mark(mark, number) for number, mark in enumerate(drawing.flat))
+    paper = f'<rect width="100%" height="100%" fill="{drawing.theme.paper}"/>'
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}" '
+        f'width="{_n(drawing.width)}" height="{_n(drawing.height)}" role="img" font-family="{escape(FALLBACK)}">\n'
+        f"<title>{escape(safe(drawing.title))}</title>\n<desc>{escape(safe(drawing.alt))}</desc>\n"
+        f"<defs><style>{_faces(drawing)}</style>{_hatch(*drawing.theme.hatch)}</defs>\n{paper}\n{body}\n</svg>\n"
+    )
+
+
+def _faces(drawing: Drawing) -> str:
+    faces = []
+    for letters, bold in zip(drawing.letters, (False, True), strict=True):
+        if letters:
+            data = b64encode(fonts.subset(letters, bold)).decode()
+            faces.append(
+                f"@font-face{{font-family:'{fonts.FAMILY}';font-weight:{fonts.BOLD if bold else fonts.REGULAR};"
+                f"src:url(data:font/woff2;base64,{data}) format('woff2')}}"
+            )
+    return "".join(faces)
+
+
+def _hatch(ground: str, line: str) -> str:
+    return (
+        '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        f'<rect width="8" height="8" fill="{ground}"/>'
+        f'<rect width="2.6" height="8" fill="{line}"/></pattern>'
+    )
+
+
+def _mark(mark: Plain, number: int) -> str:
+    match mark:
+        case Text():
+            return _text(mark)
+        case Line():
+            ends = f'x1="{_n(mark.x1)}" y1="{_n(mark.y1)}" x2="{_n(mark.x2)}" y2="{_n(mark.y2)}"'
+            return f'<line {ends} stroke="{mark.colour}" stroke-width="{_n(mark.width)}"/>'
+        case Box():
+            outline = f' stroke="{mark.outline}" stroke-width="{_n(mark.line)}"' if mark.outline else ""
+            return f'<rect {_box(mark)} fill="{mark.fill or "none"}"{outline}/>'
+        case Gradient():
+            return _gradient(mark, f"bar{number}")
+        case Matrix():
+            return _matrix(mark)
+
+
+def _text(text: Text) -> str:
+    turn = f' transform="rotate({_n(-text.turn)} {_n(text.x)} {_n(text.y)})"' if text.turn else ""
+    anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
+    bold = f' font-weight="{fonts.BOLD}"' if text.bold else ""
+    # Tokens may be written from right to left; the anchor stays where the layout put it.
+    written = (
+        f'<text x="{_n(text.x)}" y="{_n(text.y)}" font-size="{_n(text.size)}" fill="{text.colour}"{anchor}{bold}{turn} '
+        f'style="unicode-bidi:isolate">{escape(safe(text.text))}</text>'
+    )
+    return f"<a href={quoteattr(safe(text.link))}>{written}</a>" if text.link else written
+
+
+def _gradient(bar: Gradient, name: str) -> str:
+    last = len(bar.colours) - 1
+    stops = "".join(f'<stop offset="{_n(i / last)}" stop-color="{c}"/>' for i, c in enumerate(bar.colours))
+    return (
+        f'<linearGradient id="{name}" x1="0" y1="0" x2="0" y2="1">{stops}</linearGradient>'
+        f'<rect {_box(bar)} fill="url(#{name})"/>'
+    )
+
+
+def _matrix(matrix: Matrix) -> str:
+    parts = [f'<g data-name="{matrix.name}" data-rows="{matrix.rows}" data-cols="{matrix.cols}">']
+    if is_picture(matrix):
+        parts.append(
+            f'<image {_box(matrix)} preserveAspectRatio="none" style="image-rendering:pixelated" '
+            f'href="{data_url(matrix)}"/>'
+        )
+    else:
+        parts.append(_cells(matrix))
+    parts.append(f'<rect {_box(matrix)} fill="none" stroke="{RULE}" stroke-opacity="0.6" stroke-width="0.7"/></g>')
+    return "".join(parts)
+
+
+def _cells(matrix: Matrix) -> str:
+    hidden, parts = matrix.hidden, []
+    for i in range(matrix.rows):
+        for j in range(matrix.cols):
+            fill = "url(#hatch)" if hidden[i, j] else hexadecimal(matrix.colours[i, j])
+            parts.append(f'<rect {_edges(*matrix.box(i, j))} fill="{fill}"/>')
+    if matrix.numbers:
+        parts.append(f'<g font-size="{_n(matrix.size)}" text-anchor="middle">')
+        for i, row in enumerate(matrix.numbers):
+            for j, number in enumerate(row):
+                if number:
+                    x, y = matrix.number_at(i, j)
+                    ink = ink_on(matrix.colours[i, j])
+                    parts.append(f'<text x="{_n(x)}" y="{_n(y)}" fill="{ink}">{number}</text>')
+        parts.append("</g>")
+    return "".join(parts)
+
+
+def _box(mark: Box | Gradient | Matrix) -> str:
+    return _edges(mark.x, mark.y, mark.width, mark.height)
+
+
+def _edges(x: float, y: float, width: float, height: float) -> str:
+    return f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
+
+
+def _n(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,130 @@
+"""ASGI middleware that counts what comes in, and turns away or slows down what is too much."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import math
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from attnviz.serving.http.traffic import Traffic
+
+UNCOUNTED = (
+    "/static/", "/attnviz/", "/healthz", "/readyz", "/metrics", "/_stcore/health", "/_stcore/host-config",
+    "/_stcore/bidi-components/",
+)  # fmt: skip
+"""Paths of which a page fetches many at once, and those that only machines ask for."""
+UPLOADS = "/_stcore/upload_file"
+STREAM = "/_stcore/stream"
+COME_BACK = 20
+"""Seconds after which the busy page tries again."""
+FULL = "As many people as this server takes are looking at attention right now."
+TOO_MANY = "Very many requests come from your address right now."
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="{seconds}">
+<title>attnviz is busy</title>
+<style>
+  :root {{ color-scheme: light dark; }}
+  body {{ font: 1.125rem/1.5 system-ui, sans-serif; max-width: 34rem; margin: 18vh auto 0; padding: 0 1.5rem; }}
+  h1 {{ font-size: 1.6rem; color: light-dark(#5e3c99, #b39ddb); }}
+</style>
+<h1>Busy just now</h1>
+<p>{why}</p>
+<p>This page tries again by itself in {seconds} seconds; your link is kept.</p>
+"""
+
+
+class Limits:
+    """Keeps the server within what its settings allow."""
+
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self.app = app
+        self.traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request or a browser's connection, or say that it can't be."""
+        if scope["type"] == "http":
+            await self._request(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connection(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.traffic.answers[message["status"]] += 1
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self.app)(scope, receive, counted)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is not served."""
+        path: str = scope["path"]
+        if UPLOADS in path and not self.traffic.limits.uploads:
+            return PlainTextResponse("Uploads are switched off on this server.", 403)
+        if any(part in path for part in UNCOUNTED):
+            return None
+        wait = self.traffic.buckets.take(_address(scope))
+        if wait:
+            self.traffic.refused["address"] += 1
+            return busy(429, TOO_MANY, math.ceil(wait))
+        if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
+            if self.traffic.full():
+                self.traffic.refused["full"] += 1
+                return busy(503, FULL, COME_BACK)
+            self.traffic.expect()
+        return None
+
+    async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope["path"].endswith(STREAM):
+            await self.app(scope, receive, send)
+            return
+        if not self.traffic.enter():
+            await _refuse(scope, receive, send)
+            return
+        address = _address(scope)
+
+        async def slowed() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                wait = self.traffic.change(address)
+                if wait:
+                    await asyncio.sleep(wait)
+            return message
+
+        try:
+            await self.app(scope, slowed, send)
+        finally:
+            self.traffic.leave()
+
+
+def busy(status: int, why: str, seconds: int) -> Response:
+    """Return the page for who has to come back later."""
+    seconds = max(1, seconds)
+    page = PAGE.format(why=html.escape(why), seconds=seconds)
+    return HTMLResponse(page, status, headers={"Retry-After": str(seconds), "Cache-Control": "no-store"})
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Turn a connection away before it is open, so that a load balancer sees it and may ask another server."""
+    if "websocket.http.response" in scope.get("extensions", {}):
+        await receive()
+        headers = [(b"retry-after", str(COME_BACK).encode())]
+        await send({"type": "websocket.http.response.start", "status": 503, "headers": headers})
+        await send({"type": "websocket.http.response.body", "body": b""})
+    else:
+        await send({"type": "websocket.close", "code": 1013})
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""

@@ -1,0 +1,53 @@
+"""From averages to attention: three equal averages on the user's tokens, and then the weights come from the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from attnviz.figures.averages import lay_out_way
+from attnviz.figures.panels import Layout
+from attnviz.steps.averages import WAYS
+from attnviz.tokens import Tokens
+from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.ui.picture import show_picture
+from attnviz.ui.sources import toy_source
+
+MAX_TOKENS = 64
+"""A lesson on a loop needs no more, and the loop is a real one."""
+
+
+def show_way(way: str, tokens: Tokens) -> None:
+    """Show one way on the first tokens of the text, and how far it is from the loop."""
+    layer = toy_source(tokens).layer
+    x = layer.query_input
+    if x is None:
+        return
+    averages = average_past(x)
+    attended = attend_to_past(x, layer.query[0], layer.key[0])
+    words = WAYS[way]
+    st.latex(words.formula)
+    picture, beside = st.columns([0.67, 0.33], gap="medium")
+    with picture:
+        layout = _for_numbers(lay_out_way(way, x, averages, attended))
+        alt = f"{words.title}: {words.notice}"
+        about = {"alt": alt, "walk": "averages", "order": list(WAYS).index(way), "step": way}
+        show_picture(layout, {"query": tokens.labels, "key": tokens.labels}, about)
+    with beside:
+        st.html(f'<div class="notice">{words.notice}</div>')
+        results = {"matrix": averages.by_matrix, "softmax": averages.by_softmax, "data": attended.head_outputs}
+        if way in results:
+            difference = float((results[way] - averages.by_loop).abs().max())
+            st.metric(
+                "Largest difference to the loop", f"{difference:.1e}" if difference < 1e-3 else f"{difference:.2f}"
+            )
+        st.code(words.code, language="python")
+
+
+def _for_numbers(layout: Layout) -> Layout:
+    """Give the weights of a product more room than their few columns ask for, so that their numbers stay readable."""
+    if not layout.products:
+        return layout
+    left = max(layout.widths[0] / sum(layout.widths), 0.4)
+    return replace(layout, widths=(left, 1 - left))

@@ -1,0 +1,195 @@
+"""The controls of Compare: presets, a row of choices for each pane, and what both panes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.links.link import MAX_TEXT
+from attnviz.ui import controls, state
+from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset, toy_heads
+from attnviz.ui.controls import MODELS
+from attnviz.ui.model_box import model_or_built_in
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from attnviz.pretrained import PretrainedModel
+
+CSS = """
+<style>
+.st-key-row_a, .st-key-row_b { flex-wrap: nowrap; }
+.st-key-row_a > *, .st-key-row_b > * { min-width: 0; }
+.pane-name { display: inline-block; width: 1.1rem; font-size: 1.05rem; }
+.figures { display: grid; grid-template-columns: repeat(4, auto); gap: 0.2rem 1.2rem;
+  justify-content: space-between; }
+.figures > div { min-width: 0; }
+.figures b { font-size: 1.05rem; }
+.figure-name, .figures .of { font-size: 0.8rem; opacity: 0.75; }
+.figures .of { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+@media (max-width: 1000px) {
+  .st-key-row_a, .st-key-row_b { flex-wrap: wrap; }
+  .st-key-row_a > :has(input), .st-key-row_b > :has(input) { min-width: 9.5rem; }
+}
+@media (max-width: 640px) {
+  .figures { grid-template-columns: repeat(2, 1fr); }
+  .figures .of { white-space: normal; }
+}
+</style>
+"""
+TOY = "the toy"
+QUANTITIES = {"scores": "Scores", "scaled": "Scaled", "masked": "Masked", "weights": "Weights"}
+_PAIR, _PRESET = "compare_pair", "compare_preset"
+
+
+def texts() -> None:
+    """Ask for B's text, or for a pair of sentences that goes to both panes. A's own field is the page's."""
+    state.bound(
+        "b_text", st.text_area, "Text of B", height=88, max_chars=MAX_TEXT, placeholder="The same as A's",
+    )  # fmt: skip
+    st.session_state[_PAIR] = None
+    st.selectbox(
+        "Or take a pair", range(len(MINIMAL_PAIRS)), index=None, key=_PAIR, on_change=_take_pair,
+        placeholder="One word differs",
+        format_func=lambda at: f"{MINIMAL_PAIRS[at].about[0].upper()}{MINIMAL_PAIRS[at].about[1:]}",
+    )  # fmt: skip
+
+
+def shared() -> None:
+    """Ask for what both panes have in common."""
+    state.choice(
+        "quantity", st.segmented_control, "Quantity", QUANTITIES, format_func=QUANTITIES.get, required=True,
+        width="stretch",
+    )  # fmt: skip
+    if state.get("quantity") == "weights":
+        state.bound("stretch", st.toggle, "Stretch colours", help="End the colours at the largest weight, not at 1.")
+    sources = {A.get("source"), B.get("source")}
+    with st.expander("More of both"):
+        if "pretrained" in sources:
+            state.bound("pair", st.text_input, "Second sentence (models only)", max_chars=MAX_TEXT)
+        if "toy" in sources:
+            controls.token_controls()
+            controls.block_controls()
+            controls.seed()
+
+
+def presets() -> None:
+    """Offer what can be compared; what the panes now amount to is marked."""
+    st.html(CSS)
+    offered = [preset for preset in PRESETS if preset != "model" or len(MODELS) > 1]
+    current = current_preset()
+    st.session_state[_PRESET] = current if current in offered else None
+    st.pills(
+        "Compare", offered, format_func=PRESETS.__getitem__, key=_PRESET, on_change=_take_preset,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def choose(pane: Pane) -> Choice:
+    """Lay out the row of one pane's choices, and return what it shows. What could not be had is said below the row."""
+    key = f"row_{pane.name.lower()}"
+    row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
+    with row:
+        st.html(f'<b class="pane-name">{pane.name}</b>', width="content")
+        _source(pane)
+    if pane.get("source") == "toy":
+        name, kind, layer = None, state.get("kind"), state.get("layer")
+        heads = toy_heads()
+    else:
+        model = model_or_built_in(pane.get("model") or MODELS[0])
+        name, kind = model.name, _kind(row, pane, model)
+        layers, heads = model.layer_counts[kind]
+        layer = _position(row, pane, "layer", layers)
+    head = _position(row, pane, "head", heads)
+    with row:
+        _select(pane, "scale", *_named(_scales(pane, name is not None)))
+        _select(pane, "mask", *_named({"none": "its own mask" if name else "no mask", "causal": "causal mask"}))
+    return Choice(pane, name, kind, layer, head)
+
+
+def _source(pane: Pane) -> None:
+    """Ask for the toy or a model: two keys of the link, one choice on the screen."""
+    key = f"compare_source_{pane.name}"
+    open_ = pane is B and B.own("source") is None and B.own("model") is None
+    shown = TOY if pane.get("source") == "toy" else pane.get("model")
+    st.session_state[key] = None if open_ else shown
+    options = list(dict.fromkeys([TOY, *MODELS, A.get("model"), B.get("model")]))
+    st.selectbox(
+        f"Model of {pane.name}", options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
+        accept_new_options=True, label_visibility="collapsed", on_change=_take_source, args=(pane, key),
+    )  # fmt: skip
+
+
+def _take_source(pane: Pane, key: str) -> None:
+    chosen = st.session_state[key]
+    if chosen is None:
+        if pane is B:
+            B.put("source", None)
+            B.put("model", None)
+        return
+    pane.put("source", "toy" if chosen == TOY else "pretrained")
+    if chosen != TOY:
+        pane.put("model", chosen[:200])
+
+
+def _kind(row: DeltaGenerator, pane: Pane, model: PretrainedModel) -> Any:
+    """Ask for the kind of attention where a model has several; else return its only one."""
+    kinds = list(model.layer_counts)
+    own = pane.own("kind")
+    if own is not None and own not in kinds:
+        if pane is B or not state.is_default("kind"):
+            state.note(f"The model of {pane.name} has no {own} attention.")
+        pane.put("kind", kinds[0] if pane is A else None)
+    if len(kinds) > 1:
+        with row:
+            _select(pane, "kind", kinds, controls.KINDS.__getitem__)
+    return pane.get("kind") if pane.get("kind") in kinds else kinds[0]
+
+
+def _position(row: DeltaGenerator, pane: Pane, name: str, count: int) -> int:
+    """Ask for a layer or a head; where B would take one from A that it has not, its last stands in."""
+    own = pane.own(name)
+    if own is not None and own >= count:
+        state.note(f"{name.capitalize()} {own} of {pane.name} is not there: the choices go from 0 to {count - 1}.")
+        pane.put(name, 0 if pane is A else None)
+    with row:
+        _select(pane, name, range(count), lambda at: f"{name} {at}")
+    return min(int(pane.get(name)), count - 1)
+
+
+def _scales(pane: Pane, of_model: bool) -> dict[str, str]:
+    names = {"sqrt_d": "its own scale" if of_model else "scale 1/√D", "off": "no scale", "sqrt_c": "scale 1/√C"}
+    return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
+
+
+def _named(names: dict[str, str]) -> tuple[list[str], Callable[[str], str]]:
+    return list(names), names.__getitem__
+
+
+def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[Any], str]) -> None:
+    """Make a choice of A's, or one of B's that may be left open: then it is A's."""
+    about: dict[str, Any] = {"format_func": written, "label_visibility": "collapsed"}
+    label = f"{name.capitalize()} of {pane.name}"
+    if pane is A:
+        state.bound(name, st.selectbox, label, list(options), **about)
+        return
+    options = list(options)
+    value = A.get(name)
+    placeholder = f"= A: {written(value)}" if value in options else f"{written(options[-1])}, the last"
+    state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **about)
+
+
+def _take_preset() -> None:
+    chosen = st.session_state[_PRESET]
+    if chosen is not None:
+        apply_preset(chosen)
+
+
+def _take_pair() -> None:
+    at = st.session_state[_PAIR]
+    if at is not None:
+        state.put("text", MINIMAL_PAIRS[at].a)
+        B.put("text", MINIMAL_PAIRS[at].b)

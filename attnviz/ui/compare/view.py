@@ -1,0 +1,108 @@
+"""What Compare shows of its two panes: the picture, what to notice, and how far apart they are.
+
+Imported after the controls are on the screen, because it brings torch along.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.compare import explain as explain_compare
+from attnviz.compare.matrices import Apart, Comparison, align_tokens, compare, joined_labels, measure
+from attnviz.steps.vocabulary import number
+from attnviz.ui import shell, state
+from attnviz.ui.compare.panes import Choice, Head, differs, run
+from attnviz.ui.compare.picture import show_picture
+from attnviz.ui.plain import plain
+
+ONE_MODEL = """So both panes would show {0}, and there is nothing to compare. A second model has to be fetched once,
+with a network; after that it is on this machine. Without one, **Toy beside BERT** sets weights that have learned
+nothing beside a trained model's, and **Two layers** and **Two heads** compare within {0}."""
+
+
+def show(a: Choice, b: Choice) -> None:
+    """Show A, B and their difference, with the figures.
+
+    Raises:
+        attnviz.tokens.NoTokensError: one of the texts has no token for its model.
+    """
+    if is_missing_a_model(a, b):
+        st.info(ONE_MODEL.format(plain(str(a.model))))
+        return
+    left, right = run(a), run(b)
+    for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):
+        shell.token_notes(tokens)
+    compared = lay_side_by_side(left, right)
+    labels = {
+        "query": joined_labels(compared.queries, left.query_tokens.labels, right.query_tokens.labels),
+        "key": joined_labels(compared.keys, left.key_tokens.labels, right.key_tokens.labels),
+    }
+    show_picture(compared, (left, right), labels, (a, b))
+    apart = measure(compared)
+    said = explain_compare.notice(compared, apart, labels["query"], labels["key"], differs(a, b))
+    about = " ".join(part for part in (said, explain_compare.gap_note(compared), suppositions(a, b)) if part)
+    st.html(f'<div class="notice">{html.escape(about)}</div>')
+    st.html(figures(compared, apart, labels))
+    with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
+        if formulas.open:
+            for name, formula in explain_compare.FORMULAS.items():
+                st.latex(rf"\text{{{name}}} = {formula}")
+            st.caption(explain_compare.SOURCES)
+
+
+def is_missing_a_model(a: Choice, b: Choice) -> bool:
+    """Return whether A and B are only the same because a model that was asked for is not there."""
+    in_vain = any(choice.of_model and choice.pane.get("model").strip() != choice.model for choice in (a, b))
+    return in_vain and a.of_model and not differs(a, b)
+
+
+def lay_side_by_side(left: Head, right: Head) -> Comparison:
+    """Align two heads by their tokens and compare the quantity that the view asks for."""
+    queries = align_tokens(left.query_tokens, right.query_tokens)
+    across = any(head.query_tokens is not head.key_tokens for head in (left, right))
+    keys = align_tokens(left.key_tokens, right.key_tokens) if across else queries
+    return compare(left.steps, right.steps, state.get("quantity"), queries, keys)
+
+
+def suppositions(a: Choice, b: Choice) -> str:
+    """Say what is no model's own doing, and what has learned nothing."""
+    parts = []
+    supposed = [choice.pane.name for choice in (a, b) if choice.supposes]
+    if supposed:
+        parts.append(
+            f"{' and '.join(supposed)}: what if? The model's own Q and K under another scale or mask; "
+            "the layers before are as they were."
+        )
+    if a.of_model != b.of_model:
+        parts.append(f"The toy's weights are drawn from seed {state.get('seed')} and have learned nothing.")
+    return " ".join(parts)
+
+
+def figures(compared: Comparison, apart: Apart | None, labels: Mapping[str, Sequence[str]]) -> str:
+    """Return the figures as HTML: each with its name, its value and what it is of."""
+    if apart is None:
+        return ""
+    row, column = (explain_compare.name(labels[kind], at) for kind, at in zip(("query", "key"), apart.at, strict=True))
+    tiles = [
+        ("mean |A − B|", number(apart.mean, 4), f"of {apart.cells:,} cells"),
+        ("largest A − B", number(apart.largest, 4), f"{row} → {column}"),
+        ("cosine", "–" if apart.cosine is None else number(apart.cosine, 4), "1: one is a multiple of the other"),
+    ]
+    bits = compared.divergence
+    if bits is not None and np.isfinite(bits).any():
+        at = int(np.nanargmax(bits))
+        worst = f"mean of the rows; most {number(float(bits[at]), 3)}: {explain_compare.name(labels['query'], at)}"
+        tiles.insert(2, ("JSD, bits", number(float(np.nanmean(bits)), 4), worst))
+    else:
+        tiles.insert(2, ("JSD", "–", compared.why or "no row has weights on both sides"))
+    return '<div class="figures">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
+
+
+def _tile(name: str, value: str, about: str) -> str:
+    name, value, about = html.escape(name), html.escape(value), html.escape(about)
+    of = f'<span class="of" title="{about}">{about}</span>'
+    return f'<div><span class="figure-name">{name}</span> <b>{value}</b>{of}</div>'

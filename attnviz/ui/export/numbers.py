@@ -1,0 +1,83 @@
+"""The last part of the popover "Export" on Step by step: every matrix as files, and the code that computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.plain import plain
+
+if TYPE_CHECKING:
+    from attnviz.export.walk import Subject
+    from attnviz.ui.export.walk import ShownWalk
+
+
+def show_numbers_export() -> None:
+    """Offer the numbers of the walk that is shown, and the code that gives them elsewhere. Made when asked for."""
+    from attnviz.export.numbers import TooManyNumbersError, check_csv
+    from attnviz.ui.export.walk import walk_to_export
+
+    found = walk_to_export()
+    if found is None:
+        return
+    shown, subject = found
+    count = subject.walk.layer.heads
+    everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
+    heads = range(count) if everything else [subject.walk.head]
+    too_many = ""
+    try:
+        check_csv(subject.walk, heads)
+    except TooManyNumbersError as why:
+        too_many = str(why)
+    _buttons(shown, heads, _file_name(shown), too_many)
+    st.caption(
+        f"{plain(subject.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of "
+        "attnviz."
+    )
+
+
+def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
+    """Show a button for each file; what makes it holds no matrix, and so no model, while it waits for its press."""
+
+    def csv() -> bytes:
+        from attnviz.export import numbers
+
+        subject = shown.subject()
+        return numbers.csv_zip(subject.walk, heads, _about(subject))
+
+    def npz() -> bytes:
+        from attnviz.export import numbers
+
+        return numbers.npz(shown.subject().walk, heads)
+
+    def notebook() -> bytes:
+        from attnviz.export.code import lines as code
+
+        return code.notebook(shown.cells()).encode()
+
+    def script() -> bytes:
+        from attnviz.export.code import lines as code
+
+        return code.script(shown.cells()).encode()
+
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="numbers_export"):
+        file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
+        file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
+        file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
+        file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
+
+
+def _file_name(shown: ShownWalk) -> str:
+    view = shown.view
+    where = "toy" if view["source"] == "toy" else f"layer{view['layer']}"
+    return f"attnviz-{where}-head{view['head']}"
+
+
+def _about(subject: Subject) -> dict[str, Any]:
+    """Say what the numbers are of."""
+    tokens = subject.tokens
+    return {"of": subject.name, "text": tokens.text, "second_text": tokens.pair, "link": subject.link}

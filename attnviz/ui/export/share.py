@@ -1,0 +1,52 @@
+"""The popover "Share": the view's address to copy or to scan, and the view as a scene file."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.components.share import share
+from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
+from attnviz.lessons.scene import query_of
+from attnviz.links.link import KEYS
+from attnviz.ui.plain import plain
+
+_ASKED = "share_asked"
+"""The address whose QR code this session asked for last."""
+TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
+
+
+def show_share(page: str) -> None:
+    """Show what a view is shared with."""
+    st.markdown("**Share this view**")
+    share(st.session_state.get(_ASKED, ""), key="share_link", on_code=_take_code)
+    if page not in PATHS:
+        return  # a lesson is not a scene of another
+    try:
+        file = scene_file(page, _query())
+    except LessonError as why:
+        st.caption(plain(str(why)))
+        return
+    st.download_button(
+        "Scene file", file, "attnviz-scene.yaml", "application/yaml", key="scene_file", icon=":material/download:",
+        on_click="ignore", width="stretch", help="The view as a small file, however long its text is.",
+    )  # fmt: skip
+    st.caption("A scene file opens on the page Lessons, here or in anybody's attnviz.")
+
+
+def scene_file(page: str, query: str) -> str:
+    """Write a view as a lesson of one scene.
+
+    Raises:
+        LessonError: the view is larger than a lesson may be.
+    """
+    return write_lesson(Lesson(OWN, TITLE, SENTENCE, (Scene(TITLE, SENTENCE, page, query),)))
+
+
+def _query() -> str:
+    """Return the view's query string as it is in the address bar, without what is not ours."""
+    found = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+    return query_of(found)
+
+
+def _take_code(address: str) -> None:
+    st.session_state[_ASKED] = address

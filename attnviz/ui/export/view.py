@@ -1,0 +1,86 @@
+"""Export this view: what the page shows now, named and described for a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attnviz.components.export_view import export_view
+from attnviz.links.link import ROLLOUT
+from attnviz.steps.vocabulary import STEPS
+from attnviz.ui import state
+
+LONGEST_TEXT = 300
+"""Characters of the text that a caption begins with."""
+AXES = "Rows are queries (from), columns are keys (to)."
+NO_PICTURE = {
+    "tokens": "This page has words and tables but no picture to export.",
+    "step_by_step": "This step has no picture to export. Go to another one, such as Scores.",
+}
+
+
+def show_export(page: str) -> None:
+    """Show what can be exported of a page: `page` is the name that it was begun with."""
+    words = {
+        # On Step by step it stands in a tab that says so.
+        "heading": "" if page == "step_by_step" else "This view as a picture",
+        "title": title(page),
+        "caption": caption(page),
+        "name": f"attnviz-{page.replace('_', '-')}-{_part(page)}".rstrip("-"),
+        "none": NO_PICTURE.get(page, "There is no picture on this page yet. Wait until it is drawn, and try again."),
+    }
+    export_view(words, key="export_view")
+
+
+def title(page: str) -> str:
+    """Name what the page shows."""
+    if page == "step_by_step":
+        return " · ".join(filter(None, (STEPS[state.get("step")], _head())))
+    if page == "heads":
+        chosen = [_named(*head) for head in state.get("chosen") or [(state.get("layer"), state.get("head"))]]
+        return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
+    if page == "compare":
+        return f"A, B and their difference: {state.get('quantity')}"
+    return "From averages to attention" if page == "averages" else "attnviz"
+
+
+def caption(page: str) -> str:
+    """Say of what it is: the text, the model or the seed, and which way the axes go."""
+    if page == "compare":
+        from attnviz.ui.compare.panes import A, B
+
+        told = [f"{pane.name}: {_quoted(pane.get('text'))} {_model(pane.get)}" for pane in (A, B)]
+        return " ".join([*told, AXES])
+    model = f"Model: {state.get('model')}." if page == "heads" else _model(state.get)
+    return " ".join([_quoted(state.get("text")), model, AXES])
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text}”" if len(text) <= LONGEST_TEXT else f"“{text[:LONGEST_TEXT]} …”"
+
+
+def _model(get: Callable[[str], Any]) -> str:
+    if get("source") == "pretrained":
+        return f"Model: {get('model')}."
+    return f"Toy weights of seed {get('seed')}, which have learned nothing."
+
+
+def _head() -> str:
+    if state.get("step") in ("tokens", "embeddings", "concat", "output"):
+        return f"layer {state.get('layer')}" if state.get("source") == "pretrained" else ""
+    return _named(state.get("layer") if state.get("source") == "pretrained" else None, state.get("head"))
+
+
+def _named(layer: int | None, head: int) -> str:
+    own = "rollout" if head == ROLLOUT else f"head {head}"
+    return own if layer is None else f"layer {layer} · {own}"
+
+
+def _part(page: str) -> str:
+    """Name the step or the head, for the file."""
+    if page == "step_by_step":
+        return str(state.get("step"))
+    if page == "heads":
+        return f"layer-{state.get('layer')}-head-{state.get('head')}"
+    return str(state.get({"compare": "quantity", "averages": "way"}.get(page, "tokenizer")))

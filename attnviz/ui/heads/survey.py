@@ -1,0 +1,161 @@
+"""All heads of one kind of attention on one text, surveyed: thumbnails, measures, labels, norms. No Streamlit.
+
+Worked out once a text, layer by layer, a few heads at a time: all weights of 12 x 12 heads at 512 tokens would take
+150 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from attnviz.figures.thumbnails import thumbnails
+from attnviz.links.link import ROLLOUT, Head
+from attnviz.measures import (
+    Measure,
+    chance,
+    choose_measures,
+    label_heads,
+    mean_weights,
+    measure_head,
+    moved_norms,
+    rollout,
+    weights_in_parts,
+)
+from attnviz.pretrained import Kind, Trace
+from attnviz.trace.layer import LayerTrace
+
+Labels = tuple[tuple[tuple[str, ...], ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """What is known about all heads of a kind. L layers, H heads, M measures."""
+
+    name: str
+    """Names the model, the text, and all that shapes the numbers"""
+    measures: tuple[Measure, ...]
+    values: npt.NDArray[np.float32]
+    """(L, H, M)"""
+    by_chance: npt.NDArray[np.float32]
+    """(M,): what uniform attention would have"""
+    labels: Labels
+    overview: npt.NDArray[np.uint8]
+    """(L, H, n, m): thumbnails"""
+    key_norms: npt.NDArray[np.float32] | None
+    """(L, H, Tk): ‖f(xⱼ)‖; None where some layer's W_O is not known"""
+    hidden: npt.NDArray[np.bool_]
+    """(Tq, Tk): the cells that every head's mask hides"""
+
+    @property
+    def causal(self) -> bool:
+        """Whether each query sees the keys up to itself, and no other cell is hidden."""
+        rows, cols = self.hidden.shape
+        return rows == cols > 1 and bool((self.hidden == np.triu(np.ones((rows, cols), bool), 1)).all())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the survey holds, in bytes."""
+        norms = 0 if self.key_norms is None else self.key_norms.nbytes
+        return self.values.nbytes + self.overview.nbytes + norms + self.hidden.nbytes
+
+
+def survey_name(trace: Trace, kind: Kind) -> str:
+    """Return a digest of the model, the text and the model's own result on it: as short as the text is long."""
+    digest = blake2b(digest_size=12)
+    for tokens in (trace.tokens, trace.decoder_tokens):
+        words = () if tokens is None else (tokens.tokenizer, tokens.text, tokens.pair, tokens.ids)
+        digest.update(repr((kind, words)).encode())
+    digest.update(trace.last_hidden_state.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def survey(trace: Trace, kind: Kind, name: str) -> Survey:
+    """Look at every head once."""
+    layers = trace.layers[kind]
+    keys = trace.key_tokens(kind)
+    hidden = hidden_cells(layers)
+    causal = hidden.shape[0] == hidden.shape[1] and bool(hidden[np.triu_indices_from(hidden, 1)].all())
+    measures = choose_measures(
+        len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal and len(keys) > 1
+    )
+    surveyed = [_survey_layer(layer, measures) for layer in layers]
+    values = np.stack([own for own, _ in surveyed])
+    by_chance = chance(torch.from_numpy(hidden), measures).numpy()
+    norms = None
+    if all(layer.output_projection is not None for layer in layers):
+        norms = _frozen(np.stack([moved_norms(layer).numpy() for layer in layers]))
+    return Survey(
+        name,
+        measures,
+        _frozen(values),
+        _frozen(by_chance),
+        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, by_chance, measures)),
+        _frozen(np.stack([small for _, small in surveyed])),
+        norms,
+        _frozen(hidden),
+    )
+
+
+def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:
+    """Return the cells that the masks of all heads of all layers hide, (Tq, Tk)."""
+    shape = layers[0].query.shape[1], layers[0].key.shape[1]
+    hidden = torch.ones(shape, dtype=torch.bool)
+    for layer in layers:
+        mask = layer.mask
+        if mask is None:
+            return np.zeros(shape, bool)
+        own = ~mask if mask.dtype == torch.bool else mask.isneginf()
+        hidden &= own.expand(-1, *shape).all(0) if own.ndim > 2 else own.expand(shape)
+    return hidden.numpy()
+
+
+def encoded_weights(
+    trace: Trace, kind: Kind, heads: Sequence[Head], rolled: npt.NDArray[np.float32] | None
+) -> npt.NDArray[np.uint16]:
+    """Compute the weights of heads, (S, Tq, Tk), as rint(weight · 65535): within 7.7e-6 of the float32.
+
+    `rolled` (L, T, T) is the rollout, needed where `heads` asks for the head −1.
+    """
+    rows, cols = len(trace.query_tokens(kind)), len(trace.key_tokens(kind))
+    codes = np.empty((len(heads), rows, cols), np.uint16)
+    for layer in dict.fromkeys(layer for layer, _ in heads):
+        places = {head: place for place, (own, head) in enumerate(heads) if own == layer}
+        if ROLLOUT in places and rolled is not None:
+            codes[places.pop(ROLLOUT)] = _encode(rolled[layer])
+        for part, weights in weights_in_parts(trace.layers[kind][layer], list(places)):
+            codes[[places[head] for head in part]] = _encode(weights.numpy())
+    return codes
+
+
+def rolled_out(trace: Trace, kind: Kind) -> npt.NDArray[np.float32]:
+    """Compute the rollout up to each layer, (L, T, T)."""
+    return _frozen(rollout(mean_weights(layer) for layer in trace.layers[kind]).numpy())
+
+
+def _survey_layer(
+    layer: LayerTrace, measures: Sequence[Measure]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint8]]:
+    """Return a layer's measures, (H, M), and thumbnails, (H, n, m)."""
+    values, small = [], []
+    for _, weights in weights_in_parts(layer):
+        values.append(measure_head(weights, measures).numpy())
+        small.append(thumbnails(weights.numpy()))
+    return np.concatenate(values), np.concatenate(small)
+
+
+def _encode(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    codes: npt.NDArray[np.uint16] = np.rint(weights * np.float32(65535)).astype(np.uint16)
+    return codes
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Forbid changes: sessions share it."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,90 @@
+"""The table of all heads: ranked by a measure, to choose from and to download."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.ui.heads import state as heads_state
+from attnviz.ui.heads.survey import Survey
+
+HEIGHT = 320
+_PICKED = "heads_picked"
+
+
+def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
+    """Return one row a head: layer, head, labels, and each measure by its name.
+
+    By layer and head, or from the largest of the measure `sort` to the smallest.
+    """
+    layers, heads, _ = survey.values.shape
+    table = pd.DataFrame(
+        {
+            "layer": np.repeat(np.arange(layers), heads),
+            "head": np.tile(np.arange(heads), layers),
+            "labels": [", ".join(own) for layer in survey.labels for own in layer],
+            **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
+        }
+    )
+    if sort not in table.columns:
+        return table
+    return table.sort_values(sort, ascending=False, kind="stable", ignore_index=True)
+
+
+def show_table(survey: Survey) -> None:
+    """Show the table; a click on a row chooses that head."""
+    table = heads_table(survey, state.get("sort"))
+    layer, head = heads_state.current()
+    here = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # the rollout is in no row
+    key = _table_key(survey)
+
+    def pick() -> None:
+        rows = st.session_state[key].selection.rows
+        if rows and rows[0] < len(table):
+            row = table.iloc[rows[0]]
+            heads_state.choose(int(row["layer"]), int(row["head"]))
+            st.session_state[_PICKED] = (st.session_state[_PICKED][0], heads_state.current())
+
+    st.dataframe(
+        table,
+        key=key,
+        height=HEIGHT,
+        hide_index=True,
+        on_select=pick,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": here.tolist()}},
+        column_config=_columns(survey),
+    )
+    st.download_button(
+        "Download as CSV", lambda: to_csv(table), "heads.csv", "text/csv", on_click="ignore", icon=":material/download:"
+    )
+
+
+def _columns(survey: Survey) -> dict[str, Any]:
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    titles = {one.name: f"{one.title} ({one.unit})" if one.unit else one.title for one in survey.measures}
+    return {
+        "layer": number(width="small", pinned=True),
+        "head": number(width="small", pinned=True),
+        "labels": text(width="medium"),
+        **{name: number(title, format="%.3f") for name, title in titles.items()},
+    }
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """Write the table with all digits that a float32 has."""
+    text: str = table.to_csv(index=False, float_format="%.9g")
+    return text.encode()
+
+
+def _table_key(survey: Survey) -> str:
+    """Name the table anew where another head was chosen elsewhere, so that its mark goes to the right row."""
+    turn, picked = st.session_state.get(_PICKED, (0, None))
+    if picked != heads_state.current():
+        turn += 1
+    st.session_state[_PICKED] = (turn, heads_state.current())
+    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{turn}"

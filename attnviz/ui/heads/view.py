@@ -1,0 +1,92 @@
+"""The heart of Heads: the explorer, what to keep in mind beside it, and below it the table and the formulas.
+
+Imported after the controls are on the screen, because it brings torch along.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import streamlit as st
+
+from attnviz.components.explorer import explorer
+from attnviz.components.told import heard
+from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
+from attnviz.links.pages import PAGES
+from attnviz.measures import possible_labels
+from attnviz.pretrained import Kind, PretrainedModel, Trace
+from attnviz.ui import caches, shell, state
+from attnviz.ui.heads import delivery as heads_delivery
+from attnviz.ui.heads import state as heads_state
+from attnviz.ui.heads.more import show_care, show_measures
+from attnviz.ui.heads.payload import explorer_payload, first_heads, within
+from attnviz.ui.heads.survey import Survey, encoded_weights, survey_name
+
+CAUTION = "A weight says where a head looks, not why the model answers as it does: see *With care*, below."
+MORE = {"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}
+
+
+def show_heads(model: PretrainedModel) -> None:
+    """Show all heads of the view's text and kind of attention.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token for this model.
+    """
+    # Notes come and go; in a place of their own they leave the explorer where it is.
+    notes = st.container()
+    kind: Kind = state.get("kind")
+    trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)
+    survey = caches.survey(trace, kind, survey_name(trace, kind))
+    queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
+    with notes:
+        for tokens in dict.fromkeys((queries, keys)):
+            shell.token_notes(tokens)
+        labels = possible_labels(survey.measures)
+        heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels)
+    with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(CAUTION, width="content")
+        _way_to_steps()
+    _explorer(trace, kind, survey)
+    more = state.bound(
+        "more", st.segmented_control, "More", list(MORE), format_func=MORE.get, label_visibility="collapsed"
+    )
+    if more == "table":
+        from attnviz.ui.heads.table import show_table  # pandas takes a third of a second to import
+
+        show_table(survey)
+    elif more == "measures":
+        show_measures(survey)
+    elif more == "care":
+        show_care()
+
+
+def _explorer(trace: Trace, kind: Kind, survey: Survey) -> None:
+    """Send the browser what it needs next: all it starts with, what it asked for, or only an answer to its view."""
+    delivery = heads_delivery.of_session()
+    first, lacking = delivery.due(survey.name, monotonic())
+    if first:
+        lacking = [*first_heads(survey, state.get("layer"), heads_state.chosen()), *lacking]
+    sent = within(survey, lacking, rollout=kind != "cross")
+    rolled = caches.rolled_out(trace, kind, survey.name) if any(head == ROLLOUT for _, head in sent) else None
+    weights = encoded_weights(trace, kind, sent, rolled)
+    view, known = heads_state.view(), heard("explorer")
+    payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, heard=known)
+    explorer(payload, key="explorer", on_want=_take_want, on_view=heads_state.take)
+    delivery.done(survey.name, sent, monotonic(), first=first)
+
+
+def _take_want(heads: list[Head]) -> None:
+    heads_delivery.of_session().want(heads)
+
+
+def _way_to_steps() -> None:
+    """Link to the same head in Step by step. The link holds this page's settings too, so that the way back does."""
+    layer, head = state.get("layer"), state.get("head")
+    view = {name: state.get(name) for name in KEYS} | {"source": "pretrained", "step": "weights"}
+    st.page_link(
+        PAGES["step_by_step"].script,
+        label=f"Layer {layer} · head {head}, step by step",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        query_params=write_link(view, KEYS),
+    )

@@ -1,0 +1,180 @@
+"""The bar of an open lesson, on every page: what the scene says, the way to the next and the one before, and out.
+
+A scene on this page is gone to by a callback that sets the address, one on another page by a link: either way the
+browser's history has one entry a scene, where one waits for it, and the session goes on.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from attnviz.links.link import EVERYWHERE, KEYS
+from attnviz.links.pages import PAGES
+from attnviz.ui import state
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.lessons.state import Here
+from attnviz.ui.plain import plain
+
+CSS = """
+<style>
+.st-key-lesson_bar { flex-wrap: nowrap; gap: 0.35rem; padding: 0.3rem 0.6rem 0.35rem; border-radius: 0.35rem;
+  background: linear-gradient(#7B5BB5, #7B5BB5) bottom left / var(--done) 3px no-repeat, rgba(128, 100, 200, 0.14); }
+.st-key-lesson_bar > * { flex: none; min-width: 0; width: auto !important; }
+.st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 0; }
+.lesson-says { line-height: 1.35; font-size: 0.95rem; overflow-wrap: anywhere; }
+.lesson-says b { margin-right: 0.35rem; }
+.st-key-lesson_bar button, .st-key-lesson_bar a { min-height: 2rem; padding: 0.1rem 0.45rem; white-space: nowrap; }
+.st-key-lesson_bar a { border: 1px solid rgba(128, 128, 128, 0.35); margin: 0; }
+:is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) [data-testid="stMarkdownContainer"] {
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.st-key-lesson_bar :is(button, a) :has(> [data-testid="stMarkdownContainer"]) { gap: 0.2rem; }
+.st-key-lesson_list { gap: 0; }
+/* A button for a scene on this page and a link for one on another: they look the same. */
+.st-key-lesson_list.st-key-lesson_list > * { min-height: 1.9rem; margin: 0; }
+.st-key-lesson_list :is(button, a) { min-height: 1.9rem; padding: 0 0.4rem; margin: 0; justify-content: flex-start; }
+@media (max-width: 640px) {
+  .st-key-lesson_bar { flex-wrap: wrap; }
+  .st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 100%; order: -1; }
+}
+</style>
+"""
+SMALL = """
+<style>
+.st-key-picture { height: max(21rem, calc(100vh - var(--around) - 4rem)); }
+.st-key-explorer { min-height: calc(100vh - 15rem); }
+</style>
+"""
+LARGE = """
+<style>
+.st-key-lesson_bar { position: sticky; top: 0; z-index: 990; padding-right: 4.2rem; backdrop-filter: blur(1rem); }
+@media (min-width: 641px) {
+  .lesson-says, .lesson-says * { font-size: max(24px, 1.15rem) !important; line-height: 1.25; }
+}
+.st-key-lesson_bar :is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) { display: none; }
+</style>
+"""
+_GOING = "lesson_going"
+
+
+def show(page: str) -> None:
+    """Show the bar where a lesson is open; first go where a key has asked to go."""
+    _arrive()
+    here = lesson_state.here()
+    if here is None:
+        return
+    _open(here, page)
+    done = 100 * here.number / len(here.lesson.scenes)
+    st.html(CSS + (LARGE if state.get("lecture") else SMALL) + f"<style>:root{{--done:{done:.1f}%}}</style>")
+    with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
+        _way("scene_back", "Previous scene", ":material/chevron_left:", here.at(here.number - 1), page)
+        st.html(_says(here, page))
+        _outline(here, page)
+        _way("lesson_back", "Back to the scene as it was", ":material/restart_alt:", here, page)
+        if _asks(here, page):
+            with st.container(key="scene_on"):
+                st.button("Reveal", key="lesson_reveal", type="primary", on_click=go, args=(1,))
+        else:
+            _way("scene_on", "Next", ":material/chevron_right:", here.at(here.number + 1), page)
+        st.button(
+            "Leave the lesson",
+            key="lesson_leave",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=lesson_state.leave,
+        )
+
+
+def is_open() -> bool:
+    """Say whether the view is in a lesson."""
+    return bool(state.get("lesson")) and lesson_state.find(state.get("lesson")) is not None
+
+
+def asks(page: str) -> bool:
+    """Say whether the bar asks a question on this page that waits for its answer."""
+    here = lesson_state.here() if is_open() else None
+    return here is not None and _asks(here, page)
+
+
+def go(by: int) -> None:
+    """Go so many scenes on or back, from any callback: at a question, on is first to the answer."""
+    here = lesson_state.here()
+    if here is None:
+        return
+    if by > 0 and here.scene.question and state.get("predict"):
+        state.put("predict", False)
+        return
+    there = here.at(here.number + by)
+    if there is not None:
+        st.session_state[_GOING] = there
+
+
+def _arrive() -> None:
+    """Go to the scene that a callback asked for. Callbacks can't turn the page themselves."""
+    there: Here | None = st.session_state.pop(_GOING, None)
+    if there is not None:
+        state.turn_to(PAGES[there.scene.page].script, lesson_state.link_to(there))
+
+
+def _open(here: Here, page: str) -> None:
+    """Go to the scene's page and view where the link that is being opened says no more than which scene it is."""
+    if not state.arrives() or state.notes():
+        return
+    query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
+    wanted = lesson_state.link_to(here)
+    bare = "lesson" in query and set(query) <= set(EVERYWHERE)
+    if bare and (page, query) != (here.scene.page, wanted):
+        state.turn_to(PAGES[here.scene.page].script, wanted)
+
+
+def _way(key: str, label: str, icon: str, there: Here | None, page: str) -> None:
+    """Show a way to a scene, by a button where it is on this page and by a link where it is on another."""
+    with st.container(key=key, width="content"):
+        if there is None or there.scene.page == page:
+            st.button(label, key=f"{key}_button", icon=icon, disabled=there is None, on_click=_visit, args=(there,))
+        else:
+            st.page_link(
+                PAGES[there.scene.page].script, label=label, icon=icon, query_params=lesson_state.link_to(there)
+            )
+
+
+def _visit(there: Here | None) -> None:
+    if there is not None:
+        state.visit(lesson_state.link_to(there))
+
+
+def _asks(here: Here, page: str) -> bool:
+    """Say whether a question waits for its answer."""
+    return bool(here.scene.question) and page == here.scene.page and bool(state.get("predict"))
+
+
+def _says(here: Here, page: str) -> str:
+    """Return what the bar says, as HTML: the title, and the question or the sentence."""
+    said = here.scene.question if _asks(here, page) else here.scene.sentence
+    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{escape(said)}</div>'
+
+
+@st.fragment
+def _outline(here: Here, page: str) -> None:
+    """Show how far it is, and on a click all scenes. A fragment: opening it leaves the page alone."""
+    count = len(here.lesson.scenes)
+    # A new key for each scene: so it is closed when one has been chosen.
+    with st.popover(f"{here.number} of {count}", key=f"lesson_outline_{here.number}", on_change="rerun") as outline:
+        if outline.open:
+            st.markdown(f"**{plain(here.lesson.title)}**")
+            with st.container(key="lesson_list"):
+                _list(here, page)
+
+
+def _list(here: Here, page: str) -> None:
+    for number, scene in enumerate(here.lesson.scenes, 1):
+        there = here.at(number)
+        label = f"{number} · {plain(scene.title)}"
+        label = f"**{label}**" if number == here.number else label
+        if there is not None and scene.page == page:
+            if st.button(label, key=f"lesson_to_{number}", type="tertiary"):
+                st.session_state[_GOING] = there
+                st.rerun()
+        elif there is not None:
+            st.page_link(PAGES[scene.page].script, label=label, query_params=lesson_state.link_to(there))

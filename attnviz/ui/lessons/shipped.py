@@ -1,0 +1,76 @@
+"""The shipped lessons with their outlines, and the gallery of example sentences."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from attnviz.lessons import Example, Lesson, gallery, shipped
+from attnviz.links.pages import PAGES
+from attnviz.ui.lessons import state as lesson_state
+from attnviz.ui.lessons.state import Here
+from attnviz.ui.plain import plain
+
+CSS = """
+<style>
+.example { font-size: 1rem; line-height: 1.4; overflow-wrap: anywhere; }
+.example q { display: block; quotes: none; margin: 0.15rem 0 0.3rem; font-size: 1.1rem; }
+.example span { opacity: 0.75; white-space: nowrap; }
+[class*="st-key-lesson_start_"] a { width: fit-content; padding: 0.3rem 0.8rem; border-radius: 0.35rem;
+  background: #5E3C99; }
+[class*="st-key-lesson_start_"] a span, [class*="st-key-lesson_start_"] a p { color: #FFFFFF !important; }
+.lesson-card h3 { font-size: 1.15rem; margin: 0; padding: 0; }
+</style>
+"""
+
+
+def show_shipped() -> None:
+    """Show the lessons that come with attnviz, each with its outline."""
+    st.html(CSS)
+    for column, lesson in zip(st.columns(len(shipped()), border=True), shipped().values(), strict=True):
+        with column:
+            _card(lesson)
+
+
+def _card(lesson: Lesson) -> None:
+    st.html(f'<div class="lesson-card"><h3>{escape(lesson.title)}</h3></div>')
+    st.caption(plain(lesson.summary))
+    first = Here(lesson, 1)
+    with st.container(key=f"lesson_start_{lesson.name}"):
+        st.page_link(
+            PAGES[first.scene.page].script, label=f"Start, {len(lesson.scenes)} scenes", icon=":material/play_arrow:",
+            query_params=lesson_state.link_to(first),
+        )  # fmt: skip
+    for number in range(1, len(lesson.scenes) + 1):
+        there = Here(lesson, number)
+        st.page_link(
+            PAGES[there.scene.page].script, label=f"{number} · {plain(there.scene.title)}",
+            query_params=lesson_state.link_to(there),
+        )  # fmt: skip
+
+
+def show_gallery() -> None:
+    """Show the example sentences, each with the figure that speaks for it."""
+    st.html(CSS)
+    st.caption(
+        "Each sentence is here because a measure says that one head of the built-in model does something clear on it. "
+        "Layers and heads count from 0."
+    )
+    columns = st.columns(3)
+    for place, example in enumerate(gallery()):
+        with columns[place % len(columns)].container(border=True):
+            _example(example)
+
+
+def _example(example: Example) -> None:
+    at = f"layer {example.layer} · head {example.head}"
+    st.html(
+        f'<div class="example"><b>{escape(example.title)}</b> <span>{at}</span>'
+        f"<q>{escape(example.text)}</q>{escape(example.says)}</div>"
+    )
+    with st.container(horizontal=True):
+        for page, label in (("heads", "Heads"), ("step_by_step", "Step by step")):
+            st.page_link(
+                PAGES[page].script, label=label, icon=":material/arrow_forward:", query_params=example.link(page)
+            )

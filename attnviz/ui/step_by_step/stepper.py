@@ -1,0 +1,103 @@
+"""The stepper of Step by step and of the averages: what it offers in this view, and what becomes of a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from attnviz.components.packing import pack
+from attnviz.components.stepper import CHOICES
+from attnviz.components.stepper import stepper as mount
+from attnviz.components.told import heard
+from attnviz.figures.thumbnails import hidden_thumbnail
+from attnviz.links.link import KEYS, BadValueError
+from attnviz.steps.averages import WAYS
+from attnviz.steps.vocabulary import STEPS
+from attnviz.ui import state
+from attnviz.ui.caches import overview
+from attnviz.ui.picture import PICTURES
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from attnviz.trace.layer import LayerTrace
+
+PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
+"""The steps whose result one can guess, row by row."""
+STRETCHED = ("weights", "head_outputs")
+"""The steps that show weights, whose colours can be stretched."""
+SWITCHES = {
+    "predict": (
+        "Predict",
+        "Covers one row of the result, the pinned one. Click a cell to reveal it; R reveals the row, A all.",
+    ),
+    "stretch": ("Stretch colours", "End the colours at the largest weight, not at 1."),
+}
+
+
+def stepper(layers: int, layer: LayerTrace | None = None) -> None:
+    """Show the steps, the choice of layer where there are `layers`, and the heads of the layer that is shown."""
+    offered = {
+        "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
+        "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
+        "switches": [(name, *SWITCHES[name]) for name in _offered()],
+    }  # fmt: skip
+    _mount("stepper", offered, _pictures(layer), dict(zip(CHOICES, CHOICES, strict=True)))
+
+
+def ways() -> None:
+    """Show, on the page From averages to attention, the ways in the place of the steps."""
+    offered = {
+        "steps": [(name, way.title) for name, way in WAYS.items()], "drawings": list(PICTURES.items()), "layers": 0,
+        "heads": 0, "layer_label": "", "place": "", "switches": [],
+    }  # fmt: skip
+    _mount("ways", offered, {}, {"step": "way", "drawing": "drawing"})
+
+
+def _mount(
+    key: str, offered: Mapping[str, Any], pictures: Mapping[str, npt.NDArray[np.uint8]], names: Mapping[str, str]
+) -> None:
+    """Mount the component; `names` holds, for each of its choices that this page has, the name in a link."""
+
+    def choose(values: Mapping[str, object]) -> None:
+        # What no link takes is no choice: anybody can send anything.
+        for choice, value in values.items():
+            if choice in names and isinstance(value, str):
+                with suppress(BadValueError):
+                    state.put(names[choice], KEYS[names[choice]].read(value))
+
+    chosen = {choice: KEYS[name].write(state.get(name)) for choice, name in names.items()}
+    mount(pack({**offered, "chosen": chosen, "heard": heard(key)}, pictures), key=key, on_choice=choose)
+
+
+def _layer_label() -> str:
+    return f"layer {state.get('layer')}" if state.get("source") == "pretrained" else "the toy block"
+
+
+def _place(layers: int) -> str:
+    """Say which head is shown, where nothing else on the screen does."""
+    if not state.get("lecture"):
+        return ""
+    head = f"head {state.get('head')}"
+    return f"layer {state.get('layer')} · {head}" if layers else head
+
+
+def _offered() -> list[str]:
+    """Return the switches that this step has."""
+    step = state.get("step")
+    guessed = step in PREDICTED and state.get("drawing") == "stage"
+    return [name for name, there in (("predict", guessed), ("stretch", step in STRETCHED)) if there]
+
+
+def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
+    """Return every head of the layer as a small picture; none in lecture mode, which does not show them."""
+    if layer is None or state.get("lecture"):
+        return {}
+    arrays = {"weights": overview(layer)}
+    if layer.mask is not None:
+        hidden = layer.hidden(state.get("head")).numpy()
+        if hidden.any():
+            arrays["hidden"] = hidden_thumbnail(hidden)
+    return arrays

@@ -1,0 +1,53 @@
+"""The first step: the tokens of the text, with their ids and their places in the text."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from attnviz.steps import tokens as explain_tokens
+from attnviz.tokens import NO_ID, NoTokensError, Tokens
+from attnviz.ui.shell import token_notes
+from attnviz.ui.tokens.chips import token_strip
+
+
+def show_tokens(tokens: Tokens) -> None:
+    """Show the tokens as a strip of pieces over their ids, and as a table.
+
+    Raises:
+        NoTokensError: there is none to show.
+    """
+    if not len(tokens):
+        raise NoTokensError
+    picture, beside = st.columns([0.7, 0.3], gap="medium")
+    with picture:
+        st.latex(explain_tokens.FORMULA)
+        st.html(token_strip(tokens))
+        st.dataframe(token_table(tokens), hide_index=True, height=min(420, 38 + 35 * len(tokens)))
+    with beside:
+        st.html(f'<div class="notice">{explain_tokens.NOTICE}</div>')
+        st.caption(f"{len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}.")
+        token_notes(tokens)
+        if NO_ID in tokens.ids:
+            st.caption("A character that is not in the vocabulary has no id; all of them share one embedding.")
+        with st.expander("The same in Python", key="listing", on_change="rerun") as listing:
+            if listing.open:
+                st.code(explain_tokens.code(tokens.tokenizer), language="python")
+
+
+def token_table(tokens: Tokens) -> pd.DataFrame:
+    """Return one row a token: position, piece, id (NA where it has none), and the characters that it stands for."""
+    return pd.DataFrame(
+        {
+            "position": range(len(tokens)),
+            "token": tokens.labels,
+            "id": pd.array([None if id_ == NO_ID else id_ for id_ in tokens.ids], dtype="Int64"),
+            "stands for": [repr(tokens.source(i)) if not tokens.special[i] else "added" for i in range(len(tokens))],
+            "characters": [_place(start, end) for start, end in tokens.offsets],
+        }
+    )
+
+
+def _place(start: int, end: int) -> str:
+    """Say which characters [start, end) are, counted from 0, the last included, as the chips' titles do."""
+    return "–" if end <= start else str(start) if end - start == 1 else f"{start} to {end - 1}"

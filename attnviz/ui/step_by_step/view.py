@@ -1,0 +1,115 @@
+"""The heart of Step by step: the picture of the step, and what stands beside it.
+
+Imported after the controls are on the screen, because it brings torch along.
+"""
+
+from __future__ import annotations
+
+import html
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz.components.inspector import inspector
+from attnviz.components.packing import pack
+from attnviz.components.told import heard
+from attnviz.figures import Walk
+from attnviz.figures.panels import Pin
+from attnviz.figures.steps import describe, lay_out
+from attnviz.steps import explain
+from attnviz.steps.vocabulary import STEPS
+from attnviz.ui import state
+from attnviz.ui.picture import palette, show_picture
+from attnviz.ui.sources import Source
+from attnviz.ui.step_by_step.stepper import PREDICTED
+
+
+def show_step(source: Source, head: int, step: str) -> None:
+    """Show one step of one head: picture, notice, arithmetic, code."""
+    walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
+    pin = _checked_pin(walk)
+    picture, beside = st.columns([0.7, 0.3], gap="medium")
+    with picture:
+        st.latex(explain.formula(step, walk, palette().ink))
+        _picture(walk, step, pin)
+    with beside:
+        st.html(f'<div class="notice">{_notice(walk, step)}</div>')
+        inspector(_inspector_payload(walk, step, pin), key="inspector", on_pin=_take_pin)
+        # What colours a listing takes the browser longer to start than all else here: only who opens it waits for it.
+        with st.expander("The same in PyTorch", key="listing", on_change="rerun") as listing:
+            if listing.open:
+                st.code(explain.code(step, walk), language="python")
+
+
+def _picture(walk: Walk, step: str, pin: Pin) -> None:
+    layout = lay_out(walk, step, stretch=state.get("stretch"))
+    about = {
+        "alt": describe(layout), "walk": _name(walk), "order": list(STEPS).index(step), "step": step,
+        "layer": state.get("layer"), "head": walk.head,
+        "predict": state.get("predict"), "result": step,
+    }  # fmt: skip
+    show_picture(layout, walk.labels, about, pin=pin)
+    if walk.layer.without and step in ("embeddings", "qkv", "output"):
+        st.caption(walk.layer.without)
+
+
+def _name(walk: Walk) -> str:
+    """Name a walk by its numbers: between two steps of the same walk the picture morphs."""
+    digest = blake2b(digest_size=8)
+    for tensor in (walk.steps.query, walk.steps.key):
+        digest.update(tensor.numpy().tobytes())
+    return f"{digest.hexdigest()} {walk.head}"
+
+
+def _notice(walk: Walk, step: str) -> str:
+    facts = []
+    if not (state.get("predict") and step in PREDICTED):  # a fact might give away what is covered
+        facts = [explain.fact(step, walk), "" if state.get("stretch") else explain.faint(step, walk)]
+    said = html.escape(" ".join(filter(None, facts)))
+    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{said}</span>'
+
+
+def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
+    steps, layer = walk.steps, walk.layer
+    arrays = {name: getattr(steps, name).numpy().astype(np.float32) for name in ("query", "key", "value")}
+    header: dict[str, Any] = {
+        "step": step, "q": pin.q, "k": pin.k, "scale": layer.scale,
+        "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
+        "query_labels": walk.query_labels, "key_labels": walk.key_labels, "heard": heard("inspector"),
+    }  # fmt: skip
+    if layer.mask is not None:
+        bias = steps.masked - steps.scaled
+        arrays["mask"] = bias.numpy().astype(np.float32)
+        header["mask"] = "array"
+        n = bias.shape[0]
+        if layer.mask.dtype.is_floating_point is False and bias.shape == (n, n):
+            header["mask"] = "causal"
+            del arrays["mask"]
+    return pack(header, arrays)
+
+
+def _scale_label(scale: float, width: int) -> str:
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"1/√{width}"
+    return "off" if scale == 1 else f"{scale:g}"
+
+
+def _checked_pin(walk: Walk) -> Pin:
+    """Read the pin from the view; a cell that this text does not have is let go, and said."""
+    pin = {}
+    for name, labels in (("q", walk.query_labels), ("k", walk.key_labels)):
+        value = state.get(name)
+        if value is not None and value >= len(labels):
+            axis = "row" if name == "q" else "column"
+            state.note(f"The pinned {axis} {value} is not there: this text has {axis}s 0 to {len(labels) - 1}.")
+            state.put(name, None)
+            value = None
+        pin[name] = value
+    return Pin(**pin)
+
+
+def _take_pin(q: int | None, k: int | None) -> None:
+    state.put("q", q)
+    state.put("k", k)

@@ -1,0 +1,28 @@
+"""From averages to attention: why a softmax of scores, starting from a plain mean."""
+
+import streamlit as st
+
+from attnviz.serving.work.lock import turns
+from attnviz.ui import controls, shell, state
+from attnviz.ui.sources import toy_tokens
+from attnviz.ui.step_by_step import stepper
+from attnviz.ui.waiting import starting
+
+
+@st.fragment
+@turns().turn()
+def one_way(text: str) -> None:
+    """Show one of the ways. A fragment: going to another leaves the controls alone."""
+    stepper.ways()
+    with starting("averages"):
+        from attnviz.ui.averages.view import MAX_TOKENS, show_way
+    tokens = toy_tokens(text, MAX_TOKENS)
+    shell.token_notes(tokens)
+    show_way(state.get("way"), tokens)
+    state.end(("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"))
+
+
+shell.begin("averages")
+with st.sidebar:
+    controls.averages_controls()
+one_way(shell.text())
