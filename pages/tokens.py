@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.links.link import MAX_TEXT
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import shell, state
-from attnviz.ui.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
+from attnviz.ui.tokens.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
 from attnviz.ui.tokens.view import Tokenizer, card, training_pairs, vocabulary
 
 shell.begin("tokens")

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.links.link import MAX_TEXT
 from attnviz.settings import settings
 from attnviz.ui import state
-from attnviz.ui.tokenizers import choose_charset
+from attnviz.ui.tokens.tokenizers import choose_charset
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel

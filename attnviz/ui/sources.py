@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import caches, state
-from attnviz.ui.tokenizers import char_vocab, wordpiece
+from attnviz.ui.tokens.tokenizers import char_vocab, wordpiece
 
 if TYPE_CHECKING:
     from torch import Tensor

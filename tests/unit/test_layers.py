@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,12 @@ def test_settings_bound_uploads_and_know_both_themes() -> None:
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
     assert 0 < config["server"]["maxUploadSize"] <= 5
     assert {"light", "dark"} <= config["theme"].keys()
+
+
+def test_nothing_beside_the_frame_hides_a_library() -> None:
+    """While a page runs, Streamlit puts the folder of the frame in front of all others that Python imports from."""
+    beside = {path.stem for path in (ROOT / "attnviz" / "ui").iterdir() if path.suffix in ("", ".py")}
+    installed = {*sys.stdlib_module_names, *packages_distributions()}
+    assert "frame" in beside
+    assert "tokenizers" in installed
+    assert beside & installed == set()
