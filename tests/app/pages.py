@@ -22,9 +22,14 @@ APP = FRAME
 """What `app.py` serves"""
 
 
-def open_page(name: str = "", **query: str) -> AppTest:
-    """Open a page of pages/ with a link's query; without a name, the one at the app's own address."""
+def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
+    """Open a page of pages/ with a link's query; without a name, the one at the app's own address.
+
+    `opened` holds the values of tabs and expanders, by their keys, that no link says.
+    """
     at = AppTest.from_file(str(APP), default_timeout=120)
+    for key, value in (opened or {}).items():
+        at.session_state[key] = value
     if name:
         at.run()
         return turn_to(at, name, query)
@@ -77,6 +82,12 @@ def sent(at: AppTest, component: str) -> list[bytes]:
     """Return what each browser component of this name is sent."""
     shown = [one.proto for one in at.get("bidi_component")]
     return [proto.bytes for proto in shown if proto.component_name == f"attnviz.{component}"]
+
+
+def payloads(at: AppTest) -> list[tuple[str, Payload]]:
+    """Return the name of each browser component on the page, and the header and the arrays that it is sent."""
+    shown = [one.proto for one in at.get("bidi_component")]
+    return [(proto.component_name.removeprefix("attnviz."), unpack(proto.bytes)) for proto in shown]
 
 
 def payload(at: AppTest, component: str) -> Payload:

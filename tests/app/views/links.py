@@ -1,0 +1,212 @@
+"""The links that are recorded: all scenes of the shipped lessons, the examples in docs/links.md, and more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = {
+    "/": "step_by_step",
+    "/heads": "heads",
+    "/averages": "averages",
+    "/tokens": "tokens",
+    "/compare": "compare",
+    "/lessons": "lessons",
+}
+"""The page of each path"""
+
+CAT = "text=the+cat+saw+the+dog+run"
+BIKE = "text=My+sister+bought+a+bicycle+because+she+wanted+to+ride+it+to+work."
+MINILM = f"/?{CAT}&source=pretrained"
+ODD = urlencode({"text": "Zoë said: 你好 👋🏽 שלום <script>alert(1)</script> e\u0301 \x00 **b** $x$"})
+LONG = urlencode({"text": " ".join(f"w{number}" for number in range(90))})
+TOO_LONG = urlencode({"text": "many words " * 300})
+PAIR = "text=The+cat+is+hungry.&pair=It+wants+fish."
+
+MORE = {
+    "step_by_step": [
+        "/",
+        *(f"/?step={step}" for step in ("tokens", "embeddings", "qkv", "scaled", "masked", "concat", "output")),
+        f"/?{CAT}&step=weights&qkv=identity&positions=none",
+        f"/?{CAT}&step=scores&qkv=positions&positions=random&seed=7",
+        f"/?{CAT}&step=qkv&qkv=identity",
+        f"/?{CAT}&step=qkv&qkv=positions&heads=1",
+        f"/?{CAT}&step=scaled&scale=off&mask=causal",
+        f"/?{CAT}&step=scaled&scale=0.125",
+        f"/?{CAT}&step=weights&scale=sqrt_c&stretch=1&mask=causal&q=2&k=1",
+        f"/?{CAT}&step=head_outputs&mask=causal&heads=4&head_size=4&head=3&q=5",
+        f"/?{CAT}&step=concat&heads=3&head_size=2&head=1&q=0",
+        f"/?{CAT}&step=output&projection=0",
+        f"/?{CAT}&step=weights&drawing=chart&mask=causal&q=1&k=0",
+        f"/?{CAT}&step=qkv&drawing=chart",
+        f"/?{CAT}&step=scores&lecture=1&q=1&k=4",
+        "/?text=To+be+or+not+to+be&tokenizer=char&step=weights",
+        "/?text=To+be+%C3%A9+or+not&tokenizer=char&step=tokens",
+        "/?text=h%C3%A9llo&tokenizer=char&charset=text&step=embeddings&seed=3",
+        "/?tokenizer=bert&step=scores&heads=8&head_size=3&head=7",
+        f"{MINILM}&step=tokens",
+        *(f"{MINILM}&layer=3&head=5&step={step}" for step in ("embeddings", "qkv", "scores", "scaled", "masked")),
+        *(f"{MINILM}&layer=3&head=5&q=1&k=2&step={step}" for step in ("weights", "head_outputs", "concat", "output")),
+        f"{MINILM}&layer=5&head=11&step=weights&lecture=1",
+        f"{MINILM}&layer=1&head=2&step=weights&drawing=chart&stretch=1",
+        f"/?{PAIR}&source=pretrained&step=weights&layer=2",
+        f"{MINILM}&layer=17&head=40&q=99&k=99&step=weights",
+        f"{MINILM}&kind=cross",
+        "/?source=pretrained&model=%2Fno%2Fsuch%2Ffolder&step=weights",
+        "/?step=nonsense&head=x&seed=-1&scale=nan&mask=some&heads=9&unknown=1",
+        "/?text=",
+        "/?text=+++&step=weights&source=pretrained",
+        f"/?{ODD}&step=tokens",
+        f"/?{ODD}&step=weights&source=pretrained",
+        f"/?{LONG}&step=weights&mask=causal",
+        f"/?{LONG}&step=scores&source=pretrained&layer=1",
+    ],
+    "heads": [
+        "/heads",
+        f"/heads?{CAT}&layer=2&head=3&show=lines&direction=horizontal",
+        f"/heads?{CAT}&chosen=3.5_4.1_2.r&threshold=0.25&strongest=3",
+        f"/heads?{CAT}&rollout=1&layer=5&show=heatmap",
+        f"/heads?{CAT}&values=norms&special=hide&stretch=1",
+        f"/heads?{CAT}&special=renormalise&sort=entropy&more=table",
+        f"/heads?{CAT}&sort=punctuation&more=measures",
+        f"/heads?{CAT}&label=previous-token+head&more=care",
+        f"/heads?{CAT}&chosen=0.0_0.1&mean=1&q=2&k=3",
+        f"/heads?{PAIR}&between=ab&layer=1&head=6",
+        f"/heads?{PAIR}&between=bb&more=table",
+        f"/heads?{CAT}&lecture=1",
+        f"/heads?{CAT}&layer=6&head=12&chosen=9.9_1.1&q=50&k=50",
+        f"/heads?{CAT}&show=x&threshold=2&strongest=-1&sort=none&more=all&values=0",
+        f"/heads?{CAT}&kind=decoder",
+        "/heads?model=%2Fno%2Fsuch%2Ffolder",
+        "/heads?text=",
+        f"/heads?{ODD}",
+        f"/heads?{LONG}&layer=4&head=4",
+        f"/heads?{TOO_LONG}&layer=4&head=4",
+    ],
+    "averages": [
+        "/averages",
+        f"/averages?{BIKE}&way=matrix",
+        f"/averages?{CAT}&way=softmax&drawing=chart",
+        f"/averages?{CAT}&way=data&positions=none",
+        f"/averages?{CAT}&way=data&positions=random&seed=999999",
+        "/averages?text=To+be&tokenizer=char&way=data",
+        "/averages?text=h%C3%A9llo&tokenizer=char&charset=text&way=loop",
+        f"/averages?{CAT}&tokenizer=bert&way=data",
+        f"/averages?{CAT}&way=data&lecture=1",
+        "/averages?text=alone&way=data",
+        "/averages?text=&way=matrix",
+        f"/averages?{LONG}&way=softmax",
+        f"/averages?{ODD}&way=data",
+        "/averages?way=mean&seed=1000000&drawing=oil",
+    ],
+    "tokens": [
+        "/tokens",
+        f"/tokens?{BIKE}&tokenizer=char&block_size=3",
+        f"/tokens?{PAIR}&tokenizer=bert",
+        "/tokens?text=h%C3%A9llo+w%C3%B6rld&tokenizer=char",
+        "/tokens?text=h%C3%A9llo+w%C3%B6rld&tokenizer=char&charset=text&block_size=64",
+        f"/tokens?{CAT}&tokenizer=word&block_size=1",
+        "/tokens?text=unbelievably+tokenization&tokenizer=bert&block_size=2",
+        f"/tokens?{ODD}&tokenizer=bert",
+        f"/tokens?{ODD}&tokenizer=char",
+        "/tokens?text=",
+        "/tokens?text=one",
+        f"/tokens?{TOO_LONG}&tokenizer=bert",
+        f"/tokens?{CAT}&lecture=1",
+        f"/tokens?{CAT}&charset=file",
+        f"/tokens?{CAT}#tokens_tab=Vocabulary",
+        f"/tokens?{CAT}&tokenizer=char#tokens_tab=Vocabulary",
+        f"/tokens?{CAT}&tokenizer=bert#tokens_tab=Vocabulary",
+        "/tokens?tokenizer=bpe&block_size=0&charset=ascii",
+    ],
+    "compare": [
+        "/compare",
+        "/compare?compare=same",
+        f"/compare?{CAT}&b_head=1",
+        f"/compare?{CAT}&b_text=the+cat+saw+the+bird+run&quantity=scores",
+        f"/compare?{CAT}&b_mask=causal&quantity=masked&q=1&k=3",
+        f"/compare?{CAT}&scale=off&b_scale=0.125&quantity=scaled&stretch=1",
+        f"/compare?{CAT}&b_source=pretrained&b_layer=2&b_head=3",
+        f"/compare?{CAT}&source=pretrained&layer=3&head=1&b_layer=4&b_head=5",
+        f"/compare?{CAT}&source=pretrained&head=1&b_head=2&quantity=scores&q=0&k=0",
+        f"/compare?{PAIR}&source=pretrained&b_layer=1",
+        f"/compare?{CAT}&qkv=identity&heads=4&head_size=4&seed=5&b_head=3",
+        "/compare?text=To+be&b_text=To+bee&tokenizer=char&charset=text&positions=none",
+        f"/compare?{CAT}&source=pretrained&b_kind=decoder",
+        f"/compare?{CAT}&b_model=%2Fno%2Fsuch%2Ffolder",
+        f"/compare?{CAT}&source=pretrained&layer=9&b_head=30&q=70&k=1",
+        f"/compare?{CAT}&quantity=output&b_mask=x&b_layer=x&b_source=other",
+        f"/compare?{CAT}&b_head=1&lecture=1",
+        "/compare?text=",
+        f"/compare?{ODD}&source=pretrained&b_text=plain",
+        f"/compare?{LONG}&b_mask=causal",
+        f"/compare?{LONG}&source=pretrained&b_head=1",
+    ],
+    "lessons": [
+        "/lessons",
+        "/lessons#lessons_tab=Your+own",
+        "/lessons#lessons_tab=Example+sentences",
+        "/lessons?text=Mine",
+        "/lessons?lesson=heads&scene=2&text=Mine",
+        "/lessons?lesson=nonsense",
+        "/lessons?lesson=why&scene=99",
+        "/lessons?lesson=own",
+        "/lessons?scene=x",
+        "/lessons?lecture=1",
+        "/lessons?text=",
+        f"/lessons?{ODD}",
+    ],
+}
+"""More views of each page; what follows a # is opened there by hand"""
+
+BARE = ["/?lesson=attention&scene=3", "/tokens?lesson=heads&scene=6", "/lessons?lesson=why&scene=4&lecture=1"]
+"""Links that name a scene and say no more: they open its view, whichever page they are on"""
+
+OPENED = {"step_by_step": {"listing": True}}
+"""What a visitor has opened on a page, for all of its links: no link says so"""
+
+
+def scenes() -> Iterator[str]:
+    """Yield the link of each scene of the shipped lessons, as its lesson opens it."""
+    paths = {page: path for path, page in PAGES.items()}
+    for file in sorted((ROOT / "assets" / "lessons").glob("*.yaml")):
+        for number, scene in enumerate(yaml.safe_load(file.read_text(encoding="utf-8")).get("scenes", []), 1):
+            place = {"lesson": file.stem, **({"scene": number} if number > 1 else {})}
+            yield f"{paths[scene['page']]}?{urlencode({**scene.get('query', {}), **place})}"
+
+
+def gallery() -> Iterator[str]:
+    """Yield the link of each example sentence on the page Heads."""
+    examples = yaml.safe_load((ROOT / "assets" / "lessons" / "gallery.yaml").read_text(encoding="utf-8"))["examples"]
+    for example in examples:
+        shown = ("text", "layer", "head", "q", "k")
+        yield "/heads?" + urlencode({name: example[name] for name in shown if name in example})
+
+
+def documented() -> list[str]:
+    """Return the examples of docs/links.md: each line of it that is a link."""
+    return re.findall(r"^/\S*$", (ROOT / "docs" / "links.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def links() -> dict[str, list[str]]:
+    """Return all recorded links, each once, by the page that they are on."""
+    every = [*(link for links in MORE.values() for link in links), *documented(), *scenes(), *gallery(), *BARE]
+    by_page: dict[str, list[str]] = {page: [] for page in PAGES.values()}
+    for link in dict.fromkeys(every):
+        by_page[PAGES[urlsplit(link).path]].append(link)
+    return by_page
+
+
+def query(link: str) -> dict[str, str]:
+    """Return the keys and values of a link."""
+    return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+
+
+def opened(link: str) -> dict[str, str]:
+    """Return the tabs that are opened by hand, by their keys."""
+    return dict(parse_qsl(urlsplit(link).fragment))
