@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.test_frontend_modules import imported
+from tests.browser.modules import imported
 
 
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def test_numbers_are_written_while_they_fit(
     page: Page, served: str, panel: dict[str, Any], cell: list[int], way: tuple[int, bool] | None
 ) -> None:
     body = "return m.numbering(given.panel, { width: given.cell[0], height: given.cell[1] })"
-    found = imported(page, served, "board_paint.js", body, {"panel": panel, "cell": cell})
+    found = imported(page, served, "board_numbers.js", body, {"panel": panel, "cell": cell})
     assert (found and (found["decimals"], found["bare"])) == way
 
 
@@ -296,4 +296,4 @@ def test_the_name_under_the_columns_is_brief_where_the_next_matrix_is_near(
     page: Page, served: str, kind: str, room: int, written: str | None
 ) -> None:
     body = "return m.axisTitle(given.kind, given.room, (text) => 7 * text.length) ?? null;"
-    assert imported(page, served, "board_paint.js", body, {"kind": kind, "room": room}) == written
+    assert imported(page, served, "board_labels.js", body, {"kind": kind, "room": room}) == written

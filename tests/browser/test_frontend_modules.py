@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -12,13 +10,7 @@ from playwright.sync_api import Page
 from attnviz.components.packing import pack
 from attnviz.figures.style import DARK, LIGHT
 from tests.browser.apps.operands import HOSTILE
-
-
-def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
-    """Run `body` in the browser with the module `m` of the packaged files."""
-    page.goto(f"{served}/_stcore/health")
-    url = f"/_stcore/bidi-components/attnviz.inspector/{module}"
-    return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)
+from tests.browser.modules import imported
 
 
 @pytest.mark.parametrize("shift", [0, 1, 3])
@@ -146,6 +138,26 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
         assert (shift != 0) == (abs(factor) > 100)
 
 
+@pytest.mark.parametrize(("size", "value_size"), [(3, 5), (5, 2), (4, 4)])
+def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size: int, value_size: int) -> None:
+    """Query (4, D), key (6, D), value (6, Dv): the output has Dv numbers, whatever D is."""
+    draw = np.random.default_rng(size)
+    query, key, value = draw.normal(size=(4, size)), draw.normal(size=(6, size)), draw.normal(size=(6, value_size))
+    given = {name: {"data": x.ravel().tolist(), "shape": x.shape}
+             for name, x in {"query": query, "key": key, "value": value}.items()}  # fmt: skip
+    body = """
+      const array = ({ data, shape }) => ({ data: Float32Array.from(data), shape });
+      const arrays = Object.fromEntries(Object.entries(given).map(([name, one]) => [name, array(one)]));
+      const a = new m.Attention({ scale: 0.5, mask: "causal" }, arrays);
+      return [0, 1, 2, 3].map((q) => [[...a.row(q).weights], [...a.output(q)]]);
+    """
+    scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
+    weights = torch.softmax(scores, -1).numpy()
+    found = imported(page, served, "arithmetic.js", body, given)
+    assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
+    assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
+
+
 def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
     body = "return [m.INK, Object.fromEntries(Object.entries(m.SCALES).map(([theme, scales]) => [theme, scales]))]"
     ink, scales = imported(page, served, "colours.js", body)
@@ -169,6 +181,22 @@ def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
     assert seen[[2, 5]].tolist() == [purple, purple]
     assert seen[1, :3].min() >= 254
     assert seen[3, 3] == 0
+
+
+def test_colours_are_rounded_to_the_nearest(page: Page, served: str) -> None:
+    """A share of the way from black to white is that share of 255, at most half a step of a channel away."""
+    shares = np.linspace(0, 1, 997)
+    body = "return given.map((share) => m.blend(['#000000', '#ffffff'], share))"
+    blended = np.array(imported(page, served, "colours.js", body, shares.tolist()))
+    assert np.abs(blended - 255 * shares[:, None]).max() <= 0.5 + 1e-9
+    body = """
+      const pixels = new Uint32Array(given.length);
+      m.colourCells(pixels, given, given.length, { low: 0, high: 1, colours: ["#000000", "#ffffff"] });
+      return [...new Uint8Array(pixels.buffer)];
+    """
+    cells = np.array(imported(page, served, "colours.js", body, shares.tolist())).reshape(-1, 4)
+    half_a_level = 255 / 511 / 2  # cells have 512 colours
+    assert np.abs(cells[:, :3] - 255 * shares[:, None]).max() <= 0.5 + half_a_level + 1e-9
 
 
 def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:

@@ -1,126 +1,20 @@
-"""The inspector in a real browser: what it writes is what torch says, and it lights what is meant."""
+"""The inspector in a real browser: what it shows of what is pointed at and pinned, and what it lights."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.apps.operands import HOSTILE, Operands
-from tests.browser.apps.sight import Sight, oracle
+from tests.browser.apps.sight import See, Sight, oracle
 from tests.browser.settle import in_the_end, settled
 
 FRESH = "Point at a cell to see its arithmetic; click to pin it."
 
 
-@pytest.fixture
-def see(page: Page, served: str) -> Callable[..., Sight]:
-    """Open the page with what its link says: `see(step="scores", mask="causal")`."""
-    return lambda **link: Sight.open(page, served, **link)
-
-
-@pytest.mark.parametrize(
-    ("step", "panel", "mask", "q", "k"),
-    [
-        ("scores", "scores", "none", 3, 1),
-        ("scaled", "scaled", "none", 0, 11),
-        ("masked", "masked", "causal", 4, 4),
-        ("weights", "weights", "causal", 7, 2),
-        ("weights", "masked", "array", 1, 3),
-        ("head_outputs", "weights", "array", 11, 9),
-    ],
-)
-def test_the_chain_under_the_pointer_is_what_torch_computes(
-    see: Callable[..., Sight], step: str, panel: str, mask: str, q: int, k: int
-) -> None:
-    sight = see(step=step, mask=mask)
-    sight.hover(panel, q, k)
-    given = Operands(mask=mask)
-    steps = oracle(given)
-    for name in ("scores", "scaled", "masked", "weights"):
-        assert sight.result(name) == pytest.approx(steps[name][q, k], abs=1e-9), name
-    sight.panel.locator("[data-terms=head_outputs]").evaluate("details => { details.open = true }")
-    own, whole = ([float(x) for x in values(sight, name)] for name in ("share", "total"))
-    assert own == pytest.approx(steps["weights"][q, k] * given.value[k], abs=1e-9)
-    assert whole == pytest.approx(steps["head_outputs"][q], abs=1e-9)
-
-
-def values(sight: Sight, name: str) -> list[str]:
-    cells = sight.panel.locator(f"[data-{name}]")
-    expect(cells).not_to_have_count(0)
-    return [str(x) for x in cells.evaluate_all("all => all.map((cell) => cell.dataset.value)")]
-
-
-def test_all_products_are_listed_and_sum_to_the_score(see: Callable[..., Sight]) -> None:
-    sight, given = see(step="scores", size=16), Operands(size=16)
-    sight.click("scores", 3, 1)
-    sight.panel.get_by_text("all 16 products").click()
-    products = sight.line("scores").locator(".term-product")
-    expect(products).to_have_count(16)
-    shown = [float(x) for x in products.evaluate_all("all => all.map((x) => x.dataset.value)")]
-    assert shown == pytest.approx(given.query[3].astype(float) * given.key[1], abs=1e-12)
-    total = sight.line("scores").locator("[data-sum]").get_attribute("data-sum")
-    assert float(total or "nan") == pytest.approx(sum(shown), abs=1e-12)
-    first = sight.line("scores").locator(".term-sum").first.inner_text()
-    assert signed(first) == f"{given.query[3, 0]:.4f} × {given.key[1, 0]:.4f} = {shown[0]:.4f}"
-
-
-def signed(text: str) -> str:
-    return " ".join(text.replace("−", "-").replace("\u2007", " ").split())
-
-
-@pytest.mark.parametrize(
-    ("mask", "q", "k", "said"),
-    [
-        ("none", 2, 5, "kept: nothing is masked"),
-        ("causal", 3, 1, "kept: key 1 is not after query 3"),
-        ("causal", 3, 5, "hidden: key 5 comes after query 3"),
-        ("array", 2, 0, "hidden: the mask adds −∞ here"),
-        ("array", 1, 3, "the mask adds a number here"),
-    ],
-)
-def test_the_mask_says_why(see: Callable[..., Sight], mask: str, q: int, k: int, said: str) -> None:
-    sight = see(step="weights", mask=mask)
-    sight.hover("weights", q, k)
-    expect(sight.line("masked")).to_contain_text(said)
-    assert sight.result("masked") == pytest.approx(oracle(Operands(mask=mask))["masked"][q, k], abs=1e-9)
-    if said.startswith("hidden"):
-        assert sight.result("weights") == 0
-
-
-def test_a_row_hidden_throughout_has_no_weights_and_says_so(see: Callable[..., Sight]) -> None:
-    sight = see(step="weights", mask="array")
-    sight.hover("weights", 5, 4)
-    expect(sight.line("weights")).to_contain_text("every key is hidden from this row, so all its weights are 0")
-    assert sight.result("weights") == 0
-
-
-def test_a_product_with_a_bias_is_written_out(see: Callable[..., Sight]) -> None:
-    sight, given = see(step="qkv"), Operands()
-    sight.hover("query", 3, 5)
-    expect(sight.panel.get_by_role("heading")).to_contain_text("query[3, dim 5]")
-    expect(sight.line("product")).to_contain_text("embeddings[3, ·] · W_query[·, dim 5]")
-    expect(sight.line("product")).to_contain_text("(bias)")
-    expected = given.embeddings[3].astype(float) @ given.weight[:, 5] + given.bias[5]
-    assert sight.result("product") == pytest.approx(expected, abs=1e-9)
-    expect(sight.line("cell")).to_have_count(0)  # the cell's number is the one worked out: once is enough
-
-
-def test_a_head_output_is_the_weighted_sum_of_the_values(see: Callable[..., Sight]) -> None:
-    sight = see(step="head_outputs", mask="causal")
-    sight.hover("head_outputs", 6, 2)
-    assert sight.result("product") == pytest.approx(oracle(Operands(mask="causal"))["head_outputs"][6, 2], abs=1e-6)
-
-
-def test_a_plain_operand_shows_its_name_and_value(see: Callable[..., Sight]) -> None:
-    sight = see(step="qkv")
-    sight.hover("W_query", 4, 7)
-    expect(sight.line("cell")).to_contain_text("W_query[feature 4, dim 7]")
-    assert sight.result("cell") == pytest.approx(float(Operands().weight[4, 7]))
-
-
-def test_hovering_lights_the_same_row_and_column_in_every_panel(see: Callable[..., Sight]) -> None:
+def test_hovering_lights_the_same_row_and_column_in_every_panel(see: See) -> None:
     sight = see(step="scores")
     assert sight.marks() == set()
     sight.hover("scores", 3, 1)
@@ -137,7 +31,7 @@ def test_hovering_lights_the_same_row_and_column_in_every_panel(see: Callable[..
     assert sight.marks() == set()
 
 
-def test_a_click_pins_at_once_and_escape_lets_go(see: Callable[..., Sight]) -> None:
+def test_a_click_pins_at_once_and_escape_lets_go(see: See) -> None:
     sight = see(step="weights")
     sight.click("weights", 3, 2)
     expect(sight.panel.locator(".badge")).to_have_text("pinned")
@@ -158,7 +52,7 @@ def test_a_click_pins_at_once_and_escape_lets_go(see: Callable[..., Sight]) -> N
     expect(sight.panel.get_by_text(FRESH)).to_be_visible()
 
 
-def test_clicking_the_pinned_cell_again_or_the_button_unpins(see: Callable[..., Sight]) -> None:
+def test_clicking_the_pinned_cell_again_or_the_button_unpins(see: See) -> None:
     sight = see(step="scores")
     sight.click("scores", 4, 4)
     sight.pinned(4, 4, calls=1)
@@ -170,7 +64,7 @@ def test_clicking_the_pinned_cell_again_or_the_button_unpins(see: Callable[..., 
     sight.pinned(None, None, calls=4)
 
 
-def test_an_axis_of_one_kind_pins_its_own_half(see: Callable[..., Sight]) -> None:
+def test_an_axis_of_one_kind_pins_its_own_half(see: See) -> None:
     sight = see(step="scores")
     sight.click("query", 7, 3)
     sight.pinned(7, None, calls=1)
@@ -187,7 +81,7 @@ def test_an_axis_of_one_kind_pins_its_own_half(see: Callable[..., Sight]) -> Non
     sight.pinned(6, 9, calls=3)
 
 
-def test_a_pinned_row_says_where_it_looks(see: Callable[..., Sight]) -> None:
+def test_a_pinned_row_says_where_it_looks(see: See) -> None:
     sight = see(step="weights", mask="array")
     given = Operands(mask="array")
     weights = oracle(given)["weights"]
@@ -224,7 +118,7 @@ HASTE = """() => {
 """However slowly a machine types, to the inspector no rest of 300 ms comes before `rest()`."""
 
 
-def test_the_number_fields_pin_any_cell_by_keyboard(see: Callable[..., Sight]) -> None:
+def test_the_number_fields_pin_any_cell_by_keyboard(see: See) -> None:
     sight = see(step="scores")
     query = sight.panel.get_by_label("query row")
     sight.page.evaluate(HASTE)
@@ -246,7 +140,7 @@ def test_the_number_fields_pin_any_cell_by_keyboard(see: Callable[..., Sight]) -
     sight.pinned(None, None, calls=3)
 
 
-def test_a_number_that_is_left_before_it_was_drawn_stays(see: Callable[..., Sight]) -> None:
+def test_a_number_that_is_left_before_it_was_drawn_stays(see: See) -> None:
     """On a machine that is busy Tab comes before the next frame."""
     sight = see(step="scores")
     left = sight.panel.evaluate("""(panel) => {
@@ -262,7 +156,7 @@ def test_a_number_that_is_left_before_it_was_drawn_stays(see: Callable[..., Sigh
     expect(sight.panel.get_by_label("query row")).to_have_value("11")
 
 
-def test_hostile_tokens_are_shown_as_text(see: Callable[..., Sight]) -> None:
+def test_hostile_tokens_are_shown_as_text(see: See) -> None:
     sight = see(step="head_outputs")
     sight.page.on("dialog", lambda dialog: pytest.fail(f"a token ran: {dialog.message}"))
     sight.click("weights", 2, 2)
@@ -274,7 +168,7 @@ def test_hostile_tokens_are_shown_as_text(see: Callable[..., Sight]) -> None:
     assert sight.panel.locator("img").count() == 0
 
 
-def test_the_step_of_the_page_is_marked_and_later_ones_dimmed(see: Callable[..., Sight]) -> None:
+def test_the_step_of_the_page_is_marked_and_later_ones_dimmed(see: See) -> None:
     sight = see(step="scaled")
     sight.hover("scaled", 1, 1)
     now = sight.panel.locator("[aria-current=step]")
@@ -284,7 +178,7 @@ def test_the_step_of_the_page_is_marked_and_later_ones_dimmed(see: Callable[...,
     assert names == ["masked", "weights", "head_outputs"]
 
 
-def test_hovering_goes_on_after_a_zoom_and_after_the_figure_was_made_anew(see: Callable[..., Sight]) -> None:
+def test_hovering_goes_on_after_a_zoom_and_after_the_figure_was_made_anew(see: See) -> None:
     sight = see(step="scores")
     sight.click("scores", 3, 2)
     sight.pinned(3, 2, calls=1)
@@ -313,7 +207,7 @@ def test_hovering_goes_on_after_a_zoom_and_after_the_figure_was_made_anew(see: C
     assert sight.result("scores") == pytest.approx(oracle(given)["scores"][2, 3], abs=1e-9)
 
 
-def test_the_head_strip_is_made_of_buttons(see: Callable[..., Sight]) -> None:
+def test_the_head_strip_is_made_of_buttons(see: See) -> None:
     sight = see(step="weights", mask="causal", heads=12)
     strip = sight.page.get_by_role("group", name="heads of layer 3")
     buttons = strip.get_by_role("button")

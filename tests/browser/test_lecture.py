@@ -14,8 +14,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from tests.browser.board import BOARD, matrix
+from tests.browser.modules import imported
 from tests.browser.settle import frames, in_the_end, settled
-from tests.browser.test_frontend_modules import imported
 
 Contexts = Callable[..., BrowserContext]
 
@@ -260,7 +260,7 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
 
 def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(page: Page, served: str) -> None:
     body = """
-      const { numbering } = await import("./board_paint.js".replace("./", given.base));
+      const { numbering } = await import("./board_numbers.js".replace("./", given.base));
       const type = m.typeFor(given.least);
       const made = [];
       for (let width = 4; width < 90; width += 1) {

@@ -16,6 +16,9 @@ from tests.browser.contexts import Contexts
 
 See = Callable[..., LinesSight]
 
+FRONT = "[...lines.element.querySelectorAll('canvas')].at(-1)"
+"""The canvas of the tokens, over those of the lines."""
+
 
 @pytest.fixture
 def see(page: Page, served: str) -> See:
@@ -46,8 +49,7 @@ def test_beyond_twenty_thousand_lines_the_view_says_how_many(see: See) -> None:
     assert sight.drawn == {"shown": 20_000, "total": 25_600}
 
 
-INKED = """() => ['faint', 'dark'].map((name) => {
-  const canvas = lines[name];
+INKED = """() => [...lines.element.querySelectorAll('canvas')].slice(0, 2).map((canvas) => {
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   return data.filter((channel, i) => i % 4 === 3 && channel > 0).length;
 }).reduce((a, b) => a + b)"""
@@ -222,14 +224,15 @@ def test_tokens_of_all_kinds_are_drawn_as_they_are(see: See) -> None:
 
 def test_a_theme_repaints_and_a_size_is_followed(see: See) -> None:
     sight = see(softmax_rows(1, 1, 6, 6))
-    colours = (
-        "() => lines.front.getContext('2d').getImageData(0, 0, lines.front.width, 24).data.reduce((a, b) => a + b)"
-    )
+    colours = f"""() => {{
+      const front = {FRONT};
+      return front.getContext('2d').getImageData(0, 0, front.width, 24).data.reduce((a, b) => a + b);
+    }}"""
     light = sight.page.evaluate(colours)
     sight.update(theme="dark")
     assert sight.page.evaluate(colours) != light
     sight.page.evaluate("() => { box.style.width = '420px' }")
-    sight.page.wait_for_function("() => lines.front.width === 420")
+    sight.page.wait_for_function(f"() => {FRONT}.width === 420")
     sight.painted()
     assert sight.place("key", 0)[0] < 420
 
@@ -237,7 +240,7 @@ def test_a_theme_repaints_and_a_size_is_followed(see: See) -> None:
 def test_a_dense_screen_gets_its_pixels(new_context: Contexts, served: str) -> None:
     page = new_context(device_scale_factor=2).new_page()
     LinesSight(page, softmax_rows(1, 1, 6, 6)).open(served)
-    assert page.evaluate("() => [lines.front.width, lines.dark.height]") == [2000, 1200]
+    assert page.evaluate(f"() => [{FRONT}.width, {FRONT}.height]") == [2000, 1200]
 
 
 def test_nonsense_is_no_error(see: See) -> None:

@@ -5,6 +5,7 @@ const LARGEST_EXPONENT = 80;
 
 /** The arithmetic of one head; `header` and `arrays` are the payload's. Sums run in double precision. */
 export class Attention {
+  /** @param {InspectorHeader} header @param {Arrays} arrays */
   constructor(header, arrays) {
     this.header = header;
     this.query = arrays.query;
@@ -16,12 +17,16 @@ export class Attention {
     this.kept = { q: -1, row: null, output: null };
   }
 
-  /** What the mask adds to cell (q, k): 0, −∞ or any number. */
+  /**
+   * What the mask adds to cell (q, k): 0, −∞ or any number.
+   * @param {number} q @param {number} k @returns {number}
+   */
   bias(q, k) {
     if (this.mask) return this.mask.data[q * this.keys + k];
     return this.header.mask === "causal" && k > q ? -Infinity : 0;
   }
 
+  /** @param {number} q @param {number} k */
   score(q, k) {
     const { data: query } = this.query;
     const { data: key } = this.key;
@@ -30,12 +35,16 @@ export class Attention {
     return sum;
   }
 
-  /** Row q from scores to weights; kept until another row is asked for. */
+  /**
+   * Row q from scores to weights; kept until another row is asked for.
+   * @param {number} q
+   */
   row(q) {
     if (this.kept.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
     return this.kept.row;
   }
 
+  /** @param {number} q */
   computeRow(q) {
     const masked = new Float64Array(this.keys);
     let max = -Infinity;
@@ -53,7 +62,10 @@ export class Attention {
     return { masked, weights, shift, sum, allHidden };
   }
 
-  /** Row q of the head's output: Σⱼ weight·vⱼ. */
+  /**
+   * Row q of the head's output: Σⱼ weight·vⱼ.
+   * @param {number} q
+   */
   output(q) {
     const { weights } = this.row(q);
     if (!this.kept.output) {
@@ -67,7 +79,10 @@ export class Attention {
     return this.kept.output;
   }
 
-  /** Every step of one cell. */
+  /**
+   * Every step of one cell.
+   * @param {number} q @param {number} k
+   */
   cell(q, k) {
     const row = this.row(q);
     const score = this.score(q, k);
@@ -82,15 +97,22 @@ export class Attention {
     };
   }
 
+  /** @param {number | null} q @param {number | null} k */
   has(q, k) {
     return q !== null && k !== null && q < this.queries && k < this.keys;
   }
 }
 
 /** Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers. */
-/** A hidden cell is drawn as a gap, NaN, and counts as what it is: nothing. */
+/**
+ * A hidden cell is drawn as a gap, NaN, and counts as what it is: nothing.
+ * @param {number} x
+ */
 export const known = (x) => (Number.isNaN(x) ? 0 : x);
 
+/**
+ * @param {Rows} left @param {Rows} right @param {number[] | null | undefined} bias @param {number} i @param {number} j
+ */
 export function matrixProduct(left, right, bias, i, j) {
   const terms = left[i].length;
   let sum = 0;

@@ -10,8 +10,8 @@
 // Without callbacks the board only draws: whoever finds it in the page follows the pointer (see picture.js).
 
 import { arrange, place } from "./board_layout.js";
-import { canvasOf, cellPixels } from "./board_image.js";
-import { between, mixed, pairs } from "./board_morph.js";
+import { BoardImages } from "./board_images.js";
+import { between, pairs } from "./board_morph.js";
 import { paintFormula, paintPlace } from "./board_paint.js";
 import { complete, describe } from "./board_panel.js";
 import { AxisViews } from "./board_view.js";
@@ -43,7 +43,7 @@ export class Board {
     this.theme = "light";
     this.type = typeFor();
     this.views = new AxisViews();
-    this.images = new WeakMap();
+    this.images = new BoardImages();
     this.moment = 1;
     this.lights = { hovered: null, pinned: NOTHING };
     this.redraw = perFrame(() => this.drawNow());
@@ -114,7 +114,7 @@ export class Board {
   setTheme(theme) {
     if (theme === this.theme) return;
     this.theme = theme;
-    this.images = new WeakMap();
+    this.images.clear();
     this.redraw();
   }
 
@@ -226,7 +226,12 @@ export class Board {
    */
   paint(
     context,
-    { theme = this.theme, places = this.placesNow(), imageOf = (at) => this.imageOf(at), written = [] } = {},
+    {
+      theme = this.theme,
+      places = this.placesNow(),
+      imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end)),
+      written = [],
+    } = {},
   ) {
     const pen = {
       context,
@@ -261,43 +266,6 @@ export class Board {
       room: beside.x - beside.gutter - corner.x,
       middle: beside.y + beside.height / 2,
     });
-  }
-
-  imageOf(at) {
-    if (at.mix) {
-      return canvasOf(
-        mixed(at.mix, (end) => this.pixelsOf(end)),
-        (this.mixing ??= new Map()).get(at.panel.name) ?? this.keep(at.panel.name),
-      );
-    }
-    const kept = this.images.get(at.panel.data);
-    const name = this.imageName(at);
-    if (kept?.name === name && kept.canvas) return kept.canvas;
-    const canvas = canvasOf(this.pixelsOf(at));
-    this.images.get(at.panel.data).canvas = canvas;
-    return canvas;
-  }
-
-  keep(name) {
-    const canvas = document.createElement("canvas");
-    this.mixing.set(name, canvas);
-    return canvas;
-  }
-
-  pixelsOf(at) {
-    const name = this.imageName(at);
-    let kept = this.images.get(at.panel.data);
-    if (kept?.name !== name) {
-      kept = { name, cells: cellPixels(at.panel, this.theme, this.most(at)) };
-      this.images.set(at.panel.data, kept);
-    }
-    return kept.cells;
-  }
-
-  imageName(at) {
-    const { rows, cols } = this.most(at);
-    const { low, high, scale, shape } = at.panel;
-    return [this.theme, scale, low, high, Math.min(rows, shape[0]), Math.min(cols, shape[1])].join();
   }
 
   /** How many rows and columns of a matrix the screen can show: all while it is zoomed. */

@@ -1,17 +1,10 @@
 // Draws one placed matrix with its labels. Uses only what a canvas and a vector export have in common.
 
-import { blend, HATCH, INK, inkOn, SCALES } from "./colours.js";
-import { fitFormula, labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
-import { typeFor } from "./type.js";
+import { blend, HATCH, INK, SCALES } from "./colours.js";
+import { paintColumnLabels, paintRowLabels } from "./board_labels.js";
+import { fitFormula, shorten } from "./board_layout.js";
+import { paintNumbers, plainNumber } from "./board_numbers.js";
 
-export const AXIS_TITLES = {
-  query: "query (from)",
-  key: "key (to)",
-  model: "model width C",
-  dim: "head width D",
-  concat: "heads side by side, H·D",
-};
-const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const AWAY = 4; // px between a formula and what stands right of it
@@ -170,70 +163,6 @@ function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { 
   }
 }
 
-/**
- * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and where all
- * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal. Where
- * nothing may be smaller than `least`, numbers that would have to be are left out.
- */
-export function numbering(panel, cell, { unit, least } = typeFor()) {
-  const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
-  const type = (letters) =>
-    Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * 0.53));
-  const small = panel.scale === "weights" || panel.largest < 0.995;
-  const ways = [
-    {
-      decimals: 2,
-      bare: false,
-      type: panel.largest < 9.995 ? type(digits + 2.5) : 0,
-      least: Math.max(SMALLEST + 1, least),
-    },
-    {
-      decimals: 2,
-      bare: true,
-      type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0,
-      least: Math.max(SMALLEST, least),
-    },
-    { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: Math.max(SMALLEST, least) },
-  ];
-  return ways.find((way) => way.type >= way.least) ?? null;
-}
-
-function paintNumbers(pen, place, { from, to, cell }) {
-  const { context, theme, font } = pen;
-  const { panel, x, y } = place;
-  const shown = numbering(panel, cell, pen.type);
-  if (!shown) return;
-  context.font = `${shown.type}px ${font}`;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.globalAlpha *= place.numbers ?? 1;
-  const scale = SCALES[theme][panel.scale];
-  const [rows, cols] = panel.shape;
-  for (let i = Math.floor(from.row); i < Math.min(rows, to.row); i += 1) {
-    for (let j = Math.floor(from.column); j < Math.min(cols, to.column); j += 1) {
-      const value = panel.data[i * cols + j];
-      if (Number.isNaN(value) || place.covers?.(i, j)) continue;
-      context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
-      const text = plainNumber(value, shown.decimals);
-      context.fillText(
-        shown.bare ? bared(text) : text,
-        x + (j + 0.5 - from.column) * cell.width,
-        y + (i + 0.5 - from.row) * cell.height + 0.5,
-      );
-    }
-  }
-  context.globalAlpha = place.alpha ?? 1;
-}
-
-/** A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0. */
-const bared = (text) => text.replace(/^(−?)0/, "$1").replace(/1\.00$/, "1.0");
-
-/** A number in a cell: a true minus sign, no negative zero. */
-export function plainNumber(value, decimals) {
-  const text = value.toFixed(decimals);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
-}
-
 function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, cell }) {
   const { width: size, followed } = panel.parts;
   context.save();
@@ -247,112 +176,6 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
   context.strokeStyle = INK[theme].attention;
   context.lineWidth = 2;
   context.strokeRect(x + (followed * size - from.column) * cell.width, y, size * cell.width, height);
-  context.restore();
-}
-
-function paintRowLabels({ context, theme, font, type, labels, written }, { panel, x, y, height }, { from, to, cell }) {
-  const tokens = labels[panel.rows];
-  const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
-  const { shown, every } = ticks(
-    from.row,
-    Math.min(to.row, panel.shape[0]),
-    cell.height,
-    Math.max(tokens ? 10 : 12, type.least),
-  );
-  context.font = `${size}px ${font}`;
-  context.fillStyle = INK[theme].text;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  const widthOf = (text) => context.measureText(text).width;
-  for (const i of shown) {
-    const middle = y + (i + 0.5 - from.row) * cell.height;
-    if (middle < y - 1 || middle > y + height + 1) continue;
-    const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
-    context.fillText(text, x - 6, middle);
-    const wide = widthOf(text);
-    written.push({
-      panel: panel.name,
-      side: "rows",
-      x: x - 6,
-      y: middle,
-      turn: 0,
-      box: [-wide, -0.6 * size, wide, 1.2 * size],
-    });
-  }
-  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
-    const left = tokens
-      ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
-      : 22 * type.unit;
-    return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
-  });
-}
-
-function paintColumnLabels(
-  { context, theme, font, type, labels, written },
-  { panel, x, y, width, height, titleRoom },
-  { from, to, cell },
-) {
-  const tokens = labels[panel.cols];
-  const last = Math.min(to.column, panel.shape[1]);
-  const longest = LONGEST * type.unit;
-  context.font = `${type.label}px ${font}`;
-  context.fillStyle = INK[theme].text;
-  const widthOf = (text) => context.measureText(text).width;
-  const named = panel.ticks ? Object.entries(panel.ticks).map(([j, text]) => [Number(j), text]) : null;
-  const widest = tokens ? Math.min(longest, Math.max(10, ...tokens.map(widthOf))) : 10;
-  const turned = Boolean(tokens) && widest > cell.width - 4;
-  const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
-  const texts = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
-  let deepest = 14 * type.unit;
-  for (const [j, text] of texts) {
-    const middle = x + (j + 0.5 - from.column) * cell.width;
-    if (middle < x - 1 || middle > x + width + 1) continue;
-    const short = shorten(text, longest, widthOf);
-    const [foot, turn] = [y + height + (turned ? 6 : 13) * type.unit, turned ? -TURN : 0];
-    context.save();
-    context.translate(middle, foot);
-    context.rotate(turn);
-    context.textAlign = turned ? "right" : "center";
-    context.textBaseline = turned ? "middle" : "alphabetic";
-    context.fillText(short, 0, 0);
-    context.restore();
-    const [wide, size] = [widthOf(short), type.label];
-    const box = turned ? [-wide, -0.6 * size, wide, 1.2 * size] : [-wide / 2, -0.9 * size, wide, 1.2 * size];
-    written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
-    if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
-  }
-  const title = axisTitle(panel.cols, titleRoom, widthOf);
-  paintAxisTitle(context, title, { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
-    x: x + Math.max(width, Math.min(wide, 60)) / 2,
-    y: y + height + deepest + 12 * type.unit,
-    turn: 0,
-    fits: true,
-  }));
-}
-
-/**
- * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
- */
-export function axisTitle(kind, room, widthOf) {
-  const title = AXIS_TITLES[kind];
-  if (!title || widthOf(title) <= room) return title;
-  const words = title.split(" ");
-  return title.endsWith(")") ? words[0] : words.at(-1);
-}
-
-function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
-  if (!text) return;
-  context.save();
-  context.font = `${type.label}px ${font}`;
-  context.fillStyle = ink[kind] ?? ink.text;
-  const { x, y, turn, fits } = where(context.measureText(text).width);
-  if (fits) {
-    context.translate(x, y);
-    context.rotate(turn);
-    context.textAlign = "center";
-    context.textBaseline = turn ? "alphabetic" : "middle";
-    context.fillText(text, 0, 0);
-  }
   context.restore();
 }
 

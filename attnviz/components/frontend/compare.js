@@ -2,7 +2,7 @@
 
 import { Board } from "./board.js";
 import { parts, rowParts } from "./compare_line.js";
-import { element, onlyHeard, span, theme } from "./dom.js";
+import { element, screenReaderOnly, span, theme } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { NOTHING, Pin, samePin } from "./pin.js";
@@ -22,7 +22,7 @@ class Compare {
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
     this.line = element("p", { class: "line" });
-    this.heard = onlyHeard({ role: "status" });
+    this.heard = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.heard);
     root.append(this.section);
     this.board = new Board(this.frame, {

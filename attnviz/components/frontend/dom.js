@@ -1,28 +1,39 @@
 // The one way in which these components make elements: text is only ever textContent.
 
-/** Makes an element; children are nodes or strings, and strings become text nodes, never markup. */
+/**
+ * Makes an element; children are nodes or strings, and strings become text nodes, never markup.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} properties an element's properties or attributes; `class` and `dataset` as well
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (name === "dataset") Object.assign(made.dataset, value);
-    else if (name === "class") made.className = value;
-    else if (name in made) made[name] = value;
-    else made.setAttribute(name, value);
+    else if (name === "class") made.className = String(value);
+    else if (name in made) Object.assign(made, { [name]: value });
+    else made.setAttribute(name, String(value));
   }
   made.append(...children);
   return made;
 }
 
+/** @param {string} className @param {(Node | string)[]} children */
 export const span = (className, ...children) => element("span", { class: className }, ...children);
 
 const UNSEEN =
   "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; " +
   "clip-path: inset(50%); white-space: nowrap";
 
-/** A paragraph for those who listen: nothing of it is seen. */
-export const onlyHeard = (properties) => element("p", { style: UNSEEN, ...properties });
+/** A paragraph for screen readers: nothing of it is seen. @param {Record<string, unknown>} properties */
+export const screenReaderOnly = (properties) => element("p", { style: UNSEEN, ...properties });
 
-/** A final number: what is read, and in data-value all its digits. */
+/**
+ * A final number: what is read, and in data-value all its digits.
+ * @param {number} x @param {string} text @param {Record<string, unknown>} properties
+ */
 export function result(x, text, properties = {}) {
   const made = element("b", { class: "result", ...properties }, text);
   made.dataset.value = String(x);
@@ -30,7 +41,13 @@ export function result(x, text, properties = {}) {
   return made;
 }
 
-/** "dark" or "light", from the background that Streamlit's theme sets on the page. */
+/** The context that a canvas is drawn on. @param {HTMLCanvasElement} canvas */
+export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
+/**
+ * "dark" or "light", from the background that Streamlit's theme sets on the page.
+ * @param {HTMLElement} host @returns {Theme}
+ */
 export function theme(host) {
   const probe = element("span", { style: "background: var(--st-background-color); display: none" });
   host.append(probe);
@@ -40,7 +57,10 @@ export function theme(host) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
 }
 
-/** Runs `work` once in the next frame, however often it is asked for before. */
+/**
+ * Runs `work` once in the next frame, however often it is asked for before.
+ * @param {() => void} work @returns {FrameTask}
+ */
 export function perFrame(work) {
   let asked = 0;
   const ask = () => {

@@ -3,7 +3,10 @@
 const MINUS = "\u2212";
 const HUGE = 1e6;
 
-/** 3.2100, −0.2000, 1.2346e−7, −∞. */
+/**
+ * 3.2100, −0.2000, 1.2346e−7, −∞.
+ * @param {number} x @param {number} digits
+ */
 export function number(x, digits = 4) {
   if (Number.isNaN(x)) return "NaN";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
@@ -13,26 +16,41 @@ export function number(x, digits = 4) {
   return (x < 0 ? MINUS : "") + text.replace("e+", "e").replace("e-", `e${MINUS}`);
 }
 
-/** A number to stand in a sum or product: negative ones in brackets. */
+/**
+ * A number to stand in a sum or product: negative ones in brackets.
+ * @param {number} x @param {number} digits
+ */
 export function operand(x, digits = 2) {
   const text = number(x, digits);
   return text.startsWith(MINUS) ? `(${text})` : text;
 }
 
-/** 12 -> ₁₂ */
+/**
+ * 12 -> ₁₂
+ * @param {number} n
+ */
 export function subscript(n) {
   return String(n).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit)));
 }
 
+/** @type {Record<string, string>} */
 const NAMES = { key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" };
 
-/** A quantity's name as the figures write it. */
+/** @type {Record<string, string>} */
+const INDEX_WORDS = { dim: "dim", model: "feature", concat: "column", head: "head" };
+
+/**
+ * A quantity's name as the figures write it.
+ * @param {string} name
+ */
 export function quantity(name) {
   return NAMES[name] ?? name;
 }
 
-/** An index on an axis: `3` for positions, `dim 5` for features. */
+/**
+ * An index on an axis: `3` for positions, `dim 5` for features.
+ * @param {string} kind @param {number} i
+ */
 export function index(kind, i) {
-  const words = { dim: "dim", model: "feature", concat: "column", head: "head" };
-  return words[kind] ? `${words[kind]} ${i}` : String(i);
+  return INDEX_WORDS[kind] ? `${INDEX_WORDS[kind]} ${i}` : String(i);
 }

@@ -4,26 +4,24 @@
 // with scrolling only. The front has the tokens and the lines of those that are meant: pointing repaints it alone, and
 // makes the others pale.
 
-import { shorten } from "./board_layout.js";
 import { INK } from "./colours.js";
-import { element, onlyHeard, perFrame } from "./dom.js";
+import { contextOf, perFrame } from "./dom.js";
 import { linesPicture } from "./export_lines.js";
 import { Choice } from "./lines_choice.js";
 import { Input } from "./lines_input.js";
+import { longestOf, measurer, shortener } from "./lines_labels.js";
 import { arrange, typeOf } from "./lines_layout.js";
 import { pinSentence, tokenSentence } from "./lines_says.js";
 import { Strokes, trace } from "./lines_strokes.js";
-import { Whole } from "./lines_whole.js";
-import { NAMES, paintWords } from "./lines_words.js";
+import { Surface } from "./lines_surface.js";
+import { paintWords } from "./lines_words.js";
 import { leastType } from "./type.js";
 
 const PALE = 0.1; // what is left of the other lines while a token is meant
 const FIRST = 500; // thin lines in a frame that answers the user
 const NEXT = 1500; // in each frame after that
 const PAUSE = 60; // ms until the next frame: Chromium rasters what it was given first, and the user may go on
-const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
 const NOTHING = { q: null, k: null };
-const FILL = "position: absolute; inset: 0; width: 100%; height: 100%";
 
 export class Lines {
   /** Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null. */
@@ -41,7 +39,11 @@ export class Lines {
       theme: "light",
     };
     this.changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
-    this.build(root);
+    this.surface = new Surface();
+    this.element = this.surface.element;
+    this.element.attnvizPicture = linesPicture(this);
+    this.element.addEventListener("scroll", () => this.scroll());
+    root.append(this.element);
     this.ask = perFrame(() => this.draw());
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.element);
@@ -56,38 +58,6 @@ export class Lines {
       walk: (token) => this.walk(token),
       pick: (token) => this.onPin(cellOf(token)),
     });
-  }
-
-  build(root) {
-    [this.faint, this.dark, this.front] = [0, 1, 2].map(() =>
-      element("canvas", { "aria-hidden": "true", style: FILL }),
-    );
-    this.whole = new Whole();
-    this.pane = element(
-      "div",
-      { style: "position: sticky; top: 0; left: 0; overflow: hidden" },
-      this.faint,
-      this.dark,
-      this.front,
-      this.whole.element,
-    );
-    this.track = element("div", {}, this.pane);
-    this.status = onlyHeard({ role: "status", "aria-live": "polite" });
-    this.element = element(
-      "div",
-      {
-        class: "attnviz-lines",
-        role: "application",
-        "aria-roledescription": "lines",
-        tabIndex: 0,
-        style: "position: relative; width: 100%; height: 100%; scrollbar-width: thin; outline-offset: -2px",
-      },
-      this.track,
-      this.status,
-    );
-    this.element.attnvizPicture = linesPicture(this);
-    this.element.addEventListener("scroll", () => this.scroll());
-    root.append(this.element);
   }
 
   /**
@@ -154,21 +124,21 @@ export class Lines {
   show(token) {
     const offset = token && this.layout?.reveal(token.side, token.index);
     if (typeof offset !== "number") return;
-    this.element[this.layout.vertical ? "scrollTop" : "scrollLeft"] = offset;
+    this.surface.offset = offset;
     this.scroll();
   }
 
   scroll() {
     if (!this.layout) return;
-    this.layout.scroll(this.element[this.layout.vertical ? "scrollTop" : "scrollLeft"]);
+    this.layout.scroll(this.surface.offset);
     this.change("back");
     this.change("front");
     this.input.moved();
   }
 
   resized() {
-    const { width, height } = this.layout?.size ?? {};
-    if (width !== this.element.clientWidth || height !== this.element.clientHeight) this.change("layout");
+    const { width, height } = this.surface.size;
+    if (width !== this.layout?.size.width || height !== this.layout.size.height) this.change("layout");
   }
 
   // ---- what is worked out once
@@ -191,14 +161,13 @@ export class Lines {
     this.element.setAttribute("aria-label", `Attention as lines: ${tokens}, ${count}. Arrow keys move, Enter pins.`);
   }
 
+  /** Lays everything out anew where that is needed; says whether there is a layout: without room there is none. */
   lay() {
     const { queryLabels, keyLabels, direction, heads } = this.state;
+    const { surface } = this;
     const vertical = direction !== "horizontal";
-    Object.assign(this.element.style, {
-      overflowX: vertical ? "hidden" : "auto",
-      overflowY: vertical ? "auto" : "hidden",
-    });
-    const size = { width: this.element.clientWidth, height: this.element.clientHeight };
+    surface.turn(vertical);
+    const { size } = surface;
     if (!size.width || !size.height) {
       this.layout = null; // not to be seen now: laid out when it is
       this.changed.layout = true;
@@ -206,30 +175,16 @@ export class Lines {
     }
     if (!this.changed.layout) return true;
     Object.assign(this.changed, { layout: false, back: true, front: true, said: true });
-    this.density = Math.min(window.devicePixelRatio || 1, 3);
-    this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
-    const context = this.front.getContext("2d");
+    this.font = surface.font;
     const type = typeOf(leastType());
-    const widthOf = measurer(context, `${type.label}px ${this.font}`);
-    const longest = [queryLabels, keyLabels].map((labels) =>
-      labels.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0),
-    );
-    const counts = [queryLabels.length, keyLabels.length];
-    longest.forEach((width, side) => (longest[side] = Math.max(width, vertical ? widthOf(NAMES[side]) + 8 : 0)));
+    const labels = [queryLabels, keyLabels];
+    this.widthOf = measurer(contextOf(surface.front), `${type.label}px ${this.font}`);
+    const longest = longestOf(labels, this.widthOf, vertical);
+    const counts = labels.map(({ length }) => length);
     this.layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
-    this.widthOf = widthOf;
-    this.short = shortener([queryLabels, keyLabels], this.layout.room, widthOf);
-    for (const canvas of [this.faint, this.dark, this.front]) {
-      canvas.width = Math.round(size.width * this.density);
-      canvas.height = Math.round(size.height * this.density);
-    }
-    Object.assign(this.pane.style, { width: `${size.width}px`, height: `${size.height}px` });
-    const { travel } = this.layout;
-    Object.assign(this.track.style, {
-      width: `${size.width + (vertical ? 0 : travel)}px`,
-      height: `${size.height + (vertical ? travel : 0)}px`,
-    });
-    this.layout.scroll(this.element[vertical ? "scrollTop" : "scrollLeft"]);
+    this.short = shortener(labels, this.layout.room, this.widthOf);
+    surface.fit(size, this.layout.travel);
+    this.layout.scroll(surface.offset);
     this.input.moved();
     return true;
   }
@@ -258,11 +213,12 @@ export class Lines {
     }
     const { back, front } = this.changed;
     const portion = back || front ? FIRST : NEXT;
+    const { surface } = this;
     const left =
-      portion - (front ? this.paintFront(portion) : this.litStrokes.paint(this.front.getContext("2d"), portion));
+      portion - (front ? this.paintFront(portion) : this.litStrokes.paint(contextOf(surface.front), portion));
     if (back) this.startBack();
-    const below = this.strokes.next > 0 ? this.faint : this.dark;
-    if (left > 0) this.strokes.paint(below.getContext("2d"), left);
+    const below = this.strokes.next > 0 ? surface.faint : surface.dark;
+    if (left > 0) this.strokes.paint(contextOf(below), left);
     if (this.changed.said) this.say();
     Object.assign(this.changed, { back: false, front: false, said: false });
     const finished = this.litStrokes.finished && this.strokes.finished;
@@ -277,28 +233,27 @@ export class Lines {
   }
 
   strokesOf(lines) {
-    const { layout, density } = this;
+    const { layout } = this;
+    const { density } = this.surface;
     return new Strokes({ lines, layout, density, colours: this.state.heads.map(({ colour }) => colour) });
   }
 
   startBack() {
-    wipe(this.faint, this.density);
-    wipe(this.dark, this.density);
+    this.surface.wipe(this.surface.faint);
+    this.surface.wipe(this.surface.dark);
     this.strokes = this.strokesOf(this.lines);
   }
 
   /** Paints all but the fainter ones of the lines that are meant; returns how many lines it drew. */
   paintFront(portion) {
-    const { choice, layout, font, short, widthOf, density } = this;
+    const { choice, layout, font, short, widthOf, surface } = this;
     const { theme } = this.state;
     const [hovered, pinned] = [this.state.hovered, this.state.pinned].map((cell) => this.within(cell));
     const meant = { q: hovered.q ?? pinned.q, k: hovered.k ?? pinned.k };
-    const context = wipe(this.front, density);
+    const context = surface.wipe(surface.front);
     const both = (name) => [...new Set([hovered[name], pinned[name]])].filter((i) => i !== null);
     this.litStrokes = this.strokesOf(choice.touching(both("q"), both("k")));
-    for (const canvas of [this.faint, this.dark]) {
-      canvas.style.opacity = meant.q === null && meant.k === null ? 1 : PALE;
-    }
+    surface.fade(meant.q === null && meant.k === null ? 1 : PALE);
     if (meant.q !== null && meant.k !== null) this.underline(context, meant);
     const spent = this.litStrokes.paint(context, portion);
     const lit = { meant: pair(meant), hovered: pair(hovered), pinned: pair(pinned), cursor: this.input.cursor };
@@ -325,7 +280,7 @@ export class Lines {
     const { side, index } = this.pointed ?? {};
     const label = this.pointed && [this.state.queryLabels, this.state.keyLabels][side][index];
     const shortened = Boolean(label) && this.short(side, index) !== label;
-    this.whole.show(shortened ? label : null, {
+    this.surface.whole.show(shortened ? label : null, {
       side,
       index,
       layout: this.layout,
@@ -339,7 +294,8 @@ export class Lines {
     const given = { choice: this.choice, queryLabels, keyLabels };
     const { cursor } = this.input;
     const text = cursor ? tokenSentence(cellOf(cursor), given) : pinSentence(this.within(pinned), given);
-    if (this.status.textContent !== text) this.status.textContent = text;
+    const { status } = this.surface;
+    if (status.textContent !== text) status.textContent = text;
   }
 
   destroy() {
@@ -352,36 +308,11 @@ export class Lines {
   }
 }
 
-function wipe(canvas, density) {
-  const context = canvas.getContext("2d");
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, canvas.width, canvas.height);
-  context.scale(density, density);
-  return context;
-}
-
 function check({ heads, queryLabels, keyLabels }) {
   for (const { name, rows, cols, at } of heads) {
     if (rows === queryLabels.length && cols === keyLabels.length && at.length === rows * cols) continue;
     throw new RangeError(`${name}: ${at.length} values are not ${rows} × ${cols}, a query a row and a key a column`);
   }
-}
-
-function measurer(context, font) {
-  const known = new Map();
-  return (text) => {
-    if (!known.has(text)) {
-      context.font = font;
-      known.set(text, context.measureText(text).width);
-    }
-    return known.get(text);
-  };
-}
-
-/** A token as it is written: worked out once, when it first comes into view. */
-function shortener(labels, room, widthOf) {
-  const known = [[], []];
-  return (side, i) => (known[side][i] ??= shorten(labels[side][i], Math.ceil(room[side]), widthOf));
 }
 
 const pair = ({ q, k }) => [q, k];

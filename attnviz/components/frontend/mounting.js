@@ -1,23 +1,26 @@
-// How a component lives: made once for its place on the page, told of new data, destroyed when it goes.
+// How a component lives: made once for its place on the page, given new data, destroyed when it goes.
 
 /**
  * The function that Streamlit calls, for what `make(root)` makes: something with `destroy()` and with
  * `update(data, setTriggerValue, isNew)`. Streamlit calls with every change of theme too; then the data is not new.
+ * @param {(root: HTMLElement) => Component} make
  */
 export function mounting(make) {
+  /** @type {WeakMap<HTMLElement, { component: Component, calls: number, data?: Uint8Array }>} */
   const mounted = new WeakMap();
+  /** @param {{ data: Uint8Array, parentElement: HTMLElement, setTriggerValue: SetTriggerValue }} call */
   return ({ data, parentElement, setTriggerValue }) => {
-    let held = mounted.get(parentElement);
-    if (!held) mounted.set(parentElement, (held = { made: make(parentElement), turn: 0 }));
-    held.turn += 1;
-    const { made, turn } = held;
-    const isNew = data !== held.data;
-    held.data = data;
-    made.update(data, setTriggerValue, isNew);
+    let known = mounted.get(parentElement);
+    if (!known) mounted.set(parentElement, (known = { component: make(parentElement), calls: 0 }));
+    known.calls += 1;
+    const { component, calls } = known;
+    const isNew = data !== known.data;
+    known.data = data;
+    component.update(data, setTriggerValue, isNew);
     return () => {
       // Streamlit may run the clean-up of a call that a later one has already overtaken: only the last one counts.
-      if (held.turn !== turn) return;
-      made.destroy();
+      if (known.calls !== calls) return;
+      component.destroy();
       mounted.delete(parentElement);
     };
   };

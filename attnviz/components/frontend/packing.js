@@ -1,15 +1,24 @@
 // Reads what attnviz/components/packing.py wrote: a u32 header length, a JSON header, then the arrays.
 
+/** @typedef {{ name: string, dtype: keyof typeof TYPES, shape: number[] }} ArrayEntry */
+
 const TYPES = { f4: Float32Array, u2: Uint16Array, u1: Uint8Array };
 
-/** Returns {header, arrays: {name: {data, shape}}}; arrays are views on the payload where its alignment allows. */
+/**
+ * Reads a payload; arrays are views on it where its alignment allows.
+ * @template Header
+ * @param {Uint8Array} payload
+ * @returns {Payload<Header>}
+ * @throws {RangeError} where an array is longer than the payload
+ */
 export function unpack(payload) {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   const length = view.getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + length)));
+  /** @type {Arrays} */
   const arrays = {};
   let offset = 4 + length;
-  for (const { name, dtype, shape } of header.arrays) {
+  for (const { name, dtype, shape } of /** @type {ArrayEntry[]} */ (header.arrays)) {
     const Type = TYPES[dtype];
     const count = shape.reduce((product, side) => product * side, 1);
     const bytes = count * Type.BYTES_PER_ELEMENT;
@@ -20,9 +29,13 @@ export function unpack(payload) {
   return { header, arrays };
 }
 
+/**
+ * @param {(typeof TYPES)[keyof typeof TYPES]} Type @param {Uint8Array} payload @param {number} offset
+ * @param {number} count
+ */
 function typed(Type, payload, offset, count) {
   const start = payload.byteOffset + offset;
   // A typed array may only lie at a multiple of its element's size, and a websocket frame puts the payload anywhere.
-  if (start % Type.BYTES_PER_ELEMENT === 0) return new Type(payload.buffer, start, count);
+  if (start % Type.BYTES_PER_ELEMENT === 0) return new Type(/** @type {ArrayBuffer} */ (payload.buffer), start, count);
   return new Type(payload.slice(offset, offset + count * Type.BYTES_PER_ELEMENT).buffer);
 }

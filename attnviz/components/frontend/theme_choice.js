@@ -2,10 +2,12 @@
 
 const VERSION = 2; // of what Streamlit stores
 
+/** @param {string} path */
 export const themeKey = (path) => `stActiveTheme-${path}-v${VERSION}`;
 
 /** The paths of all pages that the navigation links to, and this one. */
 export function allPaths() {
-  const links = [...document.querySelectorAll("[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]")];
-  return new Set([location.pathname, ...links.map((link) => new URL(link.href).pathname)]);
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = document.querySelectorAll("[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]");
+  return new Set([location.pathname, ...Array.from(links, (link) => new URL(link.href).pathname)]);
 }

@@ -10,6 +10,7 @@ export function leastType() {
 /**
  * The sizes of type for a least one: `unit` is what lengths that hold labels are multiplied by, so that a label of
  * `label` px becomes `least` px; `fine` is the size of what is written smaller than labels.
+ * @param {number} least @param {{ label?: number, fine?: number }} base @returns {TypeSizes}
  */
 export function typeFor(least = 0, { label = 12, fine = 11 } = {}) {
   const unit = Math.max(1, least / label);

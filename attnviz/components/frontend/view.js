@@ -1,7 +1,7 @@
 // What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
 
 import { Chain, hasWeights } from "./chain.js";
-import { element, onlyHeard, span } from "./dom.js";
+import { element, screenReaderOnly, span } from "./dom.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
 
@@ -29,7 +29,7 @@ export class View {
     this.chain = new Chain();
     this.product = new Product();
     this.row = new RowSummary();
-    this.live = onlyHeard({ "aria-live": "polite" });
+    this.live = screenReaderOnly({ "aria-live": "polite" });
     const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
     // The style sheet makes it visible, so nothing is seen before it has come.
     this.section = element(

@@ -101,3 +101,12 @@ class Model:
         kept = torch.tensor(self.groups) != 0
         left = self.head(layer, head).double() * kept
         return torch.where(kept[:, None] & kept, left / left.sum(-1, keepdim=True), torch.nan)
+
+
+def softmax_rows(seed: int, rows: int, cols: int, *, sharp: float = 2.0, causal: bool = False) -> np.ndarray:
+    """Attention weights, (rows, cols), whose rows sum to 1."""
+    scores = np.random.default_rng(seed).normal(size=(rows, cols)) * sharp
+    if causal:
+        scores[np.triu(np.ones((rows, cols), bool), 1)] = -np.inf
+    lifted = np.exp(scores - scores.max(-1, keepdims=True))
+    return lifted / lifted.sum(-1, keepdims=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,6 +36,10 @@ THUMBNAIL = """(section, [layer, head]) => {
   return [left + x + 6, top + y + 6];
 }"""
 """Where a head's thumbnail is, in the window."""
+
+
+HALF_A_STEP = 7.7e-6
+"""A weight is sent as rint(weight × 65535), worked out in single precision."""
 
 
 class Explored:
@@ -126,3 +131,6 @@ class Explored:
     def lines_lit(self) -> int:
         """How many lines stand out because a token is meant."""
         return int(self.section.locator(".attnviz-lines").get_attribute("data-lit") or 0)
+
+
+Explore = Callable[..., Explored]

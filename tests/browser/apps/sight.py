@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from urllib.parse import urlencode
 
@@ -85,6 +86,9 @@ class Sight:
     def pinned(self, q: int | None, k: int | None, calls: int) -> None:
         """Wait for the server to have heard of exactly this."""
         expect(self.page.get_by_text("pin (")).to_have_text(f"pin ({q}, {k}) calls {calls}")
+
+
+See = Callable[..., Sight]
 
 
 def settled_at(page: Page, url: str) -> Page:

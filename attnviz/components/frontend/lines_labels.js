@@ -1,0 +1,46 @@
+// Tokens as they are written beside lines: measured once each, and shortened to the room that they have.
+
+import { shorten } from "./board_layout.js";
+import { NAMES } from "./lines_words.js";
+
+const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
+
+/**
+ * Measures texts in a font, each once.
+ * @param {CanvasRenderingContext2D} context @param {string} font
+ * @returns {WidthOf}
+ */
+export function measurer(context, font) {
+  /** @type {Map<string, number>} */
+  const known = new Map();
+  return (text) => {
+    const width = known.get(text);
+    if (width !== undefined) return width;
+    context.font = font;
+    const measured = context.measureText(text).width;
+    known.set(text, measured);
+    return measured;
+  };
+}
+
+/**
+ * The widest label of each side in px; in a vertical layout the sides' names need room as well.
+ * @param {string[][]} labels @param {WidthOf} widthOf @param {boolean} vertical
+ */
+export function longestOf(labels, widthOf, vertical) {
+  return labels.map((own, side) => {
+    const longest = own.reduce((most, label) => Math.max(most, label.length > LONG ? Infinity : widthOf(label)), 0);
+    return Math.max(longest, vertical ? widthOf(NAMES[side]) + 8 : 0);
+  });
+}
+
+/**
+ * Gives a token as it is written: worked out once, when it first comes into view.
+ * @param {string[][]} labels @param {number[]} room px @param {WidthOf} widthOf
+ * @returns {(side: number, i: number) => string}
+ */
+export function shortener(labels, room, widthOf) {
+  /** @type {string[][]} */
+  const known = [[], []];
+  return (side, i) => (known[side][i] ??= shorten(labels[side][i], Math.ceil(room[side]), widthOf));
+}
