@@ -9,9 +9,84 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
+
+MaskKind = Literal["none", "causal", "padding", "cross", "other"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """What attention hides, and what kind of mask that is.
+
+    none: nothing. causal: each query's future. padding: the same keys from every query. cross: keys of another text.
+    other: whatever else, such as relative positions that are added to the scores.
+    """
+
+    kind: MaskKind = "none"
+    cells: Tensor | None = None
+    """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None where nothing is hidden"""
+
+    def __post_init__(self) -> None:
+        if (self.kind == "none") != (self.cells is None):
+            raise ValueError(f"a mask of kind {self.kind} with {'no' if self.cells is None else 'its'} cells")
+
+    @classmethod
+    def causal(cls, n: int) -> Mask:
+        """Return the mask of a decoder over n positions."""
+        return cls("causal", causal_mask(n))
+
+    @classmethod
+    def recognise(cls, cells: Tensor | None, *, crosses: bool = False) -> Mask:
+        """Find out what kind of mask these cells are.
+
+        Args:
+            cells: (Tq, Tk) or (H or 1, Tq, Tk), bool or float, as `attend` takes them.
+            crosses: whether rows and columns are positions of different texts.
+        """
+        if cells is None:
+            return cls()
+        seen = cells if cells.dtype == torch.bool else cells == 0
+        if bool(seen.all()):
+            return cls()
+        if cells.dtype != torch.bool and not bool((seen | cells.isneginf()).all()):
+            return cls("other", cells)  # it adds numbers
+        if crosses:
+            return cls("cross", cells)
+        rows, columns = seen.shape[-2:]
+        if rows == columns and bool((seen == causal_mask(rows)).all()):
+            return cls("causal", cells)
+        same_keys = bool((seen == seen.flatten(0, -2)[0]).all())
+        return cls("padding" if same_keys else "other", cells)
+
+    @property
+    def adds(self) -> bool:
+        """Whether the mask adds numbers to cells that stay visible, as relative positions do."""
+        cells = self.cells
+        return cells is not None and cells.is_floating_point() and bool((cells.isfinite() & (cells != 0)).any())
+
+    def of_heads(self, heads: int | list[int]) -> Tensor | None:
+        """Return the cells of one head, (Tq, Tk), or of several, (h, Tq, Tk); what heads share broadcasts."""
+        cells = self.cells
+        if cells is None or cells.ndim < 3:
+            return cells
+        if cells.shape[0] == 1:
+            return cells[0]
+        return cells[heads]
+
+    def and_causal(self, n: int) -> Mask:
+        """Return a mask over n positions that hides each query's future as well."""
+        causal = causal_mask(n)
+        if self.cells is None or self.kind == "causal":
+            return Mask("causal", causal)
+        both = self.cells & causal if self.cells.dtype == torch.bool else self.cells.masked_fill(~causal, -torch.inf)
+        return Mask("other", both)
+
+    def hidden(self, shape: tuple[int, ...]) -> Tensor:
+        """Return which cells of scores of this shape the mask hides, bool."""
+        return hidden_cells(self.cells, shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +123,7 @@ class AttentionSteps:
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = None, scale: float | None = None
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | Mask | None = None, scale: float | None = None
 ) -> AttentionSteps:
     """Compute softmax(Q Kᵀ · scale + mask) V and keep every step (Vaswani et al. 2017, section 3.2.1).
 
@@ -57,7 +132,7 @@ def attend(
         key: (..., Tk, D)
         value: (..., Tk, Dv)
         mask: bool, True where a query may look at a key, or float, added to `scaled` (the convention of
-            `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk).
+            `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`.
         scale: the factor on the scores; 1/√D when None.
 
     Raises:
@@ -65,6 +140,8 @@ def attend(
         TypeError: tensors that are not floating point.
     """
     _check(query, key, value)
+    if isinstance(mask, Mask):
+        mask = mask.cells
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
@@ -106,10 +183,16 @@ def padding_mask(lengths: Tensor, n: int) -> Tensor:
     return (torch.arange(n) < lengths[:, None])[:, None, None, :]  # (B, n) -> (B, 1, 1, n)
 
 
+def hidden_cells(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
+    """Return which cells of scores of this shape a mask hides, bool."""
+    if mask is None:
+        return torch.zeros(shape, dtype=torch.bool)
+    return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
+
+
 def _zero_hidden_rows(weights: Tensor, mask: Tensor) -> Tensor:
     """Give zeros, not NaN, to rows whose every cell is hidden: there is nothing to average."""
-    seen = mask if mask.dtype == torch.bool else ~torch.isneginf(mask)
-    hidden_rows = ~seen.any(dim=-1, keepdim=True)
+    hidden_rows = hidden_cells(mask, mask.shape).all(dim=-1, keepdim=True)
     return weights.masked_fill(hidden_rows, 0.0) if bool(hidden_rows.any()) else weights
 
 

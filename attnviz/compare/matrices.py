@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from attnviz.attention import AttentionSteps, causal_mask
+from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, spread
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
@@ -106,7 +105,7 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
     if scale is not None:
         layer = replace(layer, scale=scale)
     if causal and layer.query.shape[1] == layer.key.shape[1]:
-        layer = replace(layer, mask=_and_causal(layer.mask, layer.query.shape[1]))
+        layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]))
     return layer
 
 
@@ -171,13 +170,6 @@ def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     if quantity not in ("masked", "weights"):
         return numbers
     return np.where(steps.masked.isneginf().numpy(), np.float32(np.nan), numbers)
-
-
-def _and_causal(mask: torch.Tensor | None, n: int) -> torch.Tensor:
-    causal = causal_mask(n)
-    if mask is None:
-        return causal
-    return mask & causal if mask.dtype == torch.bool else mask.masked_fill(~causal, -torch.inf)
 
 
 def _spelled(tokens: Tokens) -> list[str]:

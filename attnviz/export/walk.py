@@ -103,7 +103,7 @@ def _sheet(subject: Subject, step: str, layout: Layout | None, place: tuple[int,
         formula, notice = explain_tokens.FORMULA, explain_tokens.NOTICE
         return Sheet(step, STEPS[step], subject, formula, notice, fact, code, None, place, theme)
     walk = subject.walk
-    missing = walk.layer.without if step in ("embeddings", "qkv", "output") else ""
+    missing = walk.layer.unavailable_reason if step in ("embeddings", "qkv", "output") else ""
     notice, fact = explain.notice(step, walk), explain.fact(step, walk) or missing
     formula, code = explain.formula(step, walk, theme.palette.ink), explain.code(step, walk)
     return Sheet(step, STEPS[step], subject, formula, notice, fact, code, layout, place, theme)

@@ -142,9 +142,7 @@ def _scaled(walk: Walk, _: bool) -> Layout:
 
 def _masked_title(walk: Walk) -> str:
     """Say what the mask does: hide cells, or, where it holds relative positions too, add to them."""
-    mask = walk.layer.mask
-    adds = mask is not None and mask.dtype.is_floating_point and bool((mask.isfinite() & (mask != 0)).any())
-    return "masked = scaled + M" if adds else "masked = scaled, or −∞"
+    return "masked = scaled + M" if walk.layer.mask.adds else "masked = scaled, or −∞"
 
 
 def _masked(walk: Walk, _: bool) -> Layout:

@@ -19,8 +19,6 @@ def weights_in_parts(layer: LayerTrace, heads: Sequence[int] | None = None) -> I
     at_once = max(1, CELLS // max(layer.query.shape[1] * layer.key.shape[1], 1))
     for first in range(0, len(wanted), at_once):
         part = wanted[first : first + at_once]
-        mask = layer.mask
-        if mask is not None and mask.ndim > 2 and mask.shape[0] > 1:
-            mask = mask[part]
-        steps = attend(layer.query[part], layer.key[part], layer.value[part], mask=mask, scale=layer.scale)
+        query, key, value = (tensor[part] for tensor in (layer.query, layer.key, layer.value))
+        steps = attend(query, key, value, mask=layer.mask.of_heads(part), scale=layer.scale)
         yield part, steps.weights

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from attnviz.pretrained.model import ModuleNames
+from attnviz.trace.block import AfterAttention, BlockSteps
 from attnviz.trace.layer import OutputProjection, Projection
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
@@ -26,14 +28,14 @@ def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dic
         weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
         maps = zip(weights, biases, strict=True)
         return {
-            name: _per_head(weight, bias, heads, head_size)
+            name: Projection.of_heads(weight, bias, heads, head_size)
             for name, (weight, bias) in zip(("query", "key", "value"), maps, strict=True)
         }
     for names in SEPARATE:
         found = [getattr(module, name, None) for name in names]
         if all(isinstance(layer, nn.Linear) for layer in found):
             return {
-                name: _per_head(
+                name: Projection.of_heads(
                     layer.weight.detach().T, None if layer.bias is None else layer.bias.detach(), heads, head_size
                 )
                 for name, layer in zip(("query", "key", "value"), found, strict=True)
@@ -69,12 +71,49 @@ def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
     )
 
 
-def _per_head(weight: Tensor, bias: Tensor | None, heads: int, head_size: int) -> Projection:
-    """Cut a (C, G·D) map into (H, C, D); where query heads share a map (G < H), it is repeated for each."""
-    shared = heads * head_size // weight.shape[1]
-    per_head = weight.unflatten(1, (-1, head_size)).transpose(0, 1)  # (C, G, D) -> (G, C, D)
-    cut_bias = None if bias is None else bias.unflatten(0, (-1, head_size))  # (G, D)
-    if shared > 1:
-        per_head = per_head.repeat_interleave(shared, dim=0)
-        cut_bias = None if cut_bias is None else cut_bias.repeat_interleave(shared, dim=0)
-    return Projection("linear", per_head, cut_bias)
+def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
+    """Return what a layer of BERT's layout does after its attention, or None: RoBERTa's and ELECTRA's are alike."""
+    attention = parents.get(module, module)
+    layer = parents.get(attention, attention)
+    try:
+        attention_norm = attention.get_submodule("output.LayerNorm")
+        intermediate = layer.get_submodule("intermediate")
+        dense, block_norm = layer.get_submodule("output.dense"), layer.get_submodule("output.LayerNorm")
+    except AttributeError:
+        return None
+
+    def after(x: Tensor, output: Tensor) -> BlockSteps:
+        attention_residual = x + output
+        normed = attention_norm(attention_residual)
+        hidden = intermediate(normed)
+        added = dense(hidden)
+        residual = normed + added
+        return BlockSteps(attention_residual, normed, hidden, added, residual, block_norm(residual))
+
+    return after
+
+
+def module_names(model: nn.Module, path: str) -> ModuleNames:
+    """Return the names in the model around the attention module that lies at a path."""
+    output = _output_path(model, path)
+    is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
+    return ModuleNames(path, _projection_names(model.get_submodule(path)), output, is_linear)
+
+
+def _projection_names(module: nn.Module) -> tuple[str, ...]:
+    if hasattr(module, FUSED):
+        return (FUSED,)
+    found = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
+    return next(found, ())
+
+
+def _output_path(model: nn.Module, path: str) -> str:
+    """Return where W_O lies: in the attention module itself, or beside it, as in BERT."""
+    inside = [f"{path}.{name}" for name in OUTPUTS]
+    for candidate in (*inside, f"{path.rpartition('.')[0]}.output.dense"):
+        try:
+            model.get_submodule(candidate)
+        except AttributeError:
+            continue
+        return candidate
+    return ""

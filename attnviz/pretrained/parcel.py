@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnviz.pretrained.recording import Call, Pass
+from attnviz.trace.recorder import Call, Pass
 
 ALIGNMENT = 64
 """Bytes. Torch begins every tensor at a multiple of it, and how a product adds its terms up may depend on that."""
 
 
-def pack(done: Pass, path_of: Callable[[nn.Module], str]) -> tuple[bytes, Tensor]:
-    """Write a pass down.
-
-    Args:
-        done: what the pass left behind.
-        path_of: says where in the model a module lies.
-
-    Returns:
-        A description in JSON, and a uint8 tensor with the numbers.
-    """
+def pack(done: Pass) -> tuple[bytes, Tensor]:
+    """Write down what a pass left behind: a description in JSON, and a uint8 tensor with the numbers."""
     held = _Held()
-    calls = [
-        {
-            "module": path_of(call.module),
-            "scale": call.scale,
-            "tensors": [held.add(tensor) for tensor in _tensors(call)],
-        }
-        for call in done.calls
-    ]
+    calls = [{"scale": call.scale, "tensors": [held.add(tensor) for tensor in _tensors(call)]} for call in done.calls]
     description = {"calls": calls, "hidden": held.add(done.hidden), "tensors": held.described}
     return json.dumps(description).encode(), held.numbers()
 
 
-def unpack(description: bytes, numbers: Tensor, part: Callable[[str], nn.Module]) -> Pass:
-    """Read what `pack` wrote; `part` gives the module that lies at a path. The tensors are views of `numbers`."""
+def unpack(description: bytes, numbers: Tensor) -> Pass:
+    """Read what `pack` wrote. The tensors are views of `numbers`."""
     told: dict[str, Any] = json.loads(description)
     tensors = [
         numbers.view(dtype := getattr(torch, name)).as_strided(shape, stride, at // dtype.itemsize)
@@ -51,8 +36,8 @@ def unpack(description: bytes, numbers: Tensor, part: Callable[[str], nn.Module]
         query, key, value, *others = call["tensors"]
         mask, query_input, key_input = (None if index is None else tensors[index] for index in others)
         of_heads = tensors[query], tensors[key], tensors[value]
-        calls.append(Call(part(call["module"]), *of_heads, mask, call["scale"], query_input, key_input))
-    return Pass(calls, tensors[told["hidden"]])
+        calls.append(Call(*of_heads, mask, call["scale"], query_input, key_input))
+    return Pass(tuple(calls), tensors[told["hidden"]])
 
 
 def _tensors(call: Call) -> Sequence[Tensor | None]:

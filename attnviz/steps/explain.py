@@ -43,8 +43,8 @@ def notice(step: str, walk: Walk) -> str:
         "embeddings": _LAYER_INPUT if walk.parts is None else None,
         "qkv": _QKV.get(kind),
         "scaled": _NO_SCALE if layer.scale == 1 else None,
-        "masked": _NO_MASK if layer.mask is None else None,
-        "output": _NO_PROJECTION if layer.output_projection is None and not layer.without else None,
+        "masked": _NO_MASK if layer.mask.kind == "none" else None,
+        "output": _NO_PROJECTION if layer.output_projection is None and not layer.unavailable_reason else None,
     }
     return special.get(step) or _NOTICE[step]
 
@@ -61,7 +61,7 @@ def formula(step: str, walk: Walk, ink: Ink = LIGHT_INK) -> str:
     terms: list[Callable[[str], str]] = [
         lambda _: rf"{{{q}}}\,{{{k}}}^{{\top}}",
         lambda inner: rf"{inner} \cdot s",
-        lambda inner: rf"{inner} + M" if walk.layer.mask is not None or step == "masked" else inner,
+        lambda inner: rf"{inner} + M" if walk.layer.mask.kind != "none" or step == "masked" else inner,
         lambda inner: rf"\operatorname{{softmax}}\left({inner}\right)",
         lambda inner: rf"{inner}\,{{{v}}}",
         lambda inner: rf"\operatorname{{concat}}_h\left[{inner}\right]",
@@ -162,11 +162,13 @@ def _project_lines(walk: Walk) -> str:
 
 def _mask_lines(walk: Walk) -> str:
     mask = walk.layer.mask
-    if mask is None:
+    if mask.cells is None:
         return "masked = scaled  # no mask"
-    if mask.dtype.is_floating_point:
+    if mask.kind == "causal":
+        return 'past = torch.ones_like(scaled).tril().bool()\nmasked = scaled.masked_fill(~past, float("-inf"))'
+    if mask.cells.is_floating_point():
         return "masked = scaled + mask"
-    return 'past = torch.ones_like(scaled).tril().bool()\nmasked = scaled.masked_fill(~past, float("-inf"))'
+    return 'masked = scaled.masked_fill(~mask, float("-inf"))  # mask: True where a query may look'
 
 
 def _output_lines(walk: Walk) -> str:

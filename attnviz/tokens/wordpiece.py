@@ -21,7 +21,9 @@ class WordPiece:
     keep it.
     """
 
-    def __init__(self, file: Path = MODEL_DIR / "tokenizer.json") -> None:
+    def __init__(self, file: Path = MODEL_DIR / "tokenizer.json", *, name: str = "bert") -> None:
+        """Read a tokenizer's file; `name` is what its tokens say of where they come from."""
+        self._name = name
         self._tokenizer = Tokenizer.from_file(str(file))
         # The file asks for 128 tokens, cut or padded. We cut ourselves, to say how many were dropped.
         self._tokenizer.no_truncation()
@@ -54,7 +56,7 @@ class WordPiece:
             text=text,
             pair=pair,
             vocab_size=len(self),
-            tokenizer="bert",
+            tokenizer=self._name,
             dropped=total - keep_first - keep_second,
             unk_id=self._unknown_id,
         )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from attnviz.attention import causal_mask
+from attnviz.attention import Mask
 from attnviz.toy.weights import draw
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection, ProjectionKind, held_bytes
 
@@ -107,7 +107,7 @@ def run_block(ids: Sequence[int], config: ToyConfig) -> ToyTrace:
         key=projections["key"].apply(x),
         value=projections["value"].apply(x),
         scale=config.scale_factor,
-        mask=causal_mask(len(ids)) if config.causal else None,
+        mask=Mask.causal(len(ids)) if config.causal else Mask(),
         query_input=x,
         key_input=x,
         projections=projections,

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from attnviz.attention import AttentionSteps, attend
+from attnviz.attention import AttentionSteps, Mask, attend, hidden_cells
 
 ProjectionKind = Literal["identity", "linear", "positions"]
+NO_MASK = Mask()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,20 @@ class Projection:
     kind: ProjectionKind
     weight: Tensor | None = None
     bias: Tensor | None = None
+
+    @classmethod
+    def of_heads(cls, weight: Tensor, bias: Tensor | None, heads: int, head_size: int) -> Projection:
+        """Cut the linear map of all heads, weight (C, G·D) and bias (G·D,), into one map a head.
+
+        Where query heads share a key (G < H, grouped-query attention), the map is repeated for each of them.
+        """
+        repeats = heads * head_size // weight.shape[1]
+        per_head = weight.unflatten(1, (-1, head_size)).transpose(0, 1)  # (C, G·D) -> (G, C, D)
+        biases = None if bias is None else bias.unflatten(0, (-1, head_size))  # (G, D)
+        if repeats > 1:
+            per_head = per_head.repeat_interleave(repeats, dim=0)
+            biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
+        return cls("linear", per_head, biases)
 
     def apply(self, x: Tensor) -> Tensor:
         """Project (T, C) to (H, T, D)."""
@@ -66,8 +80,8 @@ class LayerTrace:
     value: Tensor
     """(H, Tk, D)"""
     scale: float
-    mask: Tensor | None
-    """bool or float, broadcasts to (H, Tq, Tk); None where every query sees every key"""
+    mask: Mask = NO_MASK
+    """Its cells broadcast to (H, Tq, Tk)"""
     query_input: Tensor | None = None
     """(Tq, C): what the queries are made of, the block's input X"""
     key_input: Tensor | None = None
@@ -75,7 +89,7 @@ class LayerTrace:
     projections: dict[str, Projection] | None = None
     """The maps behind "query", "key" and "value"; None where this family's are not known"""
     output_projection: OutputProjection | None = None
-    without: str = ""
+    unavailable_reason: str = ""
     """Why steps before or after attention are not available, as a sentence; empty when all are there"""
 
     @property
@@ -105,8 +119,7 @@ class LayerTrace:
         """
         if not 0 <= head < self.heads:
             raise IndexError(f"head {head} is not there: this layer has heads 0 to {self.heads - 1}")
-        mask = self.mask
-        return mask if mask is None or mask.ndim <= 2 else mask[head if mask.shape[0] > 1 else 0]
+        return self.mask.of_heads(head)
 
     def hidden(self, head: int) -> Tensor:
         """Return which cells the mask hides from one head, (Tq, Tk) bool.
@@ -114,10 +127,7 @@ class LayerTrace:
         Raises:
             IndexError: a head that the layer does not have.
         """
-        mask, shape = self.mask_of(head), (self.query.shape[1], self.key.shape[1])
-        if mask is None:
-            return torch.zeros(shape, dtype=torch.bool)
-        return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
+        return hidden_cells(self.mask_of(head), (self.query.shape[1], self.key.shape[1]))
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads at once; the fields are (H, T, D) and (H, Tq, Tk)."""
@@ -137,7 +147,7 @@ class LayerTrace:
 
     def tensors(self) -> list[Tensor]:
         """Return what the trace itself holds; projections belong to the model."""
-        held = (self.query, self.key, self.value, self.mask, self.query_input, self.key_input)
+        held = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
         return [tensor for tensor in held if tensor is not None]
 
 

@@ -55,7 +55,7 @@ def model(name: str) -> PretrainedModel:
     """
     if not settings().allows(name):
         from attnviz.pretrained import ModelError
-        from attnviz.pretrained.loading import shown
+        from attnviz.pretrained.names import shown
 
         raise ModelError(f"“{shown(name.strip())}” is not offered on this server, which has {offered()}.")
     found: PretrainedModel = _model(name.strip())

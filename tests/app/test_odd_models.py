@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attnviz.pretrained import loading
+from attnviz.pretrained import opening
 from attnviz.ui import caches, controls, model_box
 from tests.app.pages import boxes, choose, open_page
 from tests.unit.families import drop_special_tokens, save
@@ -49,7 +49,7 @@ def test_a_decoders_empty_text_gives_a_hint_beside_the_encoder(tmp_path: Path) -
 
 def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     knocks = []
-    monkeypatch.setattr(loading, "_hub_answers", lambda: bool(knocks.append(time.monotonic())))
+    monkeypatch.setattr(opening, "_hub_answers", lambda: bool(knocks.append(time.monotonic())))
     link = {"source": "pretrained", "model": "nobody/knows-this-model", "step": "weights"}
     wanted = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
     at = open_page(**link)
@@ -62,7 +62,7 @@ def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest
 
 def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(_: str) -> None:
-        raise loading.ModelError("The built-in model is not installed.")
+        raise opening.ModelError("The built-in model is not installed.")
 
     monkeypatch.setattr(caches, "model", nothing)
     assert model_box.caches.model is nothing

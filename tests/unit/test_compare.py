@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnviz.attention import AttentionSteps, attend, causal_mask
+from attnviz.attention import AttentionSteps, Mask, attend, causal_mask
 from attnviz.compare.alignment import Alignment, align
 from attnviz.compare.matrices import (
     QUANTITIES,
@@ -46,7 +46,7 @@ def layer(*, mask: Tensor | None = None, keys: int = 5) -> LayerTrace:
     made = torch.Generator().manual_seed(3)
     query = torch.randn(2, 5, 4, generator=made)
     key, value = (torch.randn(2, keys, 4, generator=made) for _ in range(2))
-    return LayerTrace(query, key, value, 0.5, mask)
+    return LayerTrace(query, key, value, 0.5, Mask.recognise(mask))
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
@@ -187,7 +187,7 @@ def test_what_if_keeps_what_the_model_hides(kind: str) -> None:
 
 def test_a_causal_mask_means_nothing_where_rows_and_columns_are_other_tokens() -> None:
     across = layer(keys=7)
-    assert what_if(across, None, True).mask is None
+    assert what_if(across, None, True).mask.kind == "none"
 
 
 def test_tokens_of_one_tokenizer_are_the_same_only_as_pieces() -> None:

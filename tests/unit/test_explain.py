@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from attnviz.attention import Mask
 from attnviz.figures import Walk
 from attnviz.pretrained import load
 from attnviz.steps import explain
@@ -41,8 +42,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
     space: dict[str, Any] = {"torch": torch, "math": math, "embeddings": layer.query_input, "x_key": layer.key_input}
     if walk.parts:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
-    if layer.mask is not None and layer.mask.ndim:
-        space["mask"] = layer.mask if layer.mask.ndim < 3 else layer.mask[min(head, layer.mask.shape[0] - 1)]
+    space["mask"] = layer.mask.of_heads(head)
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
@@ -124,7 +124,7 @@ def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(t
     assert labels == trace.key_tokens("cross").labels
     weights = layer.head(0).weights
     peaks = torch.full_like(weights, -30.0).fill_diagonal_(0)
-    diagonal = replace(layer, query=layer.query * 0, mask=peaks)
+    diagonal = replace(layer, query=layer.query * 0, mask=Mask.recognise(peaks, crosses=True))
     assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact(
         "weights", Walk(labels, labels, diagonal, 0)
     )

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.attention import causal_mask
+from attnviz.attention import Mask, causal_mask
 from attnviz.components.explorer import MOST_ASKED, read_heads
 from attnviz.components.packing import unpack
 from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import Head
 from attnviz.measures import measure_head, moved_norms, rollout
 from attnviz.pretrained import Kind, Trace, load
+from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.ui.heads.delivery import UNCERTAIN, Delivery
 from attnviz.ui.heads.payload import ALL_BYTES, MOST_BYTES, explorer_payload, first_heads, groups, within
@@ -71,7 +72,7 @@ def test_weights_are_torchs_to_half_a_step(trace: Trace) -> None:
 def test_weights_of_one_and_of_nothing_are_exact() -> None:
     query = torch.tensor([[[100.0], [-100.0], [0.0]]])
     tokens = load("minilm").tokenize("a")
-    trace = Trace(tokens, None, {"encoder": (LayerTrace(query, query, query, 1.0, None),)}, torch.zeros(3, 1))
+    trace = Trace(tokens, None, {"encoder": (Block(LayerTrace(query, query, query, 1.0)),)}, torch.zeros(3, 1))
     codes = encoded_weights(trace, "encoder", [(0, 0)], None)
     assert codes.tolist() == [[[65535, 0, 0], [0, 65535, 0], [21845, 21845, 21845]]]
 
@@ -144,7 +145,7 @@ def test_all_kinds_of_an_encoder_decoder(bart: Trace, kind: Kind) -> None:
 
 def layer_with(mask: torch.Tensor | None, heads: int = 2, n: int = 3) -> LayerTrace:
     q = torch.zeros(heads, n, 4)
-    return LayerTrace(q, q, q, 1.0, mask)
+    return LayerTrace(q, q, q, 1.0, Mask.recognise(mask))
 
 
 def test_hidden_cells_are_those_that_every_mask_hides() -> None:
@@ -168,9 +169,9 @@ def test_other_masks_than_a_causal_one_are_sent(trace: Trace) -> None:
     n = len(trace.tokens)
     mask = causal_mask(n)
     mask[n - 1, 0] = False
-    masked = LayerTrace(layer.query, layer.key, layer.value, layer.scale, mask)
+    masked = LayerTrace(layer.query, layer.key, layer.value, layer.scale, Mask.recognise(mask))
     header, arrays = sent(
-        Trace(trace.tokens, None, {"encoder": (masked,)}, trace.last_hidden_state), "encoder", [(0, 0)]
+        Trace(trace.tokens, None, {"encoder": (Block(masked),)}, trace.last_hidden_state), "encoder", [(0, 0)]
     )
     assert header["causal"] is False
     assert header["norms"] is False

@@ -147,7 +147,7 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
                     found[name], getattr(ours, name), rtol=1e-4, atol=1e-5, err_msg=f"{file} {name}"
                 )
             query, key, value = (torch.from_numpy(found[name])[None] for name in ("query", "key", "value"))
-            theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=layer.mask, scale=layer.scale)[0]
+            theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=layer.mask.cells, scale=layer.scale)[0]
             np.testing.assert_allclose(found["head_outputs"], theirs, rtol=1e-4, atol=1e-5)
     with np.load(f"{tmp_path / 'minilm.py'}.npz") as found:
         assert str(found["text"]) == text
@@ -191,7 +191,7 @@ def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: P
         found = matrices_in(text)
         layer, head = walk.layer, walk.head
         query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
-        same = {"attn_mask": layer.mask, "scale": layer.scale}
+        same = {"attn_mask": layer.mask.cells, "scale": layer.scale}
         known = {
             "query": query[0, 0],
             "scores": query[0, 0] @ key[0, 0].T,
@@ -200,7 +200,7 @@ def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: P
         }
         for name, matrix in known.items():
             np.testing.assert_allclose(found[name], matrix.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
-        hidden = np.zeros(found["masked"].shape, bool) if layer.mask is None else ~layer.mask.numpy()
+        hidden = np.zeros(found["masked"].shape, bool) if layer.mask.cells is None else ~layer.mask.cells.numpy()
         np.testing.assert_array_equal(np.isneginf(found["masked"]), hidden)
 
 

@@ -71,7 +71,7 @@ def weights_of_torch(subject: Subject) -> np.ndarray:
     """Torch's own attention on values that are unit vectors gives its weights."""
     layer, head = subject.walk.layer, subject.walk.head
     n = layer.key.shape[1]
-    mask = None if layer.mask is None else causal_mask(n)
+    mask = None if layer.mask.kind == "none" else causal_mask(n)
     return scaled_dot_product_attention(
         layer.query[None, head], layer.key[None, head], torch.eye(n)[None], attn_mask=mask, scale=layer.scale
     )[0].numpy()

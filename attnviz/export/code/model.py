@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
-
-from attnviz.attention import causal_mask
+from attnviz.attention import Mask
 from attnviz.export.code.lines import Cell, literals
 from attnviz.pretrained import BUILT_IN, Kind, PretrainedModel
-from attnviz.pretrained.families import FUSED, OUTPUTS, SEPARATE
+from attnviz.pretrained.model import ModuleNames
 from attnviz.tokens import Tokens
 from attnviz.trace.walk import Walk
 
@@ -89,7 +86,7 @@ SPLIT = """\
     key = heads(attention.{1}(x_key))
     value = heads(attention.{2}(x_key))\
 """
-TOGETHER = f"    query, key, value = (heads(part) for part in attention.{FUSED}(x).chunk(3, dim=-1))"
+TOGETHER = "    query, key, value = (heads(part) for part in attention.c_attn(x).chunk(3, dim=-1))"
 THEIRS = """\
 theirs = torch.softmax(query @ key.transpose(-2, -1) * scale + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
@@ -151,33 +148,27 @@ class ModelRecipe:
     decoder_tokens: Tokens | None
     kind: Kind
     layer: int
-    path: str
-    """Where the layer's attention lies in the model"""
-    projections: tuple[str, ...]
-    """Names of the linear layers of query, key and value; one where it serves all three; none where not known"""
-    output: str
-    """Where W_O lies in the model; "" where not known"""
-    is_output_linear: bool
+    names: ModuleNames
     takes_segments: bool
     limit: int
 
     def cells(self, walk: Walk) -> tuple[Cell, ...]:
         """Return the cells from the text to query, key and value."""
         load = Cell("code", self._load())
-        mask = _simple_mask(walk.layer.mask, len(walk.query_labels), len(walk.key_labels))
+        mask = _simple_mask(walk.layer.mask, len(walk.query_labels))
         output = "W_O = b_O = None"
-        if self.output:
-            weight = "dense.weight.detach()" + (".T" if self.is_output_linear else "")
+        if self.names.output:
+            weight = "dense.weight.detach()" + (".T" if self.names.is_output_linear else "")
             output = (
-                f'dense = model.get_submodule("{self.output}")\nW_O = {weight}  # (H·D, C)\n'
+                f'dense = model.get_submodule("{self.names.output}")\nW_O = {weight}  # (H·D, C)\n'
                 "b_O = None if dense.bias is None else dense.bias.detach()"
             )
         first = (Cell("markdown", "## The model and the text"), load)
-        if walk.layer.projections is None or not self.projections or mask is None:
+        if walk.layer.projections is None or not self.names.projections or mask is None:
             title = Cell("markdown", "## query, key and value, as this layer's attention is given them")
-            return (*first, title, Cell("code", WATCH.format(path=self.path, output=output)))
-        look = LOOK.format(path=self.path)
-        project = TOGETHER if len(self.projections) == 1 else SPLIT.format(*self.projections)
+            return (*first, title, Cell("code", WATCH.format(path=self.names.attention, output=output)))
+        look = LOOK.format(path=self.names.attention)
+        project = TOGETHER if len(self.names.projections) == 1 else SPLIT.format(*self.names.projections)
         heads = HEADS.format(
             width=walk.layer.head_size, heads=walk.layer.heads, project=project, scale=walk.layer.scale, mask=mask,
             output=output,
@@ -208,42 +199,13 @@ class ModelRecipe:
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
     """Look up in a model what the code of one of its layers has to say."""
     tokens, decoder_tokens = model.read(text, pair)
-    path = model.attention_paths[kind][layer]
-    output = _output_path(model, path)
+    names = model.module_names(layer, kind)
     return ModelRecipe(
-        model.name.strip(), tokens, decoder_tokens, kind, layer, path, _projection_names(model.part(path)), output,
-        bool(output) and isinstance(model.part(output), nn.Linear), model.takes_segments, model.max_tokens,
-    )  # fmt: skip
+        model.name.strip(), tokens, decoder_tokens, kind, layer, names, model.takes_segments, model.max_tokens
+    )
 
 
-def _projection_names(module: nn.Module) -> tuple[str, ...]:
-    if hasattr(module, FUSED):
-        return (FUSED,)
-    found = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
-    return next(found, ())
-
-
-def _output_path(model: PretrainedModel, path: str) -> str:
-    """Return where W_O lies: in the attention module itself, or beside it, as in BERT."""
-    inside = [f"{path}.{name}" for name in OUTPUTS]
-    for candidate in (*inside, f"{path.rpartition('.')[0]}.output.dense"):
-        try:
-            model.part(candidate)
-        except AttributeError:
-            continue
-        return candidate
-    return ""
-
-
-def _simple_mask(mask: Tensor | None, rows: int, columns: int) -> str | None:
+def _simple_mask(mask: Mask, rows: int) -> str | None:
     """Write a mask as code where it is none or the causal one; None where it is another."""
-    if mask is None:
-        return "None"
-    if rows != columns:
-        return None
-    causal = causal_mask(rows)
-    if mask.dtype == torch.bool:
-        same = bool((mask == causal).all())
-    else:
-        same = bool((mask == torch.zeros(rows, rows).masked_fill(~causal, -torch.inf)).all())
-    return f"torch.ones({rows}, {rows}, dtype=torch.bool).tril()" if same else None
+    causal = f"torch.ones({rows}, {rows}, dtype=torch.bool).tril()"
+    return {"none": "None", "causal": causal}.get(mask.kind)

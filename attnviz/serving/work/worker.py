@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.pretrained import PretrainedModel
-    from attnviz.pretrained.recording import Pass
+    from attnviz.trace.recorder import Pass
 
 PATIENCE = 0.1
 """Seconds that a pass waits for another one there, before it runs here"""
@@ -93,7 +93,7 @@ class PassProcess:
 
         if model.name == BUILT_IN and self.ready and self._asking.acquire(timeout=PATIENCE):
             try:
-                there = self._ask(model, ids, segments)
+                there = self._ask(ids, segments)
             except Exception:  # whatever it is: half an answer may be on the line, which is of no use any more
                 self._line = None
                 self._end()
@@ -104,7 +104,7 @@ class PassProcess:
                 self._asking.release()
         return model.run(ids, segments, decoder_ids)
 
-    def _ask(self, model: PretrainedModel, ids: Sequence[int], segments: Sequence[int]) -> Pass | None:
+    def _ask(self, ids: Sequence[int], segments: Sequence[int]) -> Pass | None:
         """Have a pass run there; None where that failed, or the process has ended in the meantime."""
         from attnviz.pretrained.parcel import unpack
 
@@ -113,7 +113,7 @@ class PassProcess:
         question = json.dumps([ids, segments]).encode()
         self._line.sendall(SIZES.pack(len(question), 0) + question)
         description, numbers = _receive(self._line)
-        return None if description == NOTHING else unpack(description, numbers, model.part)
+        return None if description == NOTHING else unpack(description, numbers)
 
     def _end(self) -> None:
         if self._process is not None:
@@ -208,7 +208,7 @@ def _pass(model: PretrainedModel, question: bytes) -> tuple[bytes, memoryview]:
 
     try:
         ids, segments = json.loads(question)
-        description, numbers = pack(model.run(ids, segments, None), model.path)
+        description, numbers = pack(model.run(ids, segments, None))
     except Exception as error:
         _log.warning(f"A forward pass failed: {type(error).__name__}")  # what is filled in by logging is left out
         return NOTHING, memoryview(b"")

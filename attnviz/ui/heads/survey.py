@@ -108,11 +108,10 @@ def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:
     shape = layers[0].query.shape[1], layers[0].key.shape[1]
     hidden = torch.ones(shape, dtype=torch.bool)
     for layer in layers:
-        mask = layer.mask
-        if mask is None:
+        cells = layer.mask.cells
+        if cells is None:
             return np.zeros(shape, bool)
-        own = ~mask if mask.dtype == torch.bool else mask.isneginf()
-        hidden &= own.expand(-1, *shape).all(0) if own.ndim > 2 else own.expand(shape)
+        hidden &= layer.mask.hidden(shape) if cells.ndim < 3 else layer.mask.hidden((-1, *shape)).all(0)
     return hidden.numpy()
 
 

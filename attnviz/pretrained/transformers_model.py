@@ -1,0 +1,195 @@
+"""A model of transformers, traced through our attention function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from inspect import signature
+from threading import Lock
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import Mask
+from attnviz.pretrained.attention_interface import IMPLEMENTATION
+from attnviz.pretrained.families import (
+    find_after_attention,
+    find_input_projections,
+    find_output_projection,
+    module_names,
+    reproduces,
+)
+from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, true_mask
+from attnviz.tokens import Tokens, from_encoding, repair
+from attnviz.trace.model import Description, Kind
+from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs
+
+MAX_TOKENS = 1024
+"""Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""
+
+NOT_LINEAR = (
+    "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
+    "so X · W alone does not give them; they are shown as attention received them."
+)
+NO_PROJECTIONS = "How this family projects its queries and keys is not known, so X · W is not available."
+NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
+UNAVAILABLE = {"logits": "The model is loaded without its language head."}
+NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
+
+
+class TransformersModel(PretrainedModel):
+    """A model and its tokenizer."""
+
+    def __init__(self, model: nn.Module, tokenizer: Any, name: str) -> None:
+        """Take a model that was loaded with our attention function, and find its attention modules by a first pass.
+
+        Raises:
+            ValueError: a model that does not run through transformers' AttentionInterface, or whose attention does
+                something of its own there (sinks, soft caps, ...), so that our steps would not be its steps; a
+                tokenizer that does not belong to the model.
+        """
+        self.name = name
+        self._model = cast(Any, model.eval())
+        self._tokenizer = tokenizer
+        self._tokenizing = Lock()
+        if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
+            raise ValueError("its tokenizer has more ids than the model has embeddings")
+        self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
+        self.takes_segments = (
+            "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
+        )
+        self.max_tokens = self._limit()
+        modules = self._probe()[0].modules
+        if not modules:
+            raise ValueError("it does not run through transformers' AttentionInterface")
+        for module in dict.fromkeys(modules):
+            watch_inputs(module)
+        self._parents = {child: parent for parent in model.modules() for child in parent.children()}
+        with torch.inference_mode():
+            probe, hidden = self._probe()
+            following = [*(call.query_input for call in probe.calls[1:]), hidden]
+            self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
+        self._names = self._names_by_kind(probe.modules)
+        self.description = self._describe(probe.calls)
+
+    def _limit(self) -> int:
+        """Return the longest text, in tokens, special ones included."""
+        limits = [MAX_TOKENS, int(self._tokenizer.model_max_length)]
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        if isinstance(positions, int):
+            # RoBERTa and its kin start counting positions after the padding index.
+            offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
+            limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))
+        return min(limits)
+
+    def tokenize(self, text: str, pair: str | None = None) -> Tokens:
+        """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
+        text, pair = repair(text), None if pair is None else repair(pair)
+        with self._tokenizing:  # asking for a truncation changes the one tokenizer that all sessions share
+            cut = self._tokenizer(text, pair, truncation=False)
+            whole = len(cut["input_ids"])
+            if whole > self.max_tokens:
+                cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
+        dropped = whole - len(cut["input_ids"])
+        return from_encoding(
+            cut.encodings[0],
+            text=text,
+            pair=pair,
+            vocab_size=len(self._tokenizer),
+            tokenizer=self.name,
+            dropped=dropped,
+            unk_id=self._tokenizer.unk_token_id,
+            byte_level="ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer),
+        )
+
+    def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
+        """Run the model on one text and return the last hidden state, (T, C)."""
+        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids])}
+        if self.takes_segments:
+            kinds = getattr(self._model.config, "type_vocab_size", None) or 2
+            inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=kinds - 1)
+        if decoder_ids is not None:
+            inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
+        hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]
+        return hidden
+
+    def module_names(self, layer: int, kind: Kind) -> ModuleNames:
+        """Return where a layer's attention lies in the model."""
+        return self._names[kind][layer]
+
+    def _probe(self) -> tuple[Recorder, Tensor]:
+        """Run a few words through the model and return what was recorded, and the last hidden state.
+
+        Raises:
+            ValueError: transformers' own eager attention gives another result on the same words, or one that is not
+                finite.
+        """
+        tokens = self.tokenize("one two three")
+        words = tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
+        with torch.inference_mode():
+            with recording() as recorder:
+                ours = self.forward(*words)
+            self._model.set_attn_implementation("eager")
+            theirs = self.forward(*words)
+            self._model.set_attn_implementation(IMPLEMENTATION)
+        if not bool(theirs.isfinite().all()):
+            raise ValueError("its numbers are not finite, even for three plain words")
+        if not _is_near(ours, theirs):
+            raise ValueError("it does more than softmax(QKᵀ · scale + mask) V")
+        return recorder, ours
+
+    def _kind(self, call: Call, module: nn.Module) -> Kind:
+        if call.query_input is not call.key_input and call.key_input is not None:
+            return "cross"
+        causal = call.mask is not None and call.query.shape[1] > 1 and bool(call.mask[..., 0, 1:].lt(0).all())
+        if self.is_encoder_decoder:
+            return "decoder" if getattr(module, "is_decoder", causal) else "encoder"
+        return "decoder" if getattr(module, "is_causal", causal) else "encoder"
+
+    def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:
+        """Find the maps around a call's module and check them against what the call recorded.
+
+        `following` is what the next call of attention was given, (T, C), or the model's result.
+        """
+        output = find_output_projection(module, self._parents.get(module))
+        missing = [] if output is not None else [NO_OUTPUT]
+        projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
+        if projections is None or call.query_input is None or call.key_input is None:
+            projections, missing = None, [NO_PROJECTIONS, *missing]
+        else:
+            inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
+            recorded = {"query": call.query, "key": call.key, "value": call.value}
+            if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
+                projections, missing = None, [NOT_LINEAR, *missing]
+        maps = BlockMaps(self._kind(call, module), projections, output, " ".join(missing), None, NO_AFTER)
+        after = find_after_attention(module, self._parents)
+        steps = block_of(call, replace(maps, after_attention=after), Mask.recognise(true_mask(call.mask))).steps()
+        if steps is None or following is None or not _is_near(steps.block_output, following):
+            return maps
+        return replace(maps, after_attention=after, after_unavailable_reason="")
+
+    def _names_by_kind(self, modules: Sequence[nn.Module]) -> dict[Kind, tuple[ModuleNames, ...]]:
+        paths = {module: path for path, module in self._model.named_modules()}
+        names: dict[Kind, list[ModuleNames]] = {}
+        for block, module in zip(self.blocks, modules, strict=True):
+            names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
+        return {kind: tuple(of_kind) for kind, of_kind in names.items()}
+
+    def _describe(self, calls: Sequence[Call]) -> Description:
+        kinds = [block.kind for block in self.blocks]
+        heads = {kind: call.query.shape[0] for kind, call in zip(kinds, calls, strict=True)}
+        return Description(
+            name=self.name,
+            layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
+            width=self._model.get_input_embeddings().embedding_dim,
+            head_size=calls[0].query.shape[-1],
+            feed_forward=None,
+            vocabulary=len(self._tokenizer),
+            parameters={name: sum(p.numel() for p in part.parameters()) for name, part in self._model.named_children()},
+            unavailable=UNAVAILABLE,
+        )
+
+
+def _is_near(ours: Tensor, theirs: Tensor) -> bool:
+    return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)

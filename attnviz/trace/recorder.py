@@ -1,0 +1,118 @@
+"""How a forward pass is recorded: every attention module calls `recorded_attention`, which notes its operands.
+
+Several threads may run one model at once. What a pass records goes to the recorder of its own context (a ContextVar),
+never to the model, so two sessions cannot see each other's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnviz.attention import AttentionSteps, attend
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """The operands of one call of attention, without the batch axis."""
+
+    query: Tensor
+    """(H, Tq, D)"""
+    key: Tensor
+    """(H, Tk, D)"""
+    value: Tensor
+    """(H, Tk, D)"""
+    mask: Tensor | None
+    """What was passed, broadcasts to (H, Tq, Tk)"""
+    scale: float
+    query_input: Tensor | None
+    """(Tq, C): what the attention module was given"""
+    key_input: Tensor | None
+    """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """What a forward pass leaves behind."""
+
+    calls: tuple[Call, ...]
+    """In the order in which they ran, which is the same for every text"""
+    hidden: Tensor
+    """(T, C): the last hidden state, of the decoder where the model has one"""
+
+
+@dataclass(slots=True)
+class Recorder:
+    """What one forward pass has left behind so far."""
+
+    calls: list[Call] = field(default_factory=list)
+    modules: list[nn.Module] = field(default_factory=list)
+    """The attention module of each call"""
+    inputs: tuple[Tensor | None, Tensor | None] = (None, None)
+    """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
+
+
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    """Record the forward passes that this thread runs inside the block."""
+    recorder = Recorder()
+    token = _recorder.set(recorder)
+    try:
+        yield recorder
+    finally:
+        _recorder.reset(token)
+
+
+def recorded_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> AttentionSteps:
+    """Run `attend` for an attention module, and note its operands for whoever records.
+
+    Of a batch, (B, H, T, D), the first text is recorded.
+    """
+    steps = attend(query, key, value, mask=mask, scale=scale)
+    recorder = _recorder.get()
+    if recorder is not None:
+        if query.ndim > 3:
+            query, key, value = query[0], key[0], value[0]
+            mask = None if mask is None else mask[0]
+        recorder.modules.append(module)
+        recorder.calls.append(Call(query, key, value, mask, steps.scale, *recorder.inputs))
+        recorder.inputs = (None, None)
+    return steps
+
+
+def watch_inputs(module: nn.Module) -> None:
+    """Note what this attention module is given, for whoever records. Costs one look-up a call."""
+    module.register_forward_pre_hook(_note_inputs, with_kwargs=True)
+
+
+def _note_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    recorder = _recorder.get()
+    if recorder is None:
+        return
+    query_input = args[0] if args else kwargs.get("hidden_states")
+    other = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+    if query_input is None:
+        return
+    x = _first(query_input)
+    recorder.inputs = (x, x if other is None else _first(other))
+
+
+def _first(x: Tensor) -> Tensor:
+    """Return the first text of a batch, (T, C)."""
+    return x[0] if x.ndim > 2 else x

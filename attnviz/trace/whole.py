@@ -1,0 +1,86 @@
+"""One text through a whole model, as frozen values: the same for every source. Layers and heads are counted from 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from attnviz.attention import AttentionSteps
+from attnviz.tokens import Tokens
+from attnviz.trace.block import Block
+from attnviz.trace.layer import LayerTrace, held_bytes
+from attnviz.trace.model import Kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """One text through one model."""
+
+    tokens: Tokens
+    """The query side's tokens: the encoder's text, or the decoder's where there is no encoder"""
+    decoder_tokens: Tokens | None
+    """The decoder's text of an encoder-decoder model"""
+    blocks: dict[Kind, tuple[Block, ...]]
+    """The blocks by their kind of attention"""
+    last_hidden_state: Tensor
+    """(T, C): the model's own result"""
+    embedding_parts: dict[str, Tensor] = field(default_factory=dict)
+    """What `embeddings` is the sum of, such as "token" and "position", (T, C) each; empty where it is not known"""
+    logits: Tensor | None = None
+    """(T, V): None where the model has no language head"""
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that this model has."""
+        return tuple(self.blocks)
+
+    @property
+    def embeddings(self) -> Tensor | None:
+        """The first block's input X, (T, C); None where it is not known."""
+        return self.layer(0).query_input
+
+    def block(self, layer: int, kind: Kind | None = None) -> Block:
+        """Return one block; `kind` is the model's first where it is None.
+
+        Raises:
+            IndexError: a kind or a layer that the model does not have.
+        """
+        kind = self.kinds[0] if kind is None else kind
+        if kind not in self.blocks:
+            raise IndexError(f"no {kind} attention: this model has {', '.join(self.kinds)}")
+        if not 0 <= layer < len(self.blocks[kind]):
+            raise IndexError(f"layer {layer} is not there: layers go from 0 to {len(self.blocks[kind]) - 1}")
+        return self.blocks[kind][layer]
+
+    def layer(self, layer: int, kind: Kind | None = None) -> LayerTrace:
+        """Return the attention of one block; raises as `block` does."""
+        return self.block(layer, kind).attention
+
+    @property
+    def layers(self) -> dict[Kind, tuple[LayerTrace, ...]]:
+        """The attention of all blocks, by its kind."""
+        return {kind: tuple(block.attention for block in blocks) for kind, blocks in self.blocks.items()}
+
+    def attentions(self, layer: int, kind: Kind | None = None) -> Tensor:
+        """Compute the weights of all heads of a layer, (H, Tq, Tk)."""
+        return self.layer(layer, kind).attentions()
+
+    def head(self, layer: int, head: int, kind: Kind | None = None) -> AttentionSteps:
+        """Compute every step of one head."""
+        return self.layer(layer, kind).head(head)
+
+    def query_tokens(self, kind: Kind) -> Tokens:
+        """Return the tokens on the rows of this kind's matrices."""
+        return self.tokens if self.decoder_tokens is None or kind == "encoder" else self.decoder_tokens
+
+    def key_tokens(self, kind: Kind) -> Tokens:
+        """Return the tokens on the columns of this kind's matrices."""
+        return self.tokens if self.decoder_tokens is None or kind != "decoder" else self.decoder_tokens
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the trace holds, in bytes; the model's weights are not part of it."""
+        tensors = [tensor for layers in self.layers.values() for layer in layers for tensor in layer.tensors()]
+        others = [self.last_hidden_state, *self.embedding_parts.values()]
+        return held_bytes(tensors + others + ([] if self.logits is None else [self.logits]))
