@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.tokens import MAX_UPLOAD, NO_ID, BadUploadError, CharVocab, UnknownCharacterError, read_upload, repair
-from tests.unit.test_tokens_value import ANY_TEXT
+from tests.unit.tokens.test_value import ANY_TEXT
 
 SHAKESPEARE = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -18,7 +18,7 @@ from attnviz.pretrained import load
 from attnviz.steps.vocabulary import number
 from attnviz.toy.block import ToyConfig, run_block
 from tests.unit.families import save
-from tests.unit.test_explain import COMPUTED, walk_toy
+from tests.unit.steps.test_explain import COMPUTED, walk_toy
 
 LABELS = ("the", "cat", "the", "<b>", "a" * 40)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.tokens import MAX_POSITIONS, WordPiece, repair
-from tests.unit.test_tokens_value import ANY_TEXT
+from tests.unit.tokens.test_value import ANY_TEXT
 
 BERT = WordPiece()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from attnviz.tokens import CharVocab, RoundTrip, WordPiece, WordTokenizer, round_trip
-from tests.unit.test_tokens_value import ANY_TEXT
+from tests.unit.tokens.test_value import ANY_TEXT
 
 BERT = WordPiece()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.tokens import BUCKETS, WordTokenizer, repair
-from tests.unit.test_tokens_value import ANY_TEXT
+from tests.unit.tokens.test_value import ANY_TEXT
 
 KNOWN = {"the": 16590, "The": 6414, "cat": 5519, "é": 13743, "": 9876, "مرحبا": 1651, "🙂": 18135}
 """Links, slides and trained weights hold these ids: they may never change."""
