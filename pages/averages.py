@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.serving.work.lock import turns
+from attnviz.serving.work.lock import page_lock
 from attnviz.ui import controls, shell, state
 from attnviz.ui.sources import toy_tokens
 from attnviz.ui.step_by_step import stepper
@@ -10,7 +10,7 @@ from attnviz.ui.waiting import starting
 
 
 @st.fragment
-@turns().turn()
+@page_lock().held()
 def one_way(text: str) -> None:
     """Show one of the ways. A fragment: going to another leaves the controls alone."""
     stepper.ways()

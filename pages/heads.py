@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.serving.work.lock import turns
+from attnviz.serving.work.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.heads import delivery as heads_delivery
@@ -12,7 +12,7 @@ from attnviz.ui.waiting import starting
 
 
 @st.fragment
-@turns().turn()
+@page_lock().held()
 def explore(model_name: str) -> None:
     """Show the heads. A fragment: what the browser asks for leaves the controls alone."""
     with starting("heads"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.serving.work.lock import turns
+from attnviz.serving.work.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
@@ -25,7 +25,7 @@ PRETRAINED = ("text", "pair", "source", "model", "kind", "layer", "head", "step"
 
 
 @st.fragment
-@turns().turn()
+@page_lock().held()
 def walk(model_name: str | None) -> None:
     """Show the steps. A fragment: going to another step or head leaves the controls alone."""
     model = model_or_built_in(model_name) if model_name else None

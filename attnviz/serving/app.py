@@ -52,14 +52,14 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     pass_process().stop()
 
 
-class Foresight:
-    """ASGI middleware that notices a request for a page that shows a model, seconds before its script runs."""
+class PreloadTrigger:
+    """ASGI middleware that starts the preload when a page with a model is requested, before its script runs."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, noticed or not."""
+        """Serve a request; if its page shows a model, end the wait before the preload."""
         if scope["type"] == "http" and shows_a_model(scope["path"], scope["query_string"]):
             _wanted.set()
         await self.app(scope, receive, send)
@@ -158,7 +158,7 @@ def middleware() -> list[Middleware]:
         Middleware(SafeHeaders, frame_ancestors=limits.frame_ancestors, replica=limits.replica),
         Middleware(Limits, traffic=traffic()),
         Middleware(Uploads),
-        Middleware(Foresight),
+        Middleware(PreloadTrigger),
     ]
 
 

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from cachetools import LRUCache, TTLCache, cached
 
-from attnviz.serving.work.cache import Shared
-from attnviz.serving.work.pool import hands, limit_threads
+from attnviz.serving.work.cache import SingleFlightCache
+from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.serving.work.worker import pass_process
 from attnviz.settings import settings
 from attnviz.ui.waiting import queue_note
@@ -96,7 +96,7 @@ def _model(name: str) -> PretrainedModel:
     return loaded
 
 
-_traces: WeakKeyDictionary[PretrainedModel, Shared[Trace]] = WeakKeyDictionary()
+_traces: WeakKeyDictionary[PretrainedModel, SingleFlightCache[Trace]] = WeakKeyDictionary()
 """Each model's traces. They show its weights, so they go when it goes, and one loaded anew starts with none."""
 _traces_lock = threading.Lock()
 
@@ -110,9 +110,9 @@ def trace(loaded: PretrainedModel, text: str, pair: str | None) -> Trace:
     with _traces_lock:
         of_model = _traces.get(loaded)
         if of_model is None:
-            of_model = _traces[loaded] = Shared("traces", TRACE_BYTES, hands())
-    with queue_note() as tell:
-        return of_model.get((text, pair), partial(loaded.trace, text, pair, pass_process().run), tell)
+            of_model = _traces[loaded] = SingleFlightCache("traces", TRACE_BYTES, worker_pool())
+    with queue_note() as on_wait:
+        return of_model.get((text, pair), partial(loaded.trace, text, pair, pass_process().run), on_wait)
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
@@ -136,29 +136,29 @@ def toy_trace(ids: tuple[int, ...], config: ToyConfig) -> ToyTrace:
     from attnviz.toy.block import run_block
 
     limit_threads()
-    shared: Shared[ToyTrace] = _shared("toy", TOY_BYTES)
-    with queue_note() as tell:
-        return shared.get((ids, config), partial(run_block, ids, config), tell)
+    results: SingleFlightCache[ToyTrace] = _cache_of("toy", TOY_BYTES)
+    with queue_note() as on_wait:
+        return results.get((ids, config), partial(run_block, ids, config), on_wait)
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     """Survey all heads once for all sessions that show this text; `name` is `heads_survey.survey_name(trace, kind)`."""
     from attnviz.ui.heads import survey as heads_survey
 
-    shared: Shared[Survey] = _shared("surveys", SURVEY_BYTES)
-    with queue_note() as tell:
-        return shared.get(name, partial(heads_survey.survey, trace, kind, name), tell)
+    results: SingleFlightCache[Survey] = _cache_of("surveys", SURVEY_BYTES)
+    with queue_note() as on_wait:
+        return results.get(name, partial(heads_survey.survey, trace, kind, name), on_wait)
 
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     """Roll attention out once for all sessions that ask for it, (L, T, T); the name is `survey`'s."""
     from attnviz.ui.heads import survey as heads_survey
 
-    shared: Shared[NDArray[np.float32]] = _shared("rollouts", ROLLOUT_BYTES)
-    with queue_note() as tell:
-        return shared.get(name, partial(heads_survey.rolled_out, trace, kind), tell)
+    results: SingleFlightCache[NDArray[np.float32]] = _cache_of("rollouts", ROLLOUT_BYTES)
+    with queue_note() as on_wait:
+        return results.get(name, partial(heads_survey.rolled_out, trace, kind), on_wait)
 
 
 @cache
-def _shared(name: str, room: int) -> Shared[Any]:
-    return Shared(name, room, hands())
+def _cache_of(name: str, capacity: int) -> SingleFlightCache[Any]:
+    return SingleFlightCache(name, capacity, worker_pool())

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.links.pages import PAGES
-from attnviz.serving.work.lock import turns
+from attnviz.serving.work.lock import page_lock
 
 st.set_page_config(page_title="attnviz", page_icon="🔎", layout="wide")
 page = st.navigation(
@@ -13,5 +13,5 @@ page = st.navigation(
     ],
     position="top",
 )
-with turns().turn():
+with page_lock().held():
     page.run()

@@ -1,7 +1,7 @@
-"""What a visitor sees while something takes longer: the first import, or others' texts that are read first.
+"""What a visitor sees during a wait: for the first import, or in the queue for the worker pool.
 
-A spinner has no place of its own on the page, so nothing moves when it comes and goes. Each costs a thread and two
-messages, so there is none where there is nothing to wait for.
+A spinner takes no room of its own on the page, so nothing moves when it appears and disappears. It costs a thread and
+two messages, so there is none without a wait.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ def starting(what: str) -> Iterator[None]:
 
 @contextmanager
 def queue_note() -> Iterator[Callable[[int], None]]:
-    """Hand out what `Shared.get` tells how many are before the visitor; a spinner says so until it is done."""
+    """Yield the `on_wait` of `SingleFlightCache.get`: a spinner shows the visitor's place in the queue."""
     shown = ""
     with ExitStack() as spinner:
 
-        def tell(before: int) -> None:
+        def on_wait(ahead: int) -> None:
             nonlocal shown
-            if sentence(before) != shown:
-                shown = sentence(before)
+            if sentence(ahead) != shown:
+                shown = sentence(ahead)
                 spinner.close()
                 spinner.enter_context(st.spinner(shown))
 
-        yield tell
+        yield on_wait
 
 
 def busy_note() -> None:
-    """Say so where what comes from the visitor's address had to wait just now."""
+    """Warn a visitor whose address exceeds the limit of requests."""
     if traffic().slowed(st.context.ip_address):
         st.warning(
             "Very many changes come from your address just now, so each of them waits a little.",
@@ -52,8 +52,8 @@ def busy_note() -> None:
         )
 
 
-def sentence(before: int) -> str:
-    """Say how many texts come first."""
-    if before == 0:
+def sentence(ahead: int) -> str:
+    """Say how many texts are ahead in the queue."""
+    if ahead == 0:
         return "Your text is being read …"
-    return f"{before} {'text is' if before == 1 else 'texts are'} before yours …"
+    return f"{ahead} {'text is' if ahead == 1 else 'texts are'} before yours …"

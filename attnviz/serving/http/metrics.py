@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attnviz.serving.http.traffic import Traffic
-from attnviz.serving.work.cache import kept
-from attnviz.serving.work.pool import hands
+from attnviz.serving.work.cache import cache_usage
+from attnviz.serving.work.pool import worker_pool
 from attnviz.serving.work.worker import pass_process
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -20,8 +20,8 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 def metrics(traffic: Traffic, *, ready: bool) -> str:
     """Write every figure of this process."""
-    running, waiting, done = hands().counts()
-    results = kept()
+    running, waiting, done = worker_pool().counts()
+    results = cache_usage()
     blocks = [
         _block("ready", "gauge", "Whether the built-in model is loaded.", {"": int(ready)}),
         _block("sessions", "gauge", "Browsers that are connected.", {"": traffic.visitors}),

@@ -1,4 +1,4 @@
-"""What sessions share: a result is computed once for all that ask for it, and kept within a number of bytes."""
+"""A cache that all sessions share: computes each result once, and holds a limited number of bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from weakref import WeakSet
 
 from cachetools import LRUCache
 
-from attnviz.serving.work.lock import turns
-from attnviz.serving.work.pool import Hands, Task
+from attnviz.serving.work.lock import page_lock
+from attnviz.serving.work.pool import Task, WorkerPool
 
-ASK_AGAIN = 0.4
-"""Seconds after which whoever waits is told, again and again, how many are before them."""
+POLL = 0.4
+"""Seconds between two calls of `on_wait`."""
 
-Tell = Callable[[int], object]
-"""What is called while waiting, with the number of computations that are before the one that is waited for."""
+OnWait = Callable[[int], object]
+"""Called while a result is computed, with the number of computations that are ahead of it in the queue."""
 
 
 class Sized(Protocol):
@@ -33,91 +33,91 @@ class Sized(Protocol):
 V = TypeVar("V", bound=Sized)
 
 
-class Shared(Generic[V]):
-    """Results by key, computed by `hands`: once for all that ask at the same time, and for all that ask later.
+class SingleFlightCache(Generic[V]):
+    """Results by key. Concurrent requests for a key share one computation in the worker pool.
 
-    What is kept is never more than `room` bytes; what was used least recently makes room.
+    The cache holds at most `capacity` bytes and evicts the least recently used result first.
     """
 
-    def __init__(self, name: str, room: int, hands: Hands) -> None:
+    def __init__(self, name: str, capacity: int, pool: WorkerPool) -> None:
         self.name = name
-        self.room = room
-        self._hands = hands
+        self.capacity = capacity
+        self._pool = pool
         self._lock = threading.Lock()
-        self._kept: LRUCache[Hashable, V] = LRUCache(room, getsizeof=lambda value: int(value.nbytes))
-        self._begun: dict[Hashable, Task[V]] = {}
-        _all.add(self)
+        self._results: LRUCache[Hashable, V] = LRUCache(capacity, getsizeof=lambda value: int(value.nbytes))
+        self._in_flight: dict[Hashable, Task[V]] = {}
+        _caches.add(self)
 
-    def get(self, key: Hashable, work: Callable[[], V], tell: Tell | None = None) -> V:
-        """Return the result for a key, and compute it where nobody has.
+    def get(self, key: Hashable, compute: Callable[[], V], on_wait: OnWait | None = None) -> V:
+        """Return the result for a key; compute it if it is not there.
 
         Raises:
-            Exception: what `work` raises. Nothing of a failure is kept, and who has only waited for somebody else's
-                computation that failed has it tried once more.
+            Exception: what `compute` raises. Failures are not cached. If a computation fails that another thread
+                started, this call tries once more.
         """
-        waited = False
+        retried = False
         while True:
-            task, mine = self._find(key)
+            task, is_mine = self._find(key)
             if not isinstance(task, Task):
                 return task
-            if mine:
-                self._hands.begin(task, partial(self._compute, key, work))
+            if is_mine:
+                self._pool.submit(task, partial(self._compute, key, compute))
             try:
-                return self._wait(task, tell)
+                return self._wait(task, on_wait)
             except Exception as error:
-                if mine:
+                if is_mine:
                     raise
-                if waited:  # an exception belongs to the thread that raises it
+                if retried:  # each thread raises an exception of its own, with its own traceback
                     raise copy.copy(error) from None
-                waited = True
+                retried = True
 
-    def figures(self) -> tuple[int, int]:
-        """Return how many results are kept, and their bytes."""
+    def usage(self) -> tuple[int, int]:
+        """Return how many results are cached, and their bytes."""
         with self._lock:
-            return len(self._kept), int(self._kept.currsize)
+            return len(self._results), int(self._results.currsize)
 
     def _find(self, key: Hashable) -> tuple[V | Task[V], bool]:
-        """Return the result, or the task that computes it; and whether that is for the caller to begin."""
+        """Return the result, or the task that computes it and whether the caller has to submit it."""
         with self._lock:
-            found = self._kept.get(key)
+            found = self._results.get(key)
             if found is not None:
                 return found, False
-            task = self._begun.get(key)
+            task = self._in_flight.get(key)
             if task is not None:
                 return task, False
-            self._begun[key] = task = Task()
+            self._in_flight[key] = task = Task()
             return task, True
 
-    def _compute(self, key: Hashable, work: Callable[[], V]) -> V:
+    def _compute(self, key: Hashable, compute: Callable[[], V]) -> V:
         try:
-            value = work()
+            value = compute()
         except BaseException:
             with self._lock:
-                del self._begun[key]
+                del self._in_flight[key]
             raise
         with self._lock:
-            if value.nbytes <= self.room:
-                self._kept[key] = value
-            del self._begun[key]
+            if value.nbytes <= self.capacity:
+                self._results[key] = value
+            del self._in_flight[key]
         return value
 
-    def _wait(self, task: Task[V], tell: Tell | None) -> V:
+    def _wait(self, task: Task[V], on_wait: OnWait | None) -> V:
         while not task.result.done():
-            with turns().aside():
-                wait([task.result], ASK_AGAIN)
-            if tell is not None and not task.result.done():
-                tell(self._hands.before(task))
+            with page_lock().released():
+                wait([task.result], POLL)
+            if on_wait is not None and not task.result.done():
+                on_wait(self._pool.ahead_of(task))
         return task.result.result()
 
 
-_all: WeakSet[Shared[Any]] = WeakSet()
+_caches: WeakSet[SingleFlightCache[Any]] = WeakSet()
 
 
-def kept() -> dict[str, tuple[int, int]]:
-    """Return what is kept in this process: for each name how many results, and their bytes."""
-    found: dict[str, tuple[int, int]] = {}
-    for shared in list(_all):
-        count, size = shared.figures()
-        counts, sizes = found.get(shared.name, (0, 0))
-        found[shared.name] = counts + count, sizes + size
-    return found
+def cache_usage() -> dict[str, tuple[int, int]]:
+    """Return for each name of a cache in this process how many results it holds, and their bytes."""
+    usage: dict[str, tuple[int, int]] = {}
+    for each in list(_caches):
+        count, size = each.usage()
+        counts, sizes = usage.get(each.name, (0, 0))
+        usage[each.name] = counts + count, sizes + size
+    return usage

@@ -1,7 +1,7 @@
-"""One page at a time: visitors' pages are made one after another, in the order in which they were asked for.
+"""A fair lock: the server builds pages one at a time, in the order of the requests.
 
-Python runs one thread at a time whatever one asks of it. Pages that are made at once interrupt each other thousands of
-times a second, and with them the loop that sends them: all of them are late. One after another, most are not.
+Python runs one thread at a time. Threads that build pages at once interrupt each other thousands of times a second, and
+the event loop that sends them too, so all of them are late. One after another, most are on time.
 """
 
 from __future__ import annotations
@@ -14,77 +14,83 @@ from contextlib import contextmanager
 from functools import cache
 
 LEASE = 0.25
-"""Seconds that a turn lasts at most where others wait: a page that takes long holds nobody up for longer."""
+"""Seconds for which a thread holds the lock at most while others wait: a slow page delays nobody for longer."""
 
 
-class Turns:
-    """Lets threads go ahead one after another."""
+class FairLock:
+    """A first-in, first-out lock with a lease: a thread that exceeds it runs on, and the next one starts beside it."""
 
     def __init__(self, lease: float = LEASE) -> None:
         self._lease = lease
-        self._lock = threading.Lock()
-        self._waiting: deque[threading.Lock] = deque()
-        self._going: threading.Lock | None = None
-        """Whose turn it is"""
+        self._guard = threading.Lock()
+        self._queue: deque[threading.Lock] = deque()
+        """A closed gate for each thread that waits"""
+        self._holder: threading.Lock | None = None
+        """The gate of the thread that holds the lock"""
         self._since = 0.0
-        self._here = threading.local()
+        self._thread = threading.local()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for this thread's turn, and end it afterwards. Within a turn of its own nothing happens."""
-        if self._mine() is not None:
+    def held(self) -> Iterator[None]:
+        """Hold the lock. A thread that holds it already just goes on. Also a decorator: `@lock.held()`."""
+        if self._gate() is not None:
             yield
             return
-        self._take(first=False)
+        self._acquire(first=False)
         try:
             yield
         finally:
-            self._give()
+            self._release()
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Let others go ahead while this thread waits for something; it goes on as the next of all."""
-        if self._mine() is None:
+    def released(self) -> Iterator[None]:
+        """Release the lock while this thread waits for something, and get it back before all others that wait."""
+        if self._gate() is None:
             yield
             return
-        self._give()
+        self._release()
         try:
             yield
         finally:
-            self._take(first=True)
+            self._acquire(first=True)
 
-    def _mine(self) -> threading.Lock | None:
-        mine: threading.Lock | None = getattr(self._here, "mine", None)
-        return mine
+    def waiting(self) -> int:
+        """Return how many threads wait for the lock."""
+        with self._guard:
+            return len(self._queue)
 
-    def _take(self, *, first: bool) -> None:
-        mine = threading.Lock()  # somebody else opens it when its turn has come
-        mine.acquire()
-        with self._lock:
-            (self._waiting.appendleft if first else self._waiting.append)(mine)
-            if self._going is None:
-                self._next()
-        while not mine.acquire(timeout=self._lease):
-            with self._lock:
+    def _gate(self) -> threading.Lock | None:
+        gate: threading.Lock | None = getattr(self._thread, "gate", None)
+        return gate
+
+    def _acquire(self, *, first: bool) -> None:
+        gate = threading.Lock()
+        gate.acquire()  # `_pass_on` opens it
+        with self._guard:
+            (self._queue.appendleft if first else self._queue.append)(gate)
+            if self._holder is None:
+                self._pass_on()
+        while not gate.acquire(timeout=self._lease):
+            with self._guard:
                 if time.monotonic() - self._since > self._lease:
-                    self._next()
-        self._here.mine = mine
+                    self._pass_on()
+        self._thread.gate = gate
 
-    def _give(self) -> None:
-        with self._lock:
-            if self._going is self._mine():  # else it took too long, and another goes already
-                self._next()
-        self._here.mine = None
+    def _release(self) -> None:
+        with self._guard:
+            if self._holder is self._gate():  # else the lease has ended, and another thread holds the lock
+                self._pass_on()
+        self._thread.gate = None
 
-    def _next(self) -> None:
-        """Let the next go ahead. The lock is held."""
-        self._going = self._waiting.popleft() if self._waiting else None
+    def _pass_on(self) -> None:
+        """Give the lock to the next thread. The caller holds the guard."""
+        self._holder = self._queue.popleft() if self._queue else None
         self._since = time.monotonic()
-        if self._going is not None:
-            self._going.release()
+        if self._holder is not None:
+            self._holder.release()
 
 
 @cache
-def turns() -> Turns:
-    """Return the turns that all pages of this process take."""
-    return Turns()
+def page_lock() -> FairLock:
+    """Return the lock under which this process builds pages."""
+    return FairLock()

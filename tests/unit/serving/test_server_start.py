@@ -78,6 +78,6 @@ def test_who_asks_for_a_page_of_the_model_ends_the_wait(
         served.append(request)
 
     request: tuple[Any, Any, Any] = ({"type": "http", "path": path, "query_string": query.encode()}, None, None)
-    run_aside(server.Foresight(app)(*request))
+    run_aside(server.PreloadTrigger(app)(*request))
     assert served == [request]
     assert wanted.is_set() == ends

@@ -16,6 +16,7 @@ from cachetools import TTLCache
 
 from attnviz import pretrained
 from attnviz.pretrained import ModelError, PretrainedModel, load
+from attnviz.serving.work.cache import cache_usage
 from attnviz.ui import caches
 from tests.unit.families import save
 
@@ -116,15 +117,16 @@ def test_a_trace_is_shared_by_sessions_and_bounded(
     first = caches.trace(model, "hello", None)
     assert caches.trace(model, "hello", None) is first
     assert caches.trace(model, "hello", "there") is not first
-    caches._traces.clear()
     monkeypatch.setattr(caches, "TRACE_BYTES", 3 * first.nbytes)
+    other = caches.model(folders[1])
+    count, size = cache_usage()["traces"]
     for text in ("one", "two", "three", "four", "five"):
-        caches.trace(model, text, None)
-        assert caches._traces[model].figures()[1] <= 3 * first.nbytes
-    assert caches._traces[model].figures()[0] == 3
-    long = caches.trace(model, "word " * 60, None)  # larger than all the room
+        caches.trace(other, text, None)
+        assert cache_usage()["traces"][1] - size <= 3 * first.nbytes
+    assert cache_usage()["traces"][0] - count == 3
+    long = caches.trace(other, "word " * 60, None)  # larger than the whole cache
     assert long.nbytes > 3 * first.nbytes
-    assert caches._traces[model].figures()[0] == 3
+    assert cache_usage()["traces"][0] - count == 3
 
 
 def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: Loads, folders: list[str]) -> None:
