@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 
 from attnviz.export.walk import Subject
 from attnviz.links.link import write_link
-from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
-from attnviz.toy.block import MAX_TOKENS, ToyConfig, ToyTrace, run_block
+from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
+from attnviz.toy.block import trace_toy
+from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.trace.walk import Walk
 
 if TYPE_CHECKING:
@@ -44,22 +45,20 @@ def toy_config(view: View) -> ToyConfig:
     return ToyConfig.of(view.__getitem__)
 
 
-def toy_subject(view: View, tokens: Tokens, trace: ToyTrace | None = None, *, site: str = "") -> Subject:
+def toy_subject(view: View, tokens: Tokens, trace: Trace | None = None, *, site: str = "") -> Subject:
     """Return the toy's walk on these tokens.
 
     Raises:
         NoTokensError: there is no token.
         IndexError: a head that the toy does not have with these settings.
     """
-    if not len(tokens):
-        raise NoTokensError
     config = toy_config(view)
-    trace = trace or run_block(tokens.ids, config)
-    head, heads = view["head"], trace.layer.heads
+    trace = trace or trace_toy(tokens, config)
+    layer = trace.layer(0)
+    head, heads = view["head"], layer.heads
     if head >= heads:
         raise IndexError(f"head {head} is not there: the toy has heads 0 to {heads - 1} with these settings")
-    parts = None if trace.position_embeddings is None else (trace.token_embeddings, trace.position_embeddings)
-    walk = Walk(tokens.labels, tokens.labels, trace.layer, head, parts)
+    walk = Walk(tokens.labels, tokens.labels, layer, head, trace.parts)
     return Subject(walk, tokens, f"toy, seed {config.seed} · head {head}", link_of(view, site))
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps, Mask, attend, hidden_cells
+from attnviz.trace.model import ProjectionKind
 
-ProjectionKind = Literal["identity", "linear", "positions"]
 NO_MASK = Mask()
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 Kind = Literal["encoder", "decoder", "cross"]
 """encoder: self-attention that sees both ways; decoder: causal self-attention; cross: decoder to encoder"""
 
+ProjectionKind = Literal["identity", "linear", "positions"]
+"""How query, key and value come from the input X: as it is, by X · W, or by U · X, which mixes positions"""
+
 
 @dataclass(frozen=True, slots=True)
 class Description:

@@ -27,6 +27,8 @@ class Trace:
     """(T, C): the model's own result"""
     embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """What `embeddings` is the sum of, such as "token" and "position", (T, C) each; empty where it is not known"""
+    weights: tuple[Tensor, ...] = ()
+    """Weights that are this trace's own, such as the toy's, which are drawn for each text"""
     logits: Tensor | None = None
     """(T, V): None where the model has no language head"""
 
@@ -39,6 +41,12 @@ class Trace:
     def embeddings(self) -> Tensor | None:
         """The first block's input X, (T, C); None where it is not known."""
         return self.layer(0).query_input
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor] | None:
+        """Token and position embeddings, (T, C) each, where X is the sum of these two and they are known."""
+        parts = self.embedding_parts
+        return (parts["token"], parts["position"]) if parts.keys() == {"token", "position"} else None
 
     def block(self, layer: int, kind: Kind | None = None) -> Block:
         """Return one block; `kind` is the model's first where it is None.
@@ -80,7 +88,7 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the trace holds, in bytes; the model's weights are not part of it."""
+        """Memory that the trace holds, in bytes; the weights of a shared model are not part of it."""
         tensors = [tensor for layers in self.layers.values() for layer in layers for tensor in layer.tensors()]
-        others = [self.last_hidden_state, *self.embedding_parts.values()]
+        others = [self.last_hidden_state, *self.embedding_parts.values(), *self.weights]
         return held_bytes(tensors + others + ([] if self.logits is None else [self.logits]))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnviz.pretrained import Kind, PretrainedModel, Trace
-    from attnviz.toy.block import ToyConfig, ToyTrace
+    from attnviz.tokens import Tokens
+    from attnviz.toy.config import ToyConfig
     from attnviz.trace.layer import LayerTrace
     from attnviz.ui.heads.survey import Survey
 
@@ -131,14 +132,14 @@ def overview(layer: LayerTrace) -> NDArray[np.uint8]:
     return pictures
 
 
-def toy_trace(ids: tuple[int, ...], config: ToyConfig) -> ToyTrace:
+def toy_trace(tokens: Tokens, config: ToyConfig) -> Trace:
     """Run the toy block once for all sessions that show it."""
-    from attnviz.toy.block import run_block
+    from attnviz.toy.block import trace_toy
 
     limit_threads()
-    results: SingleFlightCache[ToyTrace] = _cache_of("toy", TOY_BYTES)
+    results: SingleFlightCache[Trace] = _cache_of("toy", TOY_BYTES)
     with queue_note() as on_wait:
-        return results.get((ids, config), partial(run_block, ids, config), on_wait)
+        return results.get((tokens, config), partial(trace_toy, tokens, config), on_wait)
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.pretrained import PretrainedModel
-    from attnviz.toy.block import ToyConfig
+    from attnviz.toy.config import ToyConfig
     from attnviz.trace.layer import LayerTrace
 
 TOY_TOKENS = 512
@@ -46,17 +46,15 @@ def toy_tokens(text: str, limit: int = TOY_TOKENS, get: Get = state.get) -> Toke
 
 def toy_config(get: Get = state.get) -> ToyConfig:
     """Read the block's settings from the view."""
-    from attnviz.toy.block import ToyConfig
+    from attnviz.toy.config import ToyConfig
 
     return ToyConfig.of(get)
 
 
 def toy_source(tokens: Tokens, get: Get = state.get) -> Source:
     """Run the toy block on tokens."""
-    trace = caches.toy_trace(tokens.ids, toy_config(get))
-    positions = trace.position_embeddings
-    parts = None if positions is None else (trace.token_embeddings, positions)
-    return Source(tokens, tokens, trace.layer, parts)
+    trace = caches.toy_trace(tokens, toy_config(get))
+    return Source(tokens, tokens, trace.layer(0), trace.parts)
 
 
 def pretrained_tokens(model: PretrainedModel, get: Get = state.get) -> Tokens:

@@ -16,9 +16,10 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece, WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
 from tests.app.pages import messages, open_page, payload, sent
+from tests.toy import run_block
 from tests.unit.families import save
 
 WIDE = MINIMAL_PAIRS[0].b
@@ -64,7 +65,7 @@ def test_a_plain_link_shows_a_word_changed() -> None:
     at = open_link()
     assert link(at) == {"b_text": WIDE}
     header, arrays = picture(at)
-    a, b = (run_block(words(text), ToyConfig()).layer for text in (DEFAULT_TEXT, WIDE))
+    a, b = (run_block(words(text), ToyConfig()).layer(0) for text in (DEFAULT_TEXT, WIDE))
     same(arrays["a"], sdpa(a, 0))
     same(arrays["b"], sdpa(b, 0))
     same(arrays["difference"], sdpa(a, 0) - sdpa(b, 0))
@@ -91,7 +92,7 @@ def test_two_heads_of_a_model_equal_torch() -> None:
 def test_scale_and_mask_change_on_the_same_queries_and_keys(source: str, preset: str, b: dict[str, Any]) -> None:
     at = press(open_link(source=source, head="1"), preset)
     trained = load("minilm").trace(DEFAULT_TEXT).layer(0)
-    layer = run_block(words(), ToyConfig()).layer if source == "toy" else trained
+    layer = run_block(words(), ToyConfig()).layer(0) if source == "toy" else trained
     _, arrays = picture(at)
     same(arrays["a"], sdpa(layer, 1))
     same(np.nan_to_num(arrays["b"]), sdpa(layer, 1, **b))
@@ -103,7 +104,7 @@ def test_scale_and_mask_change_on_the_same_queries_and_keys(source: str, preset:
 def test_every_quantity_of_both(quantity: str) -> None:
     at = open_link(quantity=quantity, b_mask="causal", b_head="1", mask="none")
     config = ToyConfig(), ToyConfig(causal=True)
-    steps = [run_block(words(), each).layer.head(head) for head, each in enumerate(config)]
+    steps = [run_block(words(), each).layer(0).head(head) for head, each in enumerate(config)]
     _, arrays = picture(at)
     wanted = [getattr(each, quantity).numpy() for each in steps]
     same(arrays["a"], wanted[0])
@@ -118,7 +119,7 @@ def test_the_toy_beside_a_model_has_the_same_tokens() -> None:
     header, arrays = picture(at)
     pieces = WordPiece().tokenize(DEFAULT_TEXT)
     assert header["labels"]["query"] == list(pieces.labels)
-    same(arrays["a"], sdpa(run_block(pieces.ids, ToyConfig()).layer, 0))
+    same(arrays["a"], sdpa(run_block(pieces.ids, ToyConfig()).layer(0), 0))
     same(arrays["b"], sdpa(load("minilm").trace(DEFAULT_TEXT).layer(0), 0))
     assert "seed 0 and have learned nothing" in notice(at)
     assert [panel["title"] for panel in header["panels"]][:2] == ["A · toy", "B · minilm"]
@@ -150,7 +151,7 @@ def test_an_inserted_word_leaves_a_gap_that_is_marked() -> None:
     assert header["labels"]["key"] == ["it", "was", "– | not", "good"]
     assert np.isnan(arrays["a"][2]).all()
     assert np.isnan(arrays["difference"][:, 2]).all()
-    b = run_block(words("it was not good"), ToyConfig()).layer
+    b = run_block(words("it was not good"), ToyConfig()).layer(0)
     same(arrays["b"], sdpa(b, 0))
     assert "divergence" not in arrays
     assert "1 row only B has, 1 column only B has" in notice(at)
@@ -187,7 +188,7 @@ def test_b_follows_a_where_it_has_nothing_of_its_own() -> None:
     at = press(open_link(), "head")
     at.number_input(key="seed").set_value(7).run()
     at.selectbox(key="mask").set_value("causal").run()
-    layer = run_block(words(), ToyConfig(seed=7, causal=True)).layer
+    layer = run_block(words(), ToyConfig(seed=7, causal=True)).layer(0)
     _, arrays = picture(at)
     same(np.nan_to_num(arrays["b"]), sdpa(layer, 1, causal=True))
     assert link(at) == {"seed": "7", "mask": "causal", "b_head": "1"}
@@ -270,7 +271,7 @@ def test_bs_last_head_stands_in_where_it_has_not_as_many() -> None:
     assert not at.warning
     header, arrays = picture(at)
     assert header["own"]["b"]["query"] == [None, "the", "cat", "sat", None]
-    same(arrays["b"][1:4, 1:4], sdpa(run_block(words("the cat sat"), ToyConfig()).layer, 1))
+    same(arrays["b"][1:4, 1:4], sdpa(run_block(words("the cat sat"), ToyConfig()).layer(0), 1))
     assert at.selectbox(key="b_head").placeholder == "head 1, the last"
 
 
@@ -335,7 +336,7 @@ def test_a_pane_follows_the_number_of_heads_at_once() -> None:
     at.slider(key="heads").set_value(1).run()
     assert not at.exception
     _, arrays = picture(at)
-    same(arrays["a"], sdpa(run_block(words(), ToyConfig(heads=1)).layer, 0))
+    same(arrays["a"], sdpa(run_block(words(), ToyConfig(heads=1)).layer(0), 0))
 
 
 def test_the_encoder_beside_cross_attention(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from tests.app.pages import choose, messages, open_page, payload, sent, tell
+from tests.toy import run_block
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
 
@@ -57,7 +58,7 @@ def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_toys_figures_equal_torch(causal: bool) -> None:
     at = open_page(step="head_outputs", mask="causal" if causal else "none")
-    layer = run_block(words(), ToyConfig(causal=causal)).layer
+    layer = run_block(words(), ToyConfig(causal=causal)).layer(0)
     q, k, v = layer.query, layer.key, layer.value
     wanted = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
     np.testing.assert_allclose(panels(at)["head_outputs"], wanted.numpy(), rtol=1e-5, atol=1e-6)
@@ -175,7 +176,7 @@ def test_the_stepper_offers_what_a_step_has(link: dict[str, str], switches: list
 def test_the_thumbnails_are_the_weights_of_every_head_and_lecture_mode_sends_none() -> None:
     at = open_page(mask="causal", step="weights", heads="3")
     _, arrays = payload(at, "stepper")
-    weights = run_block(words(), ToyConfig(causal=True, heads=3)).layer.attentions()
+    weights = run_block(words(), ToyConfig(causal=True, heads=3)).layer(0).attentions()
     np.testing.assert_allclose(arrays["weights"] / 255, weights.numpy(), atol=0.5 / 255 + 1e-6)
     np.testing.assert_array_equal(arrays["hidden"], np.triu(np.ones((11, 11)), 1))
     assert payload(open_page(step="weights", lecture="1"), "stepper")[1] == {}
@@ -321,7 +322,7 @@ def test_averages_page_shows_three_equal_results() -> None:
         assert not at.exception
         assert at.query_params.get("way", "loop") == way
         results[way] = panels(at)["averages"]
-    x = run_block(words(), ToyConfig()).layer.query_input
+    x = run_block(words(), ToyConfig()).layer(0).query_input
     assert x is not None
     wanted = x.cumsum(0) / torch.arange(1, 12)[:, None]
     for way in ("loop", "matrix", "softmax"):

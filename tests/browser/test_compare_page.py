@@ -14,8 +14,9 @@ from attnviz.components.compare import encode
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from tests.browser.settle import frames, settled
+from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
 
@@ -122,7 +123,7 @@ def test_hidden_and_missing_cells_say_what_they_are(compare: Compare, app_url: s
     compare.go(app_url, text="it was good", b_text="it was not good", mask="none", b_mask="causal")
     compare.hover("b", 0, 1)
     expect(compare.line).to_contain_text("B 0 (masked)")
-    layer = run_block(WordTokenizer().tokenize("it was good").ids, ToyConfig()).layer
+    layer = run_block(WordTokenizer().tokenize("it was good").ids, ToyConfig()).layer(0)
     assert compare.said("difference") == float(layer.attentions()[0, 0, 1])
     compare.hover("a", 1, 2)
     expect(compare.line).to_contain_text("A has no such column · B")

@@ -19,8 +19,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.compare.matrices import align_tokens
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from tests.browser.settle import settled
+from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -117,7 +118,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     context = new_context(permissions=["clipboard-read", "clipboard-write"])
     export = Exporting(context.new_page(), app_url, step="weights", mask="causal", text=HOSTILE)
     tokens = WordTokenizer().tokenize(HOSTILE)
-    weights = run_block(tokens.ids, ToyConfig(causal=True)).layer.head(0).weights.numpy()
+    weights = run_block(tokens.ids, ToyConfig(causal=True)).layer(0).head(0).weights.numpy()
     name, data = export.download("svg")
     assert name == "attnviz-step-by-step-weights.svg"
     drawn = Drawn(data)
@@ -188,7 +189,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"))
     a, b = (WordTokenizer().tokenize(text) for text in (TEXT, TEXT.replace("street", "road")))
     assert align_tokens(a, b).first == tuple(range(len(a)))
-    one, two = (run_block(tokens.ids, ToyConfig()).layer.head(0).weights.numpy() for tokens in (a, b))
+    one, two = (run_block(tokens.ids, ToyConfig()).layer(0).head(0).weights.numpy() for tokens in (a, b))
     shown, cells = export.svg().numbers(), len(a) ** 2
     for n, known in enumerate((one, two, one - two)):
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)

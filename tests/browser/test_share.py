@@ -25,10 +25,11 @@ from torch.nn import functional as F
 
 from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from attnviz.ui.export.file import FAILED
 from tests.browser.board import matrix
 from tests.browser.settle import settled
+from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +38,7 @@ LINK = "?text=%3D1%2B1+%3Cb%3E%C3%A9%3C%2Fb%3E+%F0%9F%99%82+four&step=weights&q=
 
 
 def torchs_weights() -> np.ndarray:
-    layer = run_block(WordTokenizer().tokenize(TEXT).ids, ToyConfig(causal=True)).layer
+    layer = run_block(WordTokenizer().tokenize(TEXT).ids, ToyConfig(causal=True)).layer(0)
     query, key = layer.query[None], layer.key[None]
     return F.scaled_dot_product_attention(query, key, torch.eye(4)[None, None], is_causal=True)[0, 0].numpy()
 

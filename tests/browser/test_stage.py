@@ -12,10 +12,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from tests.browser.apps.sight import Sight
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import frames, in_the_end, settled
+from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -23,7 +24,7 @@ LONG = " ".join(f"word{i}" for i in range(64))
 
 
 def toy_head(text: str = TEXT, **config: bool) -> torch.Tensor:
-    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer.head(0)
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0).head(0)
 
 
 def link_key(page: Page, name: str) -> str | None:

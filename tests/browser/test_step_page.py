@@ -16,11 +16,12 @@ from torch.nn import functional as F
 from attnviz.pretrained import load
 from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from tests.browser.apps.sight import Sight
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.server import running
 from tests.browser.settle import settled
+from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
 
@@ -42,7 +43,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def toy(text: str, **config: Any) -> Any:
-    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)
 
 
 def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:

@@ -16,8 +16,9 @@ from attnviz.pretrained import PretrainedModel, load
 from attnviz.steps import explain
 from attnviz.steps.vocabulary import STEPS
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
-from attnviz.toy.block import MAX_TOKENS, ToyConfig, run_block
+from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.trace.layer import LayerTrace
+from tests.toy import run_block
 from tests.unit.families import FAMILIES, save
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
@@ -79,7 +80,7 @@ def test_in_the_toy(tokenizer: str, qkv: str, text: str) -> None:
     }[tokenizer]  # fmt: skip
     tokens = make().tokenize(text, max_tokens=MAX_TOKENS)
     if len(tokens):
-        walk_through(tokens, tokens, run_block(tokens.ids, ToyConfig(qkv=qkv, causal=True)).layer)
+        walk_through(tokens, tokens, run_block(tokens.ids, ToyConfig(qkv=qkv, causal=True)).layer(0))
     else:
         assert tokenizer == "word" or not text
         assert not text.strip()

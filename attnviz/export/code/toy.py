@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnviz.export.code.lines import Cell, literals
-from attnviz.toy.block import MAX_HEAD_SIZE, MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, WIDTH, ToyConfig
 from attnviz.trace.walk import Walk
 
 DRAW = f"""\

@@ -48,7 +48,7 @@ class ShownWalk:
 
         view, tokens = self.view, self.toy_tokens
         if tokens is not None:
-            return toy_subject(view, tokens, caches.toy_trace(tokens.ids, toy_config(view)), site=self.site)
+            return toy_subject(view, tokens, caches.toy_trace(tokens, toy_config(view)), site=self.site)
         model = caches.model(view["model"])
         trace = caches.trace(model, view["text"], view["pair"].strip() or None)
         return pretrained_subject(view, model, trace, site=self.site)

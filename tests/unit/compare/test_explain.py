@@ -12,7 +12,8 @@ from attnviz.compare.explain import FORMULAS, gap_note, keys_worth, name, notice
 from attnviz.compare.matrices import compare, measure
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, other_side
 from attnviz.tokens import WordPiece
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
+from tests.toy import run_block
 
 
 def steps(weights: list[list[float]]) -> AttentionSteps:
@@ -85,7 +86,7 @@ def test_nothing_in_common_is_said() -> None:
 
 
 def test_a_changed_word_reaches_only_its_row_and_column_of_the_toys_scores() -> None:
-    a, b = (run_block(ids, ToyConfig()).layer.head(0) for ids in ((1, 2, 3, 4), (1, 2, 9, 4)))
+    a, b = (run_block(ids, ToyConfig()).layer(0).head(0) for ids in ((1, 2, 3, 4), (1, 2, 9, 4)))
     places = align("wxyz", "wxvz")
     found = compare(a, b, "scores", places, places)
     labels = ["w", "x", "y | v", "z"]

@@ -30,9 +30,10 @@ from attnviz.export.code.model import model_recipe
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
+from tests.toy import run_block
 from tests.unit.families import save
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
@@ -50,8 +51,9 @@ for file in sys.argv[1:]:
 def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, ToyRecipe]:
     tokens = WordTokenizer().tokenize(text)
     trace = run_block(tokens.ids, config)
-    parts = None if trace.position_embeddings is None else (trace.token_embeddings, trace.position_embeddings)
-    return Walk(tokens.labels, tokens.labels, trace.layer, trace.layer.heads - 1, parts), ToyRecipe(tokens.ids, config)
+    return Walk(tokens.labels, tokens.labels, trace.layer(0), trace.layer(0).heads - 1, trace.parts), ToyRecipe(
+        tokens.ids, config
+    )
 
 
 def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, code.Recipe]:

@@ -16,7 +16,8 @@ from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, shorten
 from attnviz.pretrained import load
 from attnviz.steps.vocabulary import number
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
+from tests.toy import run_block
 from tests.unit.families import save
 from tests.unit.steps.test_explain import COMPUTED, walk_toy
 
@@ -25,8 +26,7 @@ LABELS = ("the", "cat", "the", "<b>", "a" * 40)
 
 def walk(**config: Any) -> Walk:
     trace = run_block((1, 2, 1, 3, 4), ToyConfig(**config))
-    assert trace.position_embeddings is not None
-    return Walk(LABELS, LABELS, trace.layer, 1, (trace.token_embeddings, trace.position_embeddings))
+    return Walk(LABELS, LABELS, trace.layer(0), 1, trace.parts)
 
 
 def panels(figure: go.Figure) -> dict[str, Any]:
@@ -124,14 +124,14 @@ def test_every_matrix_says_its_name_shape_and_range(step: str) -> None:
 def test_cells_carry_numbers_up_to_16_tokens(n: int, numbered: bool) -> None:
     trace = run_block(range(n), ToyConfig())
     labels = tuple(str(i) for i in range(n))
-    scores = panels(draw_step(Walk(labels, labels, trace.layer, 0), "scores"))["scores"]
+    scores = panels(draw_step(Walk(labels, labels, trace.layer(0), 0), "scores"))["scores"]
     assert bool(scores.texttemplate) is numbered
 
 
 def test_a_long_text_labels_some_tokens_with_their_numbers() -> None:
     trace = run_block(range(512), ToyConfig())
     labels = tuple(f"w{i}" for i in range(512))
-    figure = draw_step(Walk(labels, labels, trace.layer, 0), "weights")
+    figure = draw_step(Walk(labels, labels, trace.layer(0), 0), "weights")
     ticks = axis(figure, panels(figure)["weights"], "x")
     every = ticks.tickvals[1]
     assert list(ticks.tickvals)[:3] == [0, every, 2 * every]
@@ -175,7 +175,7 @@ def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
 def test_one_token() -> None:
     trace = run_block((7,), ToyConfig(causal=True))
     for step in COMPUTED:
-        assert draw_step(Walk(("a",), ("a",), trace.layer, 0), step).data
+        assert draw_step(Walk(("a",), ("a",), trace.layer(0), 0), step).data
 
 
 def test_description_for_readers_who_do_not_see_it() -> None:

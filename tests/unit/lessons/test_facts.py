@@ -20,8 +20,9 @@ from attnviz.measures import chance, choose_measures, entropy, label_heads, meas
 from attnviz.pretrained import Trace, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import attend_to_past, average_past
-from attnviz.toy.block import ToyConfig, run_block
+from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
+from tests.toy import run_block
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"
@@ -73,7 +74,7 @@ def cell(text: str, layer: int, head: int, q: int, k: int) -> float:
 
 
 def toy(text: str = DEFAULT_TEXT, **config: object) -> LayerTrace:
-    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer  # type: ignore[arg-type]
+    return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)  # type: ignore[arg-type]
 
 
 def written(number: float, digits: int = 2) -> str:

@@ -15,8 +15,9 @@ from attnviz.figures import Walk
 from attnviz.pretrained import load
 from attnviz.steps import explain
 from attnviz.steps.vocabulary import STEPS
-from attnviz.toy.block import ToyConfig, ToyTrace, run_block
+from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
+from tests.toy import run_block
 from tests.unit.families import save
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
@@ -31,9 +32,8 @@ CONFIGS = {
 
 
 def walk_toy(config: ToyConfig, head: int = 0) -> Walk:
-    trace: ToyTrace = run_block((4, 8, 15, 16, 23), config)
-    parts = None if trace.position_embeddings is None else (trace.token_embeddings, trace.position_embeddings)
-    return Walk(tuple("abcde"), tuple("abcde"), trace.layer, head, parts)
+    trace = run_block((4, 8, 15, 16, 23), config)
+    return Walk(tuple("abcde"), tuple("abcde"), trace.layer(0), head, trace.parts)
 
 
 def inputs(walk: Walk) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
         assert explain.faint(step, broad).endswith("stretch them.")
     assert [step for step in STEPS if explain.faint(step, broad)] == ["weights", "head_outputs"]
     assert explain.faint("weights", walk_long("the dog sat by the old wall", 0, 0)) == ""
-    causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).layer  # row i: 1 / (i + 1) everywhere
+    causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).layer(0)  # row i: 1 / (i + 1) everywhere
     assert explain.faint("weights", Walk(("a",) * 64, ("a",) * 64, causal, 0)).endswith("point at a row.")
-    causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).layer  # 1, 1/2, …, 1/9 are above: half
+    causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).layer(0)  # 1, 1/2, …, 1/9 are above: half
     assert explain.faint("weights", Walk(("a",) * 18, ("a",) * 18, causal, 0)) == ""

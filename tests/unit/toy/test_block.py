@@ -1,7 +1,9 @@
 """The toy block against `nn.MultiheadAttention`, and its promise that a control moves only what depends on it."""
 
 import dataclasses
+import hashlib
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.averages import average_past
-from attnviz.toy.block import MAX_TOKENS, WIDTH, ToyConfig, embed_positions, embed_tokens, run_block
+from attnviz.toy.block import Toy
+from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.toy.embeddings import embed_positions, embed_tokens
+from tests.toy import run_block
 
 IDS = (5, 9, 5, 1, 77)
+SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "da1b745b4c57d091"}
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -20,7 +27,7 @@ IDS = (5, 9, 5, 1, 77)
 def test_equals_multihead_attention(heads: int, causal: bool) -> None:
     """With H·D = C the block is exactly torch's module with the block's weights copied in."""
     trace = run_block(IDS, ToyConfig(heads=heads, head_size=WIDTH // heads, causal=causal))
-    layer = trace.layer
+    layer = trace.layer(0)
     module = nn.MultiheadAttention(WIDTH, heads, bias=False, batch_first=True).eval()
     assert layer.projections is not None
     assert layer.output_projection is not None
@@ -38,10 +45,10 @@ def test_equals_multihead_attention(heads: int, causal: bool) -> None:
 
 def quantities(config: ToyConfig) -> dict[str, torch.Tensor]:
     trace = run_block(IDS, config)
-    layer = trace.layer
+    layer = trace.layer(0)
     assert layer.query_input is not None
     found = {
-        "tokens": trace.token_embeddings, "x": layer.query_input, "query": layer.query[0], "key": layer.key[0],
+        "tokens": trace.embedding_parts["token"], "x": layer.query_input, "query": layer.query[0], "key": layer.key[0],
         "value": layer.value[0], "scores": layer.head(0).scores, "weights": layer.head(0).weights,
     }  # fmt: skip
     if layer.output_projection is not None:
@@ -69,7 +76,7 @@ def test_a_control_moves_only_its_own(change: dict[str, object], moves: set[str]
 
 
 def test_a_wider_head_keeps_the_columns_it_had() -> None:
-    narrow, wide = (run_block(IDS, ToyConfig(head_size=size)).layer for size in (4, 32))
+    narrow, wide = (run_block(IDS, ToyConfig(head_size=size)).layer(0) for size in (4, 32))
     torch.testing.assert_close(wide.query[:, :, :4], narrow.query)
 
 
@@ -80,9 +87,9 @@ def test_text_after_never_changes_the_embeddings_before(ids: list[int], more: li
 
 def test_equal_tokens_have_equal_embeddings_and_positions_tell_them_apart() -> None:
     trace = run_block(IDS, ToyConfig())
-    assert torch.equal(trace.token_embeddings[0], trace.token_embeddings[2])
-    assert trace.layer.query_input is not None
-    assert not torch.equal(trace.layer.query_input[0], trace.layer.query_input[2])
+    assert torch.equal(trace.embedding_parts["token"][0], trace.embedding_parts["token"][2])
+    assert trace.layer(0).query_input is not None
+    assert not torch.equal(trace.layer(0).query_input[0], trace.layer(0).query_input[2])
 
 
 def test_sinusoidal_positions_equal_the_formula() -> None:
@@ -100,12 +107,12 @@ def test_sinusoidal_positions_equal_the_formula() -> None:
     ("scale", "wanted"), [("sqrt_d", 8**-0.5), ("sqrt_c", WIDTH**-0.5), ("off", 1.0), ("0.125", 0.125)]
 )
 def test_scale(scale: str, wanted: float) -> None:
-    layer = run_block(IDS, ToyConfig(scale=scale)).layer
+    layer = run_block(IDS, ToyConfig(scale=scale)).layer(0)
     torch.testing.assert_close(layer.head(1).scaled, layer.head(1).scores * wanted)
 
 
 def test_identity_uses_x_for_all_three() -> None:
-    layer = run_block(IDS, ToyConfig(qkv="identity", heads=4)).layer
+    layer = run_block(IDS, ToyConfig(qkv="identity", heads=4)).layer(0)
     assert layer.query_input is not None
     assert layer.heads == 1
     for tensor in (layer.query, layer.key, layer.value):
@@ -113,7 +120,7 @@ def test_identity_uses_x_for_all_three() -> None:
 
 
 def test_position_mixing_is_u_times_x() -> None:
-    layer = run_block(IDS, ToyConfig(qkv="positions")).layer
+    layer = run_block(IDS, ToyConfig(qkv="positions")).layer(0)
     assert layer.projections is not None
     assert layer.query_input is not None
     u = layer.projections["query"].weight
@@ -124,7 +131,7 @@ def test_position_mixing_is_u_times_x() -> None:
 
 
 def test_without_projection_there_is_no_output() -> None:
-    layer = run_block(IDS, ToyConfig(projection=False)).layer
+    layer = run_block(IDS, ToyConfig(projection=False)).layer(0)
     assert layer.output() is None
     assert layer.concat().shape == (5, 16)
 
@@ -141,7 +148,7 @@ def test_too_many_tokens() -> None:
 
 
 def test_one_token_attends_to_itself() -> None:
-    layer = run_block((3,), ToyConfig(causal=True)).layer
+    layer = run_block((3,), ToyConfig(causal=True)).layer(0)
     assert layer.attentions().tolist() == [[[1.0]], [[1.0]]]
 
 
@@ -153,3 +160,40 @@ def test_three_averages_are_one(n: int) -> None:
     for found in (averages.by_loop, averages.by_matrix, averages.by_softmax):
         torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(averages.softmax_weights, averages.triangle)
+
+
+@pytest.mark.parametrize(
+    ("config", "digests"),
+    [
+        (ToyConfig(), {"token": "322b24a1908b9bb8", "query": "c2849de4d1965d28", "output": "b92994ec7a973320"}),
+        (ToyConfig(qkv="positions", positions="random", head_size=16, causal=True, seed=3), SEED_3),
+    ],
+    ids=["default", "position mixing"],
+)
+def test_a_seeds_weights_are_those_of_earlier_versions(config: ToyConfig, digests: dict[str, str]) -> None:
+    trace = run_block((5, 9, 5, 1, 77, 20000, 3), replace(config, heads=5 if config.seed else 2))
+    layer = trace.layer(0)
+    assert layer.projections is not None
+    assert layer.output_projection is not None
+    found = {
+        "token": trace.embedding_parts["token"],
+        "query": layer.projections["query"].weight,
+        "output": layer.output_projection.weight,
+    }
+    assert {
+        name: hashlib.sha256(w.contiguous().numpy().tobytes()).hexdigest()[:16] for name, w in found.items()
+    } == digests
+
+
+def test_the_toy_is_a_model_that_says_what_it_is() -> None:
+    toy = Toy(ToyConfig(heads=3, head_size=4), WordTokenizer().tokenize)
+    trace, is_ = toy.trace("the cat sat"), toy.description
+    weights = {id(p): p.numel() for p in trace.weights}
+    assert is_.layers == {"encoder": (1, trace.layer(0).heads)}
+    assert (is_.width, is_.head_size) == (trace.embeddings.shape[1], trace.layer(0).head_size)
+    assert sum(is_.parameters.values()) == sum(weights.values()) == 3 * (3 * 16 * 4) + 3 * 4 * 16
+    assert trace.block(0).steps() is None
+    assert "no residual" in trace.block(0).unavailable_reason
+    assert trace.nbytes > sum(weights.values()) * 4
+    with pytest.raises(NoTokensError):
+        toy.trace(" ")
