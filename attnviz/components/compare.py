@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
-from attnviz.components.told import heard, hearing_pin
+from attnviz.components.updates import acknowledged, pin_handler
 
 EXACT_CELLS = 2**17
 """Matrices of up to so many cells (362 × 362) go to the browser as they are, larger ones in 16 bits a cell."""
@@ -42,9 +42,9 @@ def comparison(
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
-    data = pack({**header, "ranges": ranges, "heard": heard(key)}, coded)
+    data = pack({**header, "ranges": ranges, "acknowledged": acknowledged(key)}, coded)
     # A browser that asks for all makes the page run, and only a run that follows on a pin sends the pin alone.
-    component("compare")(data=data, key=key, on_told_change=hearing_pin(key, on_pin), on_want_change=lambda: None)
+    component("compare")(data=data, key=key, on_updates_change=pin_handler(key, on_pin), on_want_change=lambda: None)
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from attnviz.components.registration import component, position
-from attnviz.components.told import hearing
+from attnviz.components.updates import update_handler
 
 MOST_ASKED = 1024
 """Heads that one question may name; nobody has more."""
@@ -27,8 +27,8 @@ def explorer(
     - header: `trace` (names all that shapes the numbers), `model`, `kind`, `layers`, `heads`, `rows`, `cols`, `causal`,
       `query_labels`, `key_labels`, `query_groups`, `key_groups` (a number a token: 0 special, 1 first sentence, 2
       second), `sent` ([layer, head] of each matrix in `weights`; head −1 is the rollout up to the layer), `view` (what
-      the link holds), `heard` (`told.heard(key)`), `measures` (name, title, unit, low and high of each), `labels` (L
-      lists of H lists of strings), `rollout` and `norms` (whether there are any);
+      the link holds), `acknowledged` (`updates.acknowledged(key)`), `measures` (name, title, unit, low and high of
+      each), `labels` (L lists of H lists of strings), `rollout` and `norms` (whether there are any);
     - arrays: `weights` uint16 (S, Tq, Tk), rint(weight · 65535); `measures` float32 (L, H, M); `overview` uint8
       (L, H, n, m) from `thumbnails.thumbnails`, absent where `sent` holds every head; `key_norms` float32 (L, H, Tk) if
       there are norms; `hidden` uint8 (Tq, Tk) if cells are masked otherwise than `causal` says. `overview` and
@@ -44,7 +44,7 @@ def explorer(
         if heads is not None:
             on_want(heads)
 
-    component("explorer")(data=payload, key=key, on_want_change=wanted, on_told_change=hearing(key, on_view))
+    component("explorer")(data=payload, key=key, on_want_change=wanted, on_updates_change=update_handler(key, on_view))
 
 
 def read_heads(sent: object) -> list[tuple[int, int]] | None:

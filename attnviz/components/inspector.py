@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attnviz.components.registration import component
-from attnviz.components.told import hearing_pin
+from attnviz.components.updates import pin_handler
 
 
 def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | None], None]) -> None:
@@ -14,10 +14,10 @@ def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | N
     `payload` is `packing.pack(header, arrays)`:
 
     - header: `step`, `q`, `k` (the pinned cell or None), `scale`, `scale_label`, `mask` ("none", "causal" or "array"),
-      `query_labels`, `key_labels`, `heard` (`told.heard(key)`);
+      `query_labels`, `key_labels`, `acknowledged` (`updates.acknowledged(key)`);
     - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
       the header's `mask` is "array".
 
     `on_pin(q, k)` is called, before the script runs again, when a cell is pinned; both are None when it is unpinned.
     """
-    component("inspector")(data=payload, key=key, on_told_change=hearing_pin(key, on_pin))
+    component("inspector")(data=payload, key=key, on_updates_change=pin_handler(key, on_pin))

@@ -63,7 +63,7 @@ def tell(at: AppTest, component: str, message: object) -> AppTest:
     told = at._tree.get_widget_states()
     told.widgets.add(
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
-        json_trigger_value=json.dumps([{"event": "told", "value": message}]),
+        json_trigger_value=json.dumps([{"event": "updates", "value": message}]),
     )
     return at._run(told)
 

@@ -124,13 +124,22 @@ def test_a_choice_goes_into_the_link_and_what_is_none_is_passed_over(
     assert {key: stepper(at)["chosen"][key] for key in wanted} == wanted
 
 
+def acknowledged(at: AppTest) -> tuple[int, int]:
+    """Read the numbers of the last updates that the stepper and the inspector know to have arrived."""
+    stepper, inspector = (payload(at, key)[0]["acknowledged"] for key in ("stepper", "inspector"))
+    return stepper, inspector
+
+
 def test_each_component_is_told_up_to_which_message_it_was_heard() -> None:
     at = open_page(step="scores")
-    assert (payload(at, "stepper")[0]["heard"], payload(at, "inspector")[0]["heard"]) == (0, 0)
+    assert acknowledged(at) == (0, 0)
     tell(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
     tell(at, "inspector", {"number": 7, "values": {"pin": {"q": 2, "k": 3}}})
     tell(at, "stepper", {"number": 1_790_000_000_000 - 1, "values": {"step": "qkv"}})  # comes late, and is no news
-    assert (payload(at, "stepper")[0]["heard"], payload(at, "inspector")[0]["heard"]) == (1_790_000_000_000, 7)
+    assert (payload(at, "stepper")[0]["acknowledged"], payload(at, "inspector")[0]["acknowledged"]) == (
+        1_790_000_000_000,
+        7,
+    )
     assert dict(at.query_params) == {"step": "weights", "head": "1", "q": "2", "k": "3"}
 
 
@@ -148,7 +157,7 @@ def test_a_message_that_no_browser_of_ours_sends_changes_nothing(component: str,
     assert not at.exception
     assert not at.error
     assert dict(at.query_params) == {"step": "scaled"}
-    assert payload(at, component)[0]["heard"] == 0
+    assert payload(at, component)[0]["acknowledged"] == 0
 
 
 @pytest.mark.parametrize(

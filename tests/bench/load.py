@@ -78,7 +78,7 @@ async def act_ours(visitor: Visitor, chance: random.Random) -> float:
     head, layer = str(chance.randrange(12)), str(chance.randrange(6))
     value = {"head": head, "layer": layer, "step": chance.choice(ATTENTION)}[kind]
     message = {"number": time.time_ns() // 10**6, "values": {kind: value}}
-    return await visitor.tell("stepper", "told", message)
+    return await visitor.tell("stepper", "updates", message)
 
 
 async def act_plain(visitor: Visitor, chance: random.Random) -> float:

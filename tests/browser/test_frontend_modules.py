@@ -31,57 +31,57 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
     assert bits == floats.view(np.uint32).ravel().tolist()
 
 
-TOLD = """
+PENDING = """
   const [sent, seen] = [[], []];
-  const told = new m.Told((message) => sent.push(message), { step: "scores", head: 0 });
-  Object.assign(window, { told, sent });
+  const updates = new m.PendingUpdates((message) => sent.push(message), { step: "scores", head: 0 });
+  Object.assign(window, { updates, sent });
 """
 
 
-def test_what_is_told_counts_until_the_server_has_heard_of_it(page: Page, served: str) -> None:
+def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: str) -> None:
     body = """
-      const note = () => seen.push([told.at.step, told.at.head]);
-      told.set({ step: "scaled" });
-      const late = [told.set({ step: "masked", head: 0 }), told.set({ step: "masked" })];
+      const note = () => seen.push([updates.values.step, updates.values.head]);
+      updates.set({ step: "scaled" });
+      const late = [updates.set({ step: "masked", head: 0 }), updates.set({ step: "masked" })];
       await new Promise((done) => setTimeout(done, 30));
       const [{ number }] = sent;
-      told.take({ step: "scores", head: 5 }, number - 1); note();  // speaks of before, but not of nothing new
-      told.take({ step: "scores", head: 5 }, number); note();  // has heard, and says no
-      told.take({ step: "weights", head: 6 }, number); note();  // somebody else's change
-      told.set({ head: 7 });
+      updates.receive({ step: "scores", head: 5 }, number - 1); note();  // from before, but with another value
+      updates.receive({ step: "scores", head: 5 }, number); note();  // acknowledged, and refused
+      updates.receive({ step: "weights", head: 6 }, number); note();  // changed elsewhere
+      updates.set({ head: 7 });
       await new Promise((done) => setTimeout(done, 30));
       return [sent.map(({ values }) => values), seen, late, sent[1].number > number];
     """
-    sent, seen, new, later = imported(page, served, "told.js", TOLD + body)
+    sent, seen, new, later = imported(page, served, "pending_updates.js", PENDING + body)
     assert sent == [{"step": "masked"}, {"head": 7}]  # the last of several in a row
     assert seen == [["masked", 5], ["scores", 5], ["weights", 6]]
     assert new == [True, False]
     assert later
 
 
-def test_what_the_server_has_passed_over_is_told_again_until_it_stays_away(page: Page, served: str) -> None:
+def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page, served: str) -> None:
     page.clock.install()
-    imported(page, served, "told.js", TOLD)
-    page.evaluate("told.set({ step: 'scaled' })")
+    imported(page, served, "pending_updates.js", PENDING)
+    page.evaluate("updates.set({ step: 'scaled' })")
     page.clock.run_for(10)
-    page.evaluate("told.set({ head: 3 })")  # takes the place of what the server has not read yet: so it tells both
+    page.evaluate("updates.set({ head: 3 })")  # replaces the update that the server has not read yet, so it holds both
     page.clock.run_for(10)
     values = {"step": "scaled", "head": 3}
     assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled"}, values]
-    page.evaluate("told.take({ step: 'scores', head: 0 }, sent[0].number)")  # an answer that knows of the first alone
-    assert page.evaluate("told.at") == values
+    page.evaluate("updates.receive({ step: 'scores', head: 0 }, sent[0].number)")  # acknowledges the first alone
+    assert page.evaluate("updates.values") == values
     page.clock.run_for(2500)
     assert page.evaluate("sent.length") == 3
-    assert page.evaluate("sent[2].number === sent[1].number")  # it says the same once more
-    page.evaluate("told.take({ step: 'scaled', head: 3 }, sent[2].number)")
+    assert page.evaluate("sent[2].number === sent[1].number")  # the same update once more
+    page.evaluate("updates.receive({ step: 'scaled', head: 3 }, sent[2].number)")
     page.clock.run_for(60_000)
-    assert page.evaluate("sent.length") == 3  # who is heard says no more
-    page.evaluate("told.set({ step: 'weights' })")
+    assert page.evaluate("sent.length") == 3  # acknowledged: nothing is sent again
+    page.evaluate("updates.set({ step: 'weights' })")
     page.clock.run_for(60_000)
     assert page.evaluate("sent.length") == 7
-    page.evaluate("told.take({ step: 'qkv', head: 3 }, 0)")
-    assert page.evaluate("told.at.step") == "qkv"  # the server's word counts again
-    page.evaluate("told.set({ step: 'weights' }, 100); told.destroy()")
+    page.evaluate("updates.receive({ step: 'qkv', head: 3 }, 0)")
+    assert page.evaluate("updates.values.step") == "qkv"  # the server's value counts again
+    page.evaluate("updates.set({ step: 'weights' }, 100); updates.destroy()")
     page.clock.run_for(60_000)
     assert page.evaluate("sent.length") == 7
 

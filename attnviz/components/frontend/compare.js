@@ -17,13 +17,13 @@ const HINT = "Point at a cell to read both numbers and their difference; click p
 class Compare {
   constructor(root) {
     this.painted = 0;
-    this.pin = new Pin((message) => this.setTriggerValue("told", message));
+    this.pin = new Pin((message) => this.setTriggerValue("updates", message));
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
     this.line = element("p", { class: "line" });
-    this.heard = screenReaderOnly({ role: "status" });
-    this.section.append(this.frame, this.line, this.heard);
+    this.announcement = screenReaderOnly({ role: "status" });
+    this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
     this.board = new Board(this.frame, {
       onPoint: (at) => this.point(at),
@@ -104,7 +104,7 @@ class Compare {
   setPin(pin, wait) {
     if (!this.pin.set(pin, wait)) return;
     this.draw();
-    this.heard.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
+    this.announcement.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
   }
 
   point(at) {

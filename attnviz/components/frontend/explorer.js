@@ -9,7 +9,7 @@ import { Store } from "./explorer_store.js";
 import { View } from "./explorer_view.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
-import { Told } from "./told.js";
+import { PendingUpdates } from "./pending_updates.js";
 
 const CALM = 150; // ms without a change before something is fetched ahead
 const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
@@ -25,12 +25,12 @@ class Explorer {
       ask: (heads) => this.setTriggerValue("want", heads),
       onLost: () => this.render(),
     });
-    this.told = new Told((message) => this.setTriggerValue("told", message), FRESH);
+    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), FRESH);
     this.view = new View(root, {
       change: (partial) => this.change(partial),
       choose: (head, how) => this.choose(head, how),
       control: (partial) => this.control(partial),
-      remove: (head) => this.change(toggled(this.told.at, head)),
+      remove: (head) => this.change(toggled(this.updates.values, head)),
       point: (at) => this.point(at ?? NOWHERE),
       pin: (at) => this.pin(at),
       move: (at) => this.change(at),
@@ -70,37 +70,37 @@ class Explorer {
     this.store.take(header, arrays);
     this.fetcher.answered();
     if (this.store.incomplete) this.fetcher.start();
-    this.told.take(header.view, header.heard);
-    Object.assign(this.told.at, checked(this.told.at, header));
-    if (this.told.at.q >= header.rows) this.told.at.q = null;
-    if (this.told.at.k >= header.cols) this.told.at.k = null;
+    this.updates.receive(header.view, header.acknowledged);
+    Object.assign(this.updates.values, checked(this.updates.values, header));
+    if (this.updates.values.q >= header.rows) this.updates.values.q = null;
+    if (this.updates.values.k >= header.cols) this.updates.values.k = null;
     this.labels = { query: header.query_labels, key: header.key_labels };
   }
 
   // ---- what the viewer does
 
   change(partial) {
-    if (this.told.set(partial, SETTLE)) this.render();
+    if (this.updates.set(partial, SETTLE)) this.render();
   }
 
   choose(head, how) {
     const change = {
       only: () => only(head),
-      add: () => added(this.told.at, head),
-      toggle: () => toggled(this.told.at, head),
+      add: () => added(this.updates.values, head),
+      toggle: () => toggled(this.updates.values, head),
     };
     this.change(change[how]());
   }
 
   /** Rollout is chosen like a head; taken back, the head from before stands there again. */
   control(partial) {
-    const { layer } = this.told.at;
+    const { layer } = this.updates.values;
     this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
   }
 
   /** Pins a cell or a token; what is pinned already is let go. */
   pin({ q, k }) {
-    const view = this.told.at;
+    const view = this.updates.values;
     const meant = Object.entries({ q, k }).filter(([, place]) => place !== null && place !== undefined);
     const again = meant.every(([name, place]) => view[name] === place);
     this.change(Object.fromEntries(meant.map(([name, place]) => [name, again ? null : place])));
@@ -132,7 +132,7 @@ class Explorer {
   render() {
     const { store } = this;
     if (!store.trace) return;
-    const view = this.told.at;
+    const view = this.updates.values;
     if (view.head !== ROLLOUT) this.before = view.head;
     this.before ??= 0;
     const shown = this.scene.of(view, this.theme);
@@ -152,7 +152,7 @@ class Explorer {
   }
 
   light() {
-    const { q, k } = this.told.at;
+    const { q, k } = this.updates.values;
     this.view.light(this.hovered, { q, k });
   }
 
@@ -174,7 +174,7 @@ class Explorer {
   destroy() {
     clearTimeout(this.calm);
     this.ends.abort();
-    this.told.destroy();
+    this.updates.destroy();
     this.fetcher.destroy();
     this.view.destroy();
   }

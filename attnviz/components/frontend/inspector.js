@@ -16,7 +16,7 @@ const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
   constructor(root) {
-    this.pinned = new Pin((message) => this.setTriggerValue("told", message));
+    this.pinned = new Pin((message) => this.setTriggerValue("updates", message));
     this.hovered = null;
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());

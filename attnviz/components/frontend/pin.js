@@ -1,19 +1,19 @@
-// What is pinned: changed here at once, told to the server when the viewer comes to rest, and taken from it otherwise.
+// The pinned row and column: changed here at once, sent to the server when the user pauses.
 
-import { Told } from "./told.js";
+import { PendingUpdates } from "./pending_updates.js";
 
 export const NOTHING = { q: null, k: null };
 
 export const samePin = (a, b) => a.q === b.q && a.k === b.k;
 
 export class Pin {
-  /** `send(message)` tells the server of `pin`; a pin is {q, k}, each a position or null. */
+  /** `send(update)` sends the server the `pin`; a pin is {q, k}, each a position or null. */
   constructor(send) {
-    this.told = new Told(send, { pin: NOTHING });
+    this.updates = new PendingUpdates(send, { pin: NOTHING });
   }
 
   get at() {
-    return this.told.at.pin;
+    return this.updates.values.pin;
   }
 
   /** Whether any axis is pinned. */
@@ -22,16 +22,16 @@ export class Pin {
   }
 
   /** Takes the server's pin out of a header. */
-  take({ q = null, k = null, heard }) {
-    this.told.take({ pin: { q, k } }, heard);
+  take({ q = null, k = null, acknowledged }) {
+    this.updates.receive({ pin: { q, k } }, acknowledged);
   }
 
   /** Pins something else; says whether it is. */
   set({ q, k }, wait) {
-    return this.told.set({ pin: { q, k } }, wait);
+    return this.updates.set({ pin: { q, k } }, wait);
   }
 
   destroy() {
-    this.told.destroy();
+    this.updates.destroy();
   }
 }

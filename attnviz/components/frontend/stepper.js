@@ -5,15 +5,15 @@ import { element, span, theme } from "./dom.js";
 import { HeadStrip } from "./head_strip.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
-import { Told } from "./told.js";
+import { PendingUpdates } from "./pending_updates.js";
 
 // Their values are a link's: "weights", "3", "1".
 const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"];
 
 class Stepper {
   constructor(root) {
-    this.told = new Told(
-      (message) => this.setTriggerValue("told", message),
+    this.updates = new PendingUpdates(
+      (message) => this.setTriggerValue("updates", message),
       Object.fromEntries(CHOICES.map((name) => [name, ""])),
     );
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
@@ -63,7 +63,7 @@ class Stepper {
     this.offerSwitches(header.switches);
     this.place.textContent = header.place;
     this.section.classList.toggle("lecture", Boolean(header.place));
-    this.told.take(header.chosen, header.heard);
+    this.updates.receive(header.chosen, header.acknowledged);
     this.show();
   }
 
@@ -89,11 +89,11 @@ class Stepper {
   }
 
   chosen(name) {
-    return this.told.at[name];
+    return this.updates.values[name];
   }
 
   choose(name, value) {
-    if (this.told.set({ [name]: value })) this.show();
+    if (this.updates.set({ [name]: value })) this.show();
   }
 
   /** Marks what is chosen. */
@@ -147,7 +147,7 @@ class Stepper {
 
   destroy() {
     this.ends.abort();
-    this.told.destroy();
+    this.updates.destroy();
     this.section.remove();
   }
 }

@@ -365,7 +365,7 @@ interface ExplorerHeader {
   key_groups: number[];
   sent: HeadId[];
   view: HeadsView;
-  heard: number;
+  acknowledged: number;
   /** of each layer's heads */
   labels: string[][][];
   measures: Measure[];

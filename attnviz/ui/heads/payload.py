@@ -61,7 +61,7 @@ def explorer_payload(
     weights: npt.NDArray[np.uint16],
     *,
     first: bool,
-    heard: int = 0,
+    acknowledged: int = 0,
 ) -> bytes:
     """Write what the explorer is sent (see `components.explorer`).
 
@@ -73,7 +73,7 @@ def explorer_payload(
         sent: the heads whose weights are sent.
         weights: (S, Tq, Tk), from `encoded_weights`.
         first: whether the browser knows nothing of this text yet.
-        heard: the last of the browser's messages that `view` knows of.
+        acknowledged: the number of the last update that `view` includes.
     """
     layers, heads, *_ = survey.overview.shape
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
@@ -82,7 +82,7 @@ def explorer_payload(
         "rows": len(queries), "cols": len(keys), "causal": survey.causal,
         "query_labels": queries.labels, "key_labels": keys.labels,
         "query_groups": groups(queries), "key_groups": groups(keys),
-        "sent": sent, "view": dict(view), "heard": heard, "labels": survey.labels,
+        "sent": sent, "view": dict(view), "acknowledged": acknowledged, "labels": survey.labels,
         "measures": [
             {"name": one.name, "title": one.title, "unit": one.unit, "low": one.low, "high": one.high}
             for one in survey.measures

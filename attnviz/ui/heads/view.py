@@ -10,7 +10,7 @@ from time import monotonic
 import streamlit as st
 
 from attnviz.components.explorer import explorer
-from attnviz.components.told import heard
+from attnviz.components.updates import acknowledged
 from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
 from attnviz.links.pages import PAGES
 from attnviz.measures import possible_labels
@@ -69,8 +69,8 @@ def _explorer(trace: Trace, kind: Kind, survey: Survey) -> None:
     sent = within(survey, lacking, rollout=kind != "cross")
     rolled = caches.rolled_out(trace, kind, survey.name) if any(head == ROLLOUT for _, head in sent) else None
     weights = encoded_weights(trace, kind, sent, rolled)
-    view, known = heads_state.view(), heard("explorer")
-    payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, heard=known)
+    view, known = heads_state.view(), acknowledged("explorer")
+    payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, acknowledged=known)
     explorer(payload, key="explorer", on_want=_take_want, on_view=heads_state.take)
     delivery.done(survey.name, sent, monotonic(), first=first)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES
 from attnviz.components.stepper import stepper as mount
-from attnviz.components.told import heard
+from attnviz.components.updates import acknowledged
 from attnviz.figures.thumbnails import hidden_thumbnail
 from attnviz.links.link import KEYS, BadValueError
 from attnviz.steps.averages import WAYS
@@ -69,7 +69,7 @@ def _mount(
                     state.put(names[choice], KEYS[names[choice]].read(value))
 
     chosen = {choice: KEYS[name].write(state.get(name)) for choice, name in names.items()}
-    mount(pack({**offered, "chosen": chosen, "heard": heard(key)}, pictures), key=key, on_choice=choose)
+    mount(pack({**offered, "chosen": chosen, "acknowledged": acknowledged(key)}, pictures), key=key, on_choice=choose)
 
 
 def _layer_label() -> str:

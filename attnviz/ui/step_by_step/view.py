@@ -14,7 +14,7 @@ import streamlit as st
 
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
-from attnviz.components.told import heard
+from attnviz.components.updates import acknowledged
 from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
@@ -77,7 +77,7 @@ def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
     header: dict[str, Any] = {
         "step": step, "q": pin.q, "k": pin.k, "scale": layer.scale,
         "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
-        "query_labels": walk.query_labels, "key_labels": walk.key_labels, "heard": heard("inspector"),
+        "query_labels": walk.query_labels, "key_labels": walk.key_labels, "acknowledged": acknowledged("inspector"),
     }  # fmt: skip
     if layer.mask.kind == "causal":
         header["mask"] = "causal"

@@ -120,7 +120,7 @@ class Explored:
 
     def view(self) -> dict[str, Any]:
         """What the viewer has set, as the browser knows it."""
-        state: dict[str, Any] = self.section.evaluate("section => section.attnviz.told.at")
+        state: dict[str, Any] = self.section.evaluate("section => section.attnviz.updates.values")
         return state
 
     def lit(self, state: str = "hovered") -> set[str]:

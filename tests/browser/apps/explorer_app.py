@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
-from attnviz.components.told import heard, hearing
+from attnviz.components.updates import acknowledged, update_handler
 from attnviz.figures.thumbnails import thumbnails
 from tests.browser.apps.attention import MEASURES, Model
 
@@ -54,7 +54,7 @@ def header(sent: Sequence[Sequence[int]]) -> dict[str, Any]:
         "causal": model.causal, "query_labels": model.labels, "key_labels": model.key_labels,
         "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups,
         "sent": [list(one) for one in sent],
-        "view": state["view"], "heard": heard("explorer"), "measures": MEASURES, "labels": labels,
+        "view": state["view"], "acknowledged": acknowledged("explorer"), "measures": MEASURES, "labels": labels,
         "rollout": "plain" not in link, "norms": "plain" not in link,
     }  # fmt: skip
 
@@ -87,13 +87,13 @@ def take_view(values: Mapping[str, object]) -> None:
     state["view"] = {**state["view"], **values}
 
 
-told = hearing("explorer", take_view)
+on_updates = update_handler("explorer", take_view)
 
 
 @st.fragment
 def explore() -> None:
     """Mount it. A fragment: nothing else runs again."""
-    component("explorer")(data=payload(), key="explorer", on_want_change=take_want, on_told_change=told)
+    component("explorer")(data=payload(), key="explorer", on_want_change=take_want, on_updates_change=on_updates)
     state["want"] = None
     if "log" in link:
         st.text(f"log {state['log']}")

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES, stepper
-from attnviz.components.told import heard
+from attnviz.components.updates import acknowledged
 from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.operands import Operands, labels
 
@@ -68,7 +68,7 @@ picture, beside = st.columns([0.7, 0.3])
 header = {
     "step": step, "q": state["pin"][0], "k": state["pin"][1], "mask": mask,
     "scale": given.scale, "scale_label": f"1/√{given.size}", "query_labels": names, "key_labels": names,
-    "heard": heard("inspector"),
+    "acknowledged": acknowledged("inspector"),
 }  # fmt: skip
 arrays = {"query": given.query, "key": given.key, "value": given.value}
 if mask == "array":
@@ -83,7 +83,7 @@ with picture:
         small["hidden"] = hidden_thumbnail(np.isneginf(given.added))
     offered = {
         "steps": [(name, name) for name in PANELS], "drawings": [], "layers": 0, "heads": heads, "place": "",
-        "layer_label": "layer 3", "switches": [], "heard": heard("stepper"),
+        "layer_label": "layer 3", "switches": [], "acknowledged": acknowledged("stepper"),
         "chosen": dict.fromkeys(CHOICES, "") | {"head": str(state["head"]), "step": step},
     }  # fmt: skip
     stepper(pack(offered, small), key="stepper", on_choice=lambda values: state.update(head=int(values["head"])))

@@ -1,0 +1,59 @@
+"""Updates from browser components: the values that a user has changed, numbered, and acknowledged by the server.
+
+Each update has a number. What the server sends to a component says which update it has received last, so the browser
+(`frontend/pending_updates.js`) knows which of its changes the server's values include, however late they arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from attnviz.components.registration import position
+
+_ACKNOWLEDGED = "acknowledged"
+_LARGEST = 2**53 - 1
+"""The largest integer that JavaScript represents exactly"""
+
+
+def acknowledged(key: str) -> int:
+    """Return the number of the last update received from the component with this key; 0 before the first."""
+    number: int = st.session_state.get(_ACKNOWLEDGED, {}).get(key, 0)
+    return number
+
+
+def update_handler(key: str, on_update: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
+    """Return the callback that Streamlit calls when the component with this key sends an update.
+
+    `on_update(values)` is called with the changed values by name. Only the names are checked, to be strings: a client
+    can send anything.
+    """
+
+    def handle() -> None:
+        message = st.session_state[key].updates
+        if not isinstance(message, Mapping):
+            return
+        number, values = position(message.get("number")), message.get("values")
+        if number is not None and number <= _LARGEST:
+            if number <= acknowledged(key):  # a repeated message, which would undo later changes
+                return
+            st.session_state.setdefault(_ACKNOWLEDGED, {})[key] = number
+        if isinstance(values, Mapping):
+            on_update({name: value for name, value in values.items() if isinstance(name, str)})
+
+    return handle
+
+
+def pin_handler(key: str, on_pin: Callable[[int | None, int | None], None]) -> Callable[[], None]:
+    """Return the callback for a component whose updates hold a `pin`: {q, k}, each a position or None.
+
+    `on_pin(q, k)` is called with the pinned row and column; both are None when the pin is removed.
+    """
+
+    def handle(values: Mapping[str, object]) -> None:
+        pin = values.get("pin")
+        if isinstance(pin, Mapping):
+            on_pin(position(pin.get("q")), position(pin.get("k")))
+
+    return update_handler(key, handle)
