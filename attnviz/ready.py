@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from attnviz import files
+
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
@@ -84,7 +86,7 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Compare what is installed with requirements.txt, where that lies beside the package."""
+    """Compare what is installed with requirements.txt."""
     wanted = _required()
     missing, other = [], []
     for name, version in wanted.items():
@@ -100,13 +102,12 @@ def _packages() -> Check:
         return Check("Packages", "fail", f"missing: {', '.join(missing)}", again)
     if other:
         return Check("Packages", "warn", "; ".join(other), again)
-    return Check("Packages", "ok", f"all {len(wanted)} as required" if wanted else "no list of them is installed here")
+    return Check("Packages", "ok", f"all {len(wanted)} as required")
 
 
 @cache
 def _required() -> dict[str, str]:
-    file = Path(__file__).resolve().parents[1] / "requirements.txt"
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    text = files.REQUIREMENTS.read_text(encoding="utf-8")
     return dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)$", text, re.MULTILINE))
 
 

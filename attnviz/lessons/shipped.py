@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from attnviz import files
 from attnviz.lessons.reading import read_lesson, read_yaml
 from attnviz.links.link import KEYS
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from attnviz.lessons.scene import Lesson
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "lessons"
 NAMES = ("attention", "heads", "why")
 """The shipped lessons, in the order in which they are offered; each is a file of this name."""
 
@@ -49,13 +48,13 @@ class Example:
 @cache
 def shipped() -> Mapping[str, Lesson]:
     """Return the shipped lessons by name, in order."""
-    return MappingProxyType({name: read_lesson((FOLDER / f"{name}.yaml").read_bytes(), name) for name in NAMES})
+    return MappingProxyType({name: read_lesson((files.LESSONS / f"{name}.yaml").read_bytes(), name) for name in NAMES})
 
 
 @cache
 def gallery() -> tuple[Example, ...]:
     """Return the example sentences, in order."""
-    raw: list[dict[str, Any]] = read_yaml((FOLDER / "gallery.yaml").read_bytes())["examples"]
+    raw: list[dict[str, Any]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())["examples"]
     return tuple(_example(one) for one in raw)
 
 

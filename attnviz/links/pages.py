@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "pages"
-"""Where the scripts are."""
+from attnviz import files
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Page:
     @property
     def script(self) -> Path:
         """The file that Streamlit runs to show it."""
-        return FOLDER / f"{self.name}.py"
+        return files.PAGES / f"{self.name}.py"
 
 
 PAGES: dict[str, Page] = {

@@ -8,13 +8,10 @@ import socket
 import sys
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import attnviz
+from attnviz import files
 
-CONFIG = Path(attnviz.__file__).resolve().parents[1] / ".streamlit" / "config.toml"
-"""Streamlit's options, as `streamlit run app.py` reads them."""
 MESSAGE = 4 * 2**20
 """Bytes of a message from a browser, at most. It holds what the widgets hold; files come another way."""
 HEAD = 512 * 2**10
@@ -31,17 +28,13 @@ def serve(host: str, port: int) -> None:
     """Serve until told to stop.
 
     Raises:
-        StartError: the app's files are not there, or the port is taken.
+        StartError: the port is taken.
         attnviz.settings.SettingsError: a setting is wrong.
     """
     os.environ.setdefault("ATTNVIZ_PUBLIC", "1")
     from attnviz.settings import settings
 
     limits = settings()
-    if not CONFIG.is_file():
-        raise StartError(
-            f"{CONFIG} is not there: serve from a checkout of the project, installed with `pip install -e .`."
-        )
     listening = listen(host, port)
     import streamlit as st
     import uvicorn
@@ -58,7 +51,7 @@ def serve(host: str, port: int) -> None:
     net_util._external_ip = "127.0.0.1"
 
     app = st.App(FRAME, lifespan=warm_up, routes=ROUTES, middleware=middleware())
-    chosen = options(tomllib.loads(CONFIG.read_text(encoding="utf-8")))
+    chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
     for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
         config.set_option(option, value)
     remember_theme()

@@ -85,13 +85,20 @@ def start(
     return launch(arguments, port, cwd=cwd, env=env)
 
 
-def launch(arguments: Sequence[str], port: int, *, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Server:
-    """Start `python -m` with these arguments, which have it serve this port, and return without waiting for it."""
+def launch(
+    arguments: Sequence[str],
+    port: int,
+    *,
+    program: Sequence[str] = (sys.executable, "-m"),
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+) -> Server:
+    """Start a program, `python -m`, with arguments that have it serve this port, and return without waiting for it."""
     users = {k: v for k, v in os.environ.items() if k not in NOT_A_USERS and not k.startswith("STREAMLIT_")}
     handle, log = tempfile.mkstemp(prefix="server-", suffix=".log")
     started = time.time()
     process = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
+        [*program, *arguments],
         cwd=cwd, env={**users, **(env or {})}, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle,
     )  # fmt: skip
     os.close(handle)

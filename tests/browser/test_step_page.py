@@ -19,7 +19,6 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.sight import Sight
 from tests.browser.board import BOARD, cells, matrix, painted
-from tests.browser.server import running
 from tests.browser.settle import settled
 from tests.toy import run_block
 
@@ -271,16 +270,6 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
     svg = download.value.path().read_text()
     assert svg.startswith("<svg")
     assert "picture" in svg
-
-
-@pytest.mark.parametrize("path", ["", "tokens", "averages"])
-def test_the_first_visit_after_a_server_start_may_go_straight_to_any_page(path: str, page: Page) -> None:
-    with running() as url:
-        page.goto(f"{url}/{path}")
-        settled(page)
-        expect(page.get_by_role("link", name="Tokens")).to_be_visible()
-        assert page.locator(".st-key-text textarea").input_value().startswith("The animal")
-        page.goto("about:blank")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

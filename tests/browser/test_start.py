@@ -1,0 +1,85 @@
+"""The three ways to start the app, each with a link to a page as the very first visit; one of them is a wheel alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.apps.explored import Explored
+from tests.browser.server import ROOT, Server, free_port, launch, start
+
+NOT_SOURCE = (".git", ".venv*", ".*_cache", ".hypothesis", "build", "node_modules", "*.egg-info", "__pycache__")
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a wheel, install nothing but it in a fresh environment, and return the folder of the commands there.
+
+    The environment finds all other packages where these tests find them, so nothing is fetched.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    source, environment = folder / "source", folder / "environment"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    offline = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"]
+    pip = [sys.executable, "-m", "pip"]
+    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", folder, source], check=True)
+    shutil.rmtree(source)
+    venv.create(environment, with_pip=False, symlinks=True)
+    (site,) = environment.rglob("site-packages")
+    (site / "others.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
+    python = environment / "bin" / "python"
+    subprocess.run([*pip, "--python", python, "install", *offline, *folder.glob("*.whl")], check=True)
+    return python.parent
+
+
+def run(_: pytest.FixtureRequest) -> Server:
+    return start(ROOT / "app.py")
+
+
+def serve(_: pytest.FixtureRequest) -> Server:
+    port = free_port()
+    return launch(["attnviz", "serve", "--port", str(port)], port)
+
+
+def installed(request: pytest.FixtureRequest) -> Server:
+    folder, port = request.getfixturevalue("commands"), free_port()
+    elsewhere = request.getfixturevalue("tmp_path")
+    return launch(["serve", "--port", str(port)], port, program=[folder / "attnviz"], cwd=elsewhere)
+
+
+@pytest.mark.parametrize("started", [run, serve, installed])
+def test_the_first_visit_may_be_a_link_to_any_page(
+    started: Callable[[pytest.FixtureRequest], Server], page: Page, request: pytest.FixtureRequest
+) -> None:
+    server = started(request)
+    try:
+        server.wait()
+        page.goto(f"{server.url}/heads?text=a+first+visit")
+        expect(page.get_by_role("link", name="Tokens")).to_be_visible()
+        assert page.locator(".st-key-text textarea").input_value() == "a first visit"
+        Explored(page)
+        page.goto(server.url)
+        expect(page.locator(".st-key-picture .attnviz-stage")).to_have_attribute("data-rows", re.compile(r"\d+"))
+        page.goto("about:blank")
+        assert "Traceback" not in server.said()
+    finally:
+        server.stop()
+        server.log.unlink()
+
+
+def test_an_installed_wheel_exports(commands: Path, tmp_path: Path) -> None:
+    arguments = ["export", "The lamp is out", "--layer", "0", "--head", "0", "--format", "npz", "--out", "files"]
+    subprocess.run([commands / "attnviz", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    (written,) = (tmp_path / "files").iterdir()
+    weights = np.load(written)["weights"]
+    assert weights.shape == (1, 6, 6)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
