@@ -52,6 +52,8 @@ class Settings:
     """Visitors at once, at most; 0 is no limit"""
     requests: int = 0
     """Requests a minute from one address, at most; 0 is no limit"""
+    changes: int = 0
+    """Messages a minute from one visitor, at most; 0 is no limit"""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of the proxies whose X-Forwarded-For is believed; * is any"""
     frame_ancestors: tuple[str, ...] = ()
@@ -93,6 +95,7 @@ PUBLIC = Settings(
     largest_text=5_000,
     sessions=400,
     requests=12_000,
+    changes=1_200,
     frame_ancestors=("'self'",),
     pass_process=True,
 )
@@ -103,6 +106,7 @@ LIMITS = {
     "largest_text": (100, 20_000),
     "sessions": (0, 100_000),
     "requests": (0, 10_000_000),
+    "changes": (0, 1_000_000),
     "passes": (0, 256),
 }
 """What whole numbers may be."""

@@ -24,8 +24,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from attnviz.components.chart import PLOTLY_PATH
 from attnviz.components.export_view import FONT_PATHS
 from attnviz.serving.http.headers import SafeHeaders
+from attnviz.serving.http.incoming import CheckedMessages
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.metrics import MEDIA_TYPE, metrics
+from attnviz.serving.http.origins import SameOrigin
 from attnviz.serving.http.traffic import traffic
 from attnviz.serving.http.uploads import Uploads
 from attnviz.serving.work.pool import limit_threads
@@ -153,10 +155,13 @@ def middleware() -> list[Middleware]:
     except SettingsError as error:
         sys.exit(f"attnviz: {error}")
     trusted = [Middleware(ProxyHeadersMiddleware, trusted_hosts=list(limits.trusted_proxies))]
+    strangers = limits.public
     return [
         *(trusted if limits.trusted_proxies else []),
         Middleware(SafeHeaders, frame_ancestors=limits.frame_ancestors, replica=limits.replica),
+        *([Middleware(SameOrigin, traffic=traffic())] if strangers else []),
         Middleware(Limits, traffic=traffic()),
+        *([Middleware(CheckedMessages, traffic=traffic())] if strangers else []),
         Middleware(Uploads),
         Middleware(PreloadTrigger),
     ]

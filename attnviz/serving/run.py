@@ -12,8 +12,6 @@ from typing import Any
 
 from attnviz import files
 
-MESSAGE = 4 * 2**20
-"""Bytes of a message from a browser, at most. It holds what the widgets hold; files come another way."""
 HEAD = 512 * 2**10
 """Bytes of a request's first line and headers, at most: a text of 20,000 letters has nine bytes a letter in a link."""
 FAREWELL = 5
@@ -38,18 +36,16 @@ def serve(host: str, port: int) -> None:
     listening = listen(host, port)
     import streamlit as st
     import uvicorn
-    from streamlit import config, net_util
+    from streamlit import config
 
     from attnviz.serving.app import ROUTES, middleware, warm_up
     from attnviz.serving.http.logs import keep_texts_out
+    from attnviz.serving.http.messages import MESSAGE
     from attnviz.serving.patches.sending import send_together
     from attnviz.serving.patches.tuning import read_components_plainly, remember_theme, start_runs_aside
     from attnviz.ui import FRAME
 
     keep_texts_out()
-    # Else Streamlit asks another site for it whenever a foreign page knocks, and everybody waits for the answer.
-    net_util._external_ip = "127.0.0.1"
-
     app = st.App(FRAME, lifespan=warm_up, routes=ROUTES, middleware=middleware())
     chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
     for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
@@ -89,6 +85,7 @@ def tuned(host: str, port: int, largest_upload: int) -> dict[str, Any]:
         "server.fileWatcherType": "none",
         "server.maxUploadSize": largest_upload,
         "runner.postScriptGC": False,
+        "logger.enableRich": False,  # which would print exceptions past the log, with what visitors typed
         "client.showErrorDetails": "none",
         "browser.gatherUsageStats": False,
     }

@@ -133,4 +133,5 @@ def _scale() -> None:
 
 def _take_scale() -> None:
     choice = st.session_state["scale_choice"]
-    state.put("scale", f"{st.session_state.get('scale_number', 0.125):g}" if choice == "number" else choice)
+    if choice in SCALES:  # anybody can send anything
+        state.put("scale", f"{st.session_state.get('scale_number', 0.125):g}" if choice == "number" else choice)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.links.link import EVERYWHERE, KEYS, read_link, write_link
+from attnviz.links.link import EVERYWHERE, KEYS, BadValueError, read_link, write_link
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LINKS, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_noted", "view_page"
@@ -139,23 +139,39 @@ def note(sentence: str) -> None:
     st.warning(plain(sentence), icon=":material/link:")
 
 
-def bound(name: str, widget: Any, *args: Any, **kwargs: Any) -> Any:
+def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None, **kwargs: Any) -> Any:
     """Make a widget whose value is the view's `name`; `widget` is e.g. `st.selectbox`.
 
-    The widget's Streamlit key is `name`, so a test finds it as `.st-key-<name>`.
+    The widget's Streamlit key is `name`, so a test finds it as `.st-key-<name>`. `among`: all that it offers, where
+    nothing else can be chosen.
     """
     if name not in st.session_state:
         st.session_state[name] = get(name)
-    value = widget(*args, key=name, **kwargs)
+    value = _checked(name, widget(*args, key=name, **kwargs), among)
     _view()[name] = value
     return value
+
+
+def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
+    """Return a widget's value as a link would give it back; where none would, what the view has.
+
+    A browser sends what it was offered, but anybody can send anything.
+    """
+    if value is None or value == KEYS[name].default:
+        return value
+    try:
+        read = KEYS[name].read(KEYS[name].write(value))
+    except BadValueError:
+        return get(name)
+    return read if among is None or read in among else get(name)
 
 
 def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs: Any) -> Any:
     """Make a widget of `options`; a view's value that is none of them goes back to the first, with a note."""
     options = list(options)
     keep_within(name, label, options)
-    return bound(name, widget, label, options, **kwargs)
+    among = None if kwargs.get("accept_new_options") else options
+    return bound(name, widget, label, options, among=among, **kwargs)
 
 
 def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -66,7 +67,12 @@ class Shown:
 class Visitor:
     """One session with a server, as long as the `with` block lasts."""
 
-    def __init__(self, url: str, *, cookies: str = "", origin: str = "", timeout: float = 180) -> None:
+    def __init__(
+        self, url: str, *, cookies: str = "", origin: str = "", timeout: float = 180,
+        note: Callable[[bytes], None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        self.note = note
+        """Called with every message of the server"""
         parts = urlsplit(url)
         self.timeout = timeout
         self.page_hash = ""
@@ -120,5 +126,6 @@ class Visitor:
         message = ForwardMsg()
         raw = self._socket.recv(self.timeout)
         assert isinstance(raw, bytes)
+        self.note(raw)
         message.ParseFromString(raw)
         return message

@@ -88,15 +88,19 @@ class Limits:
         if not scope["path"].endswith(STREAM):
             await self.app(scope, receive, send)
             return
-        if not self.traffic.enter():
+        address = _address(scope)
+        wait = self.traffic.buckets.take(address)
+        if wait:
+            self.traffic.refused["address"] += 1
+        if wait or not self.traffic.enter():
             await _refuse(scope, receive, send)
             return
-        address = _address(scope)
+        visitor = self.traffic.visitor()
 
         async def slowed() -> Message:
             message = await receive()
             if message["type"] == "websocket.receive":
-                wait = self.traffic.change(address)
+                wait = self.traffic.change(address, visitor, len(message.get("bytes") or message.get("text") or ""))
                 if wait:
                     await asyncio.sleep(wait)
             return message

@@ -7,9 +7,15 @@ hold anything, and an exception's message often quotes the value that it is abou
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
 from types import TracebackType
 from typing import Any
+
+from streamlit.logger import set_log_level
+
+SENT_WRONG = {("uvicorn.error", UnicodeDecodeError)}
+"""Errors of a logger that say no more than that a browser has sent what can't be read: their first line is enough"""
 
 _make = logging.getLogRecordFactory()
 
@@ -19,9 +25,18 @@ def keep_texts_out() -> None:
 
     The words of a message stay as its author wrote them; what was filled in is left out, except numbers. Of an
     exception, its type and the lines of code that it came through are kept. Where the message is only a warning, the
-    exception is left out: what a stranger sends is no reason to fill the log.
+    exception is left out: what a stranger sends is no reason to fill the log. What is no warning is not logged.
     """
     logging.setLogRecordFactory(_without_texts)
+    set_log_level("warning")
+    threading.excepthook = _log_end_of_thread
+
+
+def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
+    """Log an exception that ends a thread. Python would print it, past every logger."""
+    if end.exc_value is not None:
+        found = (end.exc_type, end.exc_value, end.exc_traceback)
+        logging.getLogger(__name__).error("A thread ended by an exception", exc_info=found)
 
 
 def _without_texts(*args: Any, **kwargs: Any) -> logging.LogRecord:
@@ -38,7 +53,8 @@ def _without_texts(*args: Any, **kwargs: Any) -> logging.LogRecord:
         ]  # asyncio writes what failed, with its values, below the first line
     if record.exc_info and record.levelno >= logging.ERROR:
         kind, _, trace = record.exc_info
-        record.exc_text = _told(kind, trace)
+        if (record.name, kind) not in SENT_WRONG:
+            record.exc_text = _told(kind, trace)
     record.exc_info = None
     return record
 

@@ -14,6 +14,8 @@ ADDRESSES = 10_000
 BURST = 0.25
 """A bucket holds what comes in this part of a minute, at least `SMALLEST`."""
 SMALLEST = 20
+TOKEN = 2**15
+"""A message costs one token, and one more for each of so many bytes"""
 ARRIVING = 10.0
 """Seconds for which a visitor who was sent the page is counted, though the page has not connected yet."""
 REMEMBERED = 10.0
@@ -23,7 +25,7 @@ Clock = Callable[[], float]
 
 
 class Buckets:
-    """A bucket of tokens for each address: it fills evenly, and every request takes one out."""
+    """A bucket of tokens for each address: it fills evenly, and requests and messages take some out."""
 
     def __init__(self, a_minute: int, clock: Clock = time.monotonic) -> None:
         self._rate = a_minute / 60
@@ -31,21 +33,21 @@ class Buckets:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, address: str, *, owing: bool = False) -> float:
-        """Take a token, and return 0; where there is none, return the seconds until there will be one.
+    def take(self, address: str, tokens: float = 1, *, owing: bool = False) -> float:
+        """Take tokens, and return 0; where there are too few, return the seconds until there will be enough.
 
-        `owing`: take it in any case. Who has waited as long as that has paid for it.
+        `owing`: take them in any case. Who has waited as long as that has paid for them.
         """
         if not self._rate:
             return 0.0
         now = self._clock()
         held, seen = self._buckets.pop(address, (self._size, now))
         held = min(self._size, held + (now - seen) * self._rate)
-        taken = owing or held >= 1
+        taken = tokens if owing or held >= tokens else 0
         self._buckets[address] = (held - taken, now)
         if len(self._buckets) > ADDRESSES:
             self._buckets.popitem(last=False)
-        return max(0.0, (1 - held) / self._rate)
+        return max(0.0, (tokens - held) / self._rate)
 
 
 class Traffic:
@@ -92,10 +94,18 @@ class Traffic:
         """Count a browser that has gone."""
         self.visitors -= 1
 
-    def change(self, address: str) -> float:
-        """Count a message, and return the seconds for which it has to wait: more than 0 beyond the address's limit."""
+    def visitor(self) -> Buckets:
+        """Return the bucket of one visitor, for `change`."""
+        return Buckets(self.limits.changes, self._clock)
+
+    def change(self, address: str, visitor: Buckets, size: int = 0) -> float:
+        """Count a message of `size` bytes, and return the seconds for which it has to wait.
+
+        These are more than 0 beyond the limit of the address or of the visitor.
+        """
         self.changes += 1
-        wait = self.buckets.take(address, owing=True)
+        tokens = 1 + size // TOKEN
+        wait = max(bucket.take(address, tokens, owing=True) for bucket in (self.buckets, visitor))
         if wait:
             now = self._clock()
             self.refused["slowed"] += 1

@@ -190,6 +190,6 @@ def _take_preset() -> None:
 
 def _take_pair() -> None:
     at = st.session_state[_PAIR]
-    if at is not None:
+    if isinstance(at, int):  # anybody can send anything
         state.put("text", MINIMAL_PAIRS[at].a)
         B.put("text", MINIMAL_PAIRS[at].b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.lessons import MAX_BYTES, MAX_SCENES, OWN, PATHS, Lesson, LessonError, Scene, check_scene, read_lesson
 from attnviz.lessons.scene import LONGEST, check_text, query_of
@@ -95,7 +96,7 @@ def show_own() -> None:
 def _take_file() -> None:
     """Take the file that was opened; one that is no lesson leaves the lesson before it in place."""
     file = st.session_state.get("lesson_file")
-    if file is None:
+    if not isinstance(file, UploadedFile):  # none, or one that the server does not have
         return
     try:
         if file.size > MAX_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.settings import settings
 from attnviz.tokens import MAX_UPLOAD, BadUploadError, CharVocab, WordPiece
@@ -56,7 +57,7 @@ def choose_charset() -> None:
 def _take_upload() -> None:
     """Keep the vocabulary of the file that came, or why it was refused; forget both where the file was removed."""
     file = st.session_state[_FILE]
-    if file is None:
+    if not isinstance(file, UploadedFile):  # none, or one that the server does not have
         st.session_state.pop(_UPLOADED, None)
         return
     try:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.metrics import metrics
-from attnviz.serving.http.traffic import ADDRESSES, ARRIVING, Buckets, Traffic
+from attnviz.serving.http.traffic import ADDRESSES, ARRIVING, TOKEN, Buckets, Traffic
 from attnviz.serving.work import cache as cache_module
 from attnviz.serving.work.cache import SingleFlightCache, cache_usage
 from attnviz.serving.work.pool import Task, WorkerPool
@@ -294,18 +294,39 @@ def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.Monk
 
     async def visit() -> None:
         incoming = asyncio.Queue[str]()
-        for _ in range(23):
+        for _ in range(22):
             incoming.put_nowait("websocket.receive")
         incoming.put_nowait("websocket.disconnect")
         await connect(app, incoming, [])
 
     monkeypatch.setattr("attnviz.serving.http.limits.asyncio.sleep", sleep)
     run_aside(visit())
-    assert inner.messages == 23
-    assert waited == pytest.approx([1, 2, 3])
+    assert inner.messages == 22
+    assert waited == pytest.approx([1, 2, 3])  # the connection itself has taken a token
     assert traffic.slowed("1.1.1.1")
     assert not traffic.slowed("2.2.2.2")
     assert not traffic.slowed(None)
+
+
+def test_a_visitor_has_a_limit_of_their_own_and_large_messages_count_for_more() -> None:
+    traffic = Traffic(replace(PUBLIC, requests=0, changes=60), Clock())
+    first, second = traffic.visitor(), traffic.visitor()
+    assert [traffic.change("a", first) for _ in range(22)] == pytest.approx([0] * 20 + [1, 2])
+    assert [traffic.change("a", second, TOKEN * 9) for _ in range(3)] == pytest.approx([0, 0, 10])
+
+
+def test_who_connects_again_and_again_is_turned_away() -> None:
+    traffic = Traffic(replace(PUBLIC, requests=60, sessions=0), Clock())
+    app = Limits(Inner(), traffic)
+
+    async def visit() -> None:
+        for _ in range(25):
+            incoming = asyncio.Queue[str]()
+            incoming.put_nowait("websocket.disconnect")
+            await connect(app, incoming, [])
+
+    run_aside(visit())
+    assert traffic.refused == {"address": 5}
 
 
 def test_uploads_are_refused_where_they_are_off() -> None:

@@ -1,0 +1,232 @@
+"""Messages that no browser sends, and visitors who send them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import FileURLsRequest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
+
+from attnviz.serving.http.widgets import declared
+from tests.safety.server import SECRET
+
+NUMBERS = (0.0, -1.0, 0.5, 1e308, -1e308, 5e-324, 2.0**53, 2.0**64, float("nan"), float("inf"), float("-inf"))
+TEXTS = (
+    SECRET, f"{SECRET} 12", "", "\0", "\u202e", f"{SECRET}\n" * 50, f"<script>{SECRET}</script>", "[]", "{}", "null",
+    "NaN", f'"{SECRET}"', "[" * 5_000, '{"a":' * 900 + "1" + "}" * 900, "1" * 5_000, f'{{"{SECRET}', "x" * 100_000, "1",
+)  # fmt: skip
+THINGS: tuple[Any, ...] = (
+    None, True, 0, -1, 7, 10**30, 0.5, 1e300, "", SECRET, [], [SECRET], [[0, 0]], [[1, SECRET], [10**20, -5]], {},
+    {"q": 1, "k": 1}, {"q": SECRET, "k": []}, {"number": 1, "values": {"step": SECRET}},
+    {"number": 10**40, "values": 5},
+    {"number": None, "values": {"layer": 10**25, "head": [], "chosen": [[0, {}]], "pin": {"q": 1e300, "k": -1}}},
+    {"number": -1, "values": [SECRET]}, [[[[[[[]]]]]]], "\ud800", {"\ud800": "\udfff"}, "x" * 50_000, [[0, 10**9]],
+    {"selection": {"rows": [10**6]}}, {"rows": SECRET}, {"rows": [-1, None], "columns": {}, "cells": [[1]]},
+)  # fmt: skip
+"""What stands in JSON where something else is expected."""
+NAMES = ("updates", "want", "act", "lesson", "code", "moved", "pin", "keys", "value", "selection", "__class__", SECRET)
+"""Names of what our components send, and others."""
+RECORDS = [{"file_id": SECRET, "name": SECRET, "size": 2**62}]
+FIELDS: dict[str, Callable[[Random], Any]] = {
+    "trigger_value": lambda random: random.random() < 0.9,
+    "bool_value": lambda random: random.random() < 0.5,
+    "double_value": lambda random: random.choice(NUMBERS),
+    "int_value": lambda random: random.choice((0, -1, 2**63 - 1, -(2**63))),
+    "string_value": lambda random: _json(random) if random.random() < 0.3 else random.choice(TEXTS),
+    "double_array_value": lambda random: {"data": [random.choice(NUMBERS)] * random.randint(0, 3)},
+    "int_array_value": lambda random: {"data": [2**63 - 1] * random.randint(0, 3)},
+    "string_array_value": lambda random: {"data": [random.choice(TEXTS)] * random.randint(0, 3)},
+    "json_value": lambda random: _json(random) if random.random() < 0.8 else random.choice(TEXTS),
+    "json_trigger_value": lambda random: _events(random) if random.random() < 0.8 else random.choice(TEXTS),
+    "arrow_value": lambda random: {"data": random.randbytes(50)},
+    "bytes_value": lambda random: random.randbytes(50),
+    "file_uploader_state_value": lambda random: {"uploaded_file_info": RECORDS * random.randint(0, 2)},
+    "string_trigger_value": lambda random: {"data": random.choice(TEXTS)},
+    "chat_input_value": lambda random: {"data": random.choice(TEXTS)},
+}
+"""Values for each field of WidgetState"""
+
+
+@dataclass
+class Shown:
+    """What pages have shown: what somebody who has looked at them can send back."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    """For each widget the field that its value has"""
+    fragments: set[str] = field(default_factory=set)
+    hashes: set[str] = field(default_factory=set)
+
+    def note(self, sent: bytes) -> None:
+        """Note what is in a message of the server."""
+        message = ForwardMsg.FromString(sent)
+        self.fields |= {name: kind.fields[0] for name, kind in declared(sent)}
+        if message.delta.fragment_id:
+            self.fragments.add(message.delta.fragment_id)
+        if message.new_session.page_script_hash:
+            self.hashes.add(message.new_session.page_script_hash)
+
+
+def breaches(count: int, seed: int, shown: Shown) -> list[bytes | str]:
+    """Return messages that are not to be taken, those of several megabytes among them."""
+    random = Random(seed)
+    return [_breach(random, shown) for _ in range(count)]
+
+
+def well_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[bytes]:
+    """Return changes of widgets by values of the right type that no browser would send."""
+    random = Random(seed)
+    messages = []
+    for _ in range(count):
+        message = BackMsg()
+        asked = message.rerun_script
+        asked.page_script_hash = page_hash
+        if random.random() < 0.3:
+            asked.fragment_id = random.choice(sorted(shown.fragments))
+        for _ in range(random.randint(1, 3)):
+            name, usual = random.choice(sorted(shown.fields.items()))
+            asked.widget_states.widgets.append(WidgetState(id=name, **{usual: FIELDS[usual](random)}))
+        messages.append(_bytes(message))
+    return messages
+
+
+def _breach(random: Random, shown: Shown) -> bytes | str:
+    kind = random.random()
+    if kind < 0.03:
+        return random.choice((_widgets, _empty_widgets, _query, _addresses))()
+    if kind < 0.12:
+        return random.choice((random.randbytes(random.randint(0, 500)), SECRET, "\0" * 100))
+    if kind < 0.25:
+        return _other(random)
+    message = _wrong_change(random, shown)
+    return message[: random.randrange(len(message))] if kind < 0.35 else message
+
+
+def _wrong_change(random: Random, shown: Shown) -> bytes:
+    """A change of widgets with something wrong: a value's type, or the length of a name."""
+    message = BackMsg()
+    asked = message.rerun_script
+    asked.query_string = random.choice(["", f"text={SECRET}", "step=weights&layer=%ff"])
+    asked.page_script_hash = random.choice([*sorted(shown.hashes), SECRET])
+    asked.page_name = random.choice(["", "tokens", "heads", SECRET])
+    asked.fragment_id = random.choice(["", *sorted(shown.fragments), SECRET, "0" * 32])
+    asked.widget_states.widgets.add(id=f"$$ID-{random.randbytes(16).hex()}-{SECRET}", string_value=SECRET)
+    name, usual = random.choice(sorted(shown.fields.items()))
+    wrong = random.choice([field for field in FIELDS if not {field, usual} <= {"double_value", "int_value"}])
+    field = "bytes_value" if wrong == usual else wrong
+    asked.widget_states.widgets.append(WidgetState(id=name, **{field: FIELDS[field](random)}))
+    if random.random() < 0.2:
+        setattr(asked, random.choice(("page_script_hash", "page_name", "fragment_id")), SECRET * 100)
+    return _bytes(message)
+
+
+def _bytes(message: BackMsg) -> bytes:
+    written: bytes = message.SerializeToString()
+    return written
+
+
+def _sent(random: Random) -> dict[str, Any]:
+    return {random.choice(NAMES): random.choice(THINGS) for _ in range(random.randint(0, 3))}
+
+
+def _json(random: Random) -> str:
+    sent = _sent(random)
+    return json.dumps(random.choice((sent, sent, {"value": sent}, random.choice(THINGS))))
+
+
+def _events(random: Random) -> str:
+    sent = _sent(random)
+    events = [{"event": name, "value": value} for name, value in sent.items()]
+    return json.dumps(random.choice((events, events, events, sent, [sent], random.choice(THINGS), {"event": sent})))
+
+
+def _other(random: Random) -> bytes:
+    """What a browser may ask for, but not of a server for the public."""
+    switches = ("clear_cache", "set_run_on_save", "stop_script", "load_git_info", "debug_disconnect_websocket",
+                "debug_shutdown_runtime", "app_heartbeat")  # fmt: skip
+    asked: Any = random.choice(
+        [{}, *({name: True} for name in switches),
+         {"file_urls_request": {"request_id": SECRET, "file_names": [SECRET] * random.choice((1, 5, 1_000))}},
+         {"backend_operation_request": {"install_skills": {}}},
+         {"backend_operation_request": {"deferred_file": {"file_id": SECRET}}},
+         {"backend_operation_request": {"dataframe_chunk": {"source_id": SECRET}}}]
+    )  # fmt: skip
+    return _bytes(BackMsg(**asked))
+
+
+def _of_widgets(widgets: Iterable[WidgetState]) -> bytes:
+    return _bytes(BackMsg(rerun_script=ClientState(widget_states=WidgetStates(widgets=widgets))))
+
+
+@cache
+def _widgets() -> bytes:
+    return _of_widgets(WidgetState(id=f"$$ID-{number}", string_value=SECRET) for number in range(200_000))
+
+
+@cache
+def _empty_widgets() -> bytes:
+    return _of_widgets(WidgetState() for _ in range(200_000))
+
+
+@cache
+def _query() -> bytes:
+    return _bytes(BackMsg(rerun_script=ClientState(query_string=f"text={SECRET}" * 2**18)))
+
+
+@cache
+def _addresses() -> bytes:
+    return _bytes(BackMsg(file_urls_request=FileURLsRequest(file_names=[""] * 1_000_000)))
+
+
+async def visit(url: str, address: str, messages: list[bytes | str], pause: float) -> int:
+    """Send messages as one visitor, from an address of this machine; return how many were sent.
+
+    Where the server closes the connection, the next message comes over a new one.
+    """
+    netloc = urlsplit(url).netloc
+    left = list(messages)
+    refused = 0
+    while left and refused < 20:
+        try:
+            async with connect(
+                f"ws://{netloc}/_stcore/stream", origin=f"http://{netloc}", subprotocols=["streamlit"],  # type: ignore[arg-type, list-item]
+                local_addr=(address, 0), max_size=None, proxy=None, open_timeout=30, close_timeout=1,
+            ) as socket:  # fmt: skip
+                reader = asyncio.create_task(_read(socket))
+                while left and not reader.done():
+                    await socket.send(left.pop())
+                    await asyncio.wait([reader], timeout=pause)
+                reader.cancel()
+        except (WebSocketException, OSError):
+            refused += 1
+            await asyncio.sleep(pause)
+    return len(messages) - len(left)
+
+
+async def _read(socket: Any) -> None:
+    with suppress(WebSocketException):
+        async for _ in socket:
+            pass
+
+
+async def visit_all(url: str, messages: list[bytes | str], visitors: int, seconds: float) -> int:
+    """Send messages as so many visitors, spread over so many seconds; return how many were sent."""
+    each = [messages[start::visitors] for start in range(visitors)]
+    pause = seconds / max(map(len, each))
+    visits = []
+    for number, own in enumerate(each):
+        visits.append(asyncio.create_task(visit(url, f"127.0.1.{1 + number % 200}", own, pause)))
+        await asyncio.sleep(pause / visitors)
+    return sum(await asyncio.gather(*visits))
