@@ -165,7 +165,9 @@ def served(ours: bool) -> Iterator[Server]:
     with tempfile.TemporaryDirectory() as empty:
         if ours:
             port = free_port()
-            server = launch(["attnviz", "serve", "--port", str(port)], port, env={"ATTNVIZ_REQUESTS": "0"})
+            server = launch(
+                ["attnviz", "serve", "--port", str(port)], port, env={"ATTNVIZ_REQUESTS": "0", "ATTNVIZ_CHANGES": "0"}
+            )
         else:
             server = start(PLAIN_SCRIPT, cwd=Path(empty), options=("--browser.gatherUsageStats", "false"))
         try:

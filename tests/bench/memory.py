@@ -47,7 +47,7 @@ def rows(count: int = TEXTS) -> Iterator[Row]:
 
 def held_after(count: int) -> list[int]:
     """Return the bytes that a server's processes hold after each of `count` texts."""
-    server = serve({"ATTNVIZ_REQUESTS": "0"})
+    server = serve({"ATTNVIZ_REQUESTS": "0", "ATTNVIZ_CHANGES": "0"})
     try:
         wait_until_ready(server)
         process = psutil.Process(server.process.pid)
