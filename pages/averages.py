@@ -4,19 +4,19 @@ import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
 from attnviz.ui import controls, shell, state
-from attnviz.ui.sources import toy_tokens
+from attnviz.ui.sources import view_tokens
 from attnviz.ui.step_by_step import stepper
 from attnviz.ui.waiting import starting
 
 
 @st.fragment
 @page_lock().held()
-def one_way(text: str) -> None:
+def one_way() -> None:
     """Show one of the ways. A fragment: going to another leaves the controls alone."""
     stepper.ways()
     with starting("averages"):
         from attnviz.ui.averages.view import MAX_TOKENS, show_way
-    tokens = toy_tokens(text, MAX_TOKENS)
+    tokens = view_tokens(MAX_TOKENS)
     shell.token_notes(tokens)
     show_way(state.get("way"), tokens)
     state.end(("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"))
@@ -25,4 +25,5 @@ def one_way(text: str) -> None:
 shell.begin("averages")
 with st.sidebar:
     controls.averages_controls()
-one_way(shell.text())
+shell.text()
+one_way()

@@ -18,6 +18,6 @@ def tokens_of(ids: Sequence[int], pieces: Sequence[str] | None = None) -> Tokens
     return Tokens("", None, pieces, ids, ((0, 0),) * len(ids), none, no, no, 0, 1, "ids")
 
 
-def run_block(ids: Sequence[int], config: ToyConfig) -> Trace:
+def run_block(ids: Sequence[int], config: ToyConfig, pieces: Sequence[str] | None = None) -> Trace:
     """Run the toy on token ids."""
-    return trace_toy(tokens_of(ids), config)
+    return trace_toy(tokens_of(ids, pieces), config)

@@ -67,10 +67,10 @@ def run(asked: argparse.Namespace) -> int:
     except WrongUseError as error:
         return _say(str(error), 2)
     from attnviz.export.drawing.themes import THEMES
-    from attnviz.export.jobs import maker
+    from attnviz.export.jobs import Maker
     from attnviz.pretrained import ModelError
 
-    made = maker(site=_site(asked), bare=asked.bare, theme=THEMES[asked.theme])
+    made = Maker(site=_site(asked), bare=asked.bare, theme=THEMES[asked.theme])
     try:
         jobs = made.jobs(views, layers, heads)
     except IndexError as error:
@@ -101,7 +101,7 @@ def _write_all(
             for kind in formats:
                 bar.set_postfix_str(f"{job.stem} {kind}")
                 try:
-                    files = made.make(job, made.subject(job.view), kind, steps)
+                    files = made.make(job, made.walk(job.view), kind, steps)
                     written += _save(asked.out, files)
                 except (NoTokensError, TooLongError, TooManyNumbersError, FontError) as error:
                     failed.append(f"{job.stem}, {kind}: {error}")

@@ -7,8 +7,9 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from attnviz.export.walk import Sheet, Subject
+from attnviz.export.walk import Sheet
 from attnviz.steps.vocabulary import STEPS
+from attnviz.trace.walk import Walk
 
 
 class TooLongError(ValueError):
@@ -28,13 +29,13 @@ class Format:
     themed: bool = True
     """Whether it is made in the dark as well; a format that is not takes sheets in the light"""
 
-    def check(self, subject: Subject) -> None:
+    def check(self, walk: Walk) -> None:
         """See that this walk is not too long.
 
         Raises:
             TooLongError: it is.
         """
-        tokens = max(len(subject.walk.query_labels), len(subject.walk.key_labels))
+        tokens = max(len(walk.query_labels), len(walk.key_labels))
         if tokens > self.most_tokens:
             raise TooLongError(f"{self.title} takes up to {self.most_tokens} tokens, and this text has {tokens}.")
 

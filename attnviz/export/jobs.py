@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.formats import FORMATS, svg_files
-from attnviz.export.subjects import View, pretrained_subject, toy_config, toy_subject, toy_tokens
-from attnviz.export.walk import Subject, sheets
+from attnviz.export.views import View, walk_of
+from attnviz.export.walk import sheets
+from attnviz.sources.direct import Direct
+from attnviz.sources.shown import Shown, shown
 from attnviz.steps.vocabulary import STEPS
-
-if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel, Trace
+from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
 """Formats of numbers and code, and how their files end"""
@@ -45,14 +44,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes the files of jobs. A text is traced once for all its layers and heads."""
+    """Makes the files of jobs. Jobs come text by text, so the last trace that its resources keep is enough."""
 
-    load: Callable[[str], PretrainedModel]
+    resources: Direct = field(default_factory=Direct)
     site: str = ""
     bare: bool = False
     theme: Theme = LIGHT_THEME
     """Of the formats that are made in the dark as well"""
-    _traces: dict[tuple[str, str, str], Trace] = field(default_factory=dict)
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
         """Return a job for each text, layer and head.
@@ -66,38 +64,35 @@ class Maker:
     def _jobs(
         self, view: dict[str, Any], number: int, count: int, layers: Sequence[int], heads: Sequence[int]
     ) -> Iterator[Job]:
-        has_layers, has_heads = self._shape(view)
+        found = self._shown(view)
+        has_layers, has_heads = found.model.description.layers[found.kind]
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
-        name = "toy" if view["source"] == "toy" else slug(view["model"])
+        name = slug(view["model"]) if "model" in found.source.keys else found.source.key
         for layer, head in product(_expand(layers, has_layers, "layer"), _expand(heads, has_heads, "head")):
-            where = "" if view["source"] == "toy" else f"-layer{layer}"
+            where = f"-layer{layer}" if found.source.has_layers else ""
             yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}")
 
-    def _shape(self, view: View) -> tuple[int, int]:
-        """Return how many layers and heads there are."""
-        if view["source"] == "toy":
-            return 1, toy_config(view).head_count
-        counts = self.load(view["model"]).layer_counts
-        if view["kind"] not in counts:
-            raise IndexError(f"{view['model']} has no {view['kind']} attention, but {' and '.join(counts)}")
-        return counts[view["kind"]]
+    def _shown(self, view: View) -> Shown:
+        """Return what a view shows; its layer and head may be any.
 
-    def subject(self, view: View) -> Subject:
+        Raises:
+            IndexError: a kind of attention that the model does not have.
+        """
+        found = shown(view.__getitem__, self.resources)
+        if found.kind != view["kind"] and found.source.has_layers:
+            there = " and ".join(found.model.description.layers)
+            raise IndexError(f"{view['model']} has no {view['kind']} attention, but {there}")
+        return found
+
+    def walk(self, view: View) -> Walk:
         """Return the walk of a job.
 
         Raises:
             attnviz.tokens.NoTokensError: the text gives no token.
         """
-        if view["source"] == "toy":
-            return toy_subject(view, toy_tokens(view), site=self.site)
-        model = self.load(view["model"])
-        key = (view["model"], view["text"], view["pair"])
-        if key not in self._traces:
-            self._traces.clear()  # jobs come text by text, so one trace at a time is enough
-            self._traces[key] = model.trace(view["text"], view["pair"].strip() or None)
-        return pretrained_subject(view, model, self._traces[key], site=self.site)
+        return walk_of(view, self._shown(view), self.resources, self.site)
 
-    def make(self, job: Job, subject: Subject, kind: str, steps: Sequence[str]) -> dict[str, bytes]:
+    def make(self, job: Job, walk: Walk, kind: str, steps: Sequence[str]) -> dict[str, bytes]:
         """Return a job's files of one format, by their names.
 
         Raises:
@@ -105,34 +100,27 @@ class Maker:
             attnviz.export.numbers.TooManyNumbersError: more numbers than a CSV holds.
         """
         if kind in NUMBERS:
-            return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, subject, kind)}
+            return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
         form = FORMATS[kind]
-        form.check(subject)
-        shown = sheets(subject, steps, self.theme if form.themed else LIGHT_THEME)
+        form.check(walk)
+        pages = sheets(walk, steps, self.theme if form.themed else LIGHT_THEME)
         if kind == "svg":
-            return {f"{job.stem}-{name}": content for name, content in svg_files(shown, bare=self.bare).items()}
-        return {f"{job.stem}{form.suffix}": form.write(shown)}
+            return {f"{job.stem}-{name}": content for name, content in svg_files(pages, bare=self.bare).items()}
+        return {f"{job.stem}{form.suffix}": form.write(pages)}
 
-    def _numbers(self, view: View, subject: Subject, kind: str) -> bytes:
+    def _numbers(self, view: View, walk: Walk, kind: str) -> bytes:
         from attnviz.export import numbers
         from attnviz.export.code import lines as code
         from attnviz.export.code.recipes import walk_cells
 
         if kind == "csv":
-            tokens = subject.tokens
-            about = {"of": subject.name, "text": tokens.text, "second_text": tokens.pair, "link": subject.link}
-            return numbers.csv_zip(subject.walk, [subject.walk.head], about)
+            tokens = walk.query_tokens
+            about = {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
+            return numbers.csv_zip(walk, [walk.head], about)
         if kind == "npz":
-            return numbers.npz(subject.walk, [subject.walk.head])
-        cells = walk_cells(view, subject, self.load)
+            return numbers.npz(walk, [walk.head])
+        cells = walk_cells(self._shown(view), walk)
         return (code.notebook(cells) if kind == "ipynb" else code.script(cells)).encode()
-
-
-def maker(*, site: str = "", bare: bool = False, theme: Theme = LIGHT_THEME) -> Maker:
-    """Return a maker that loads each model once."""
-    from attnviz.pretrained import load
-
-    return Maker(cache(load), site, bare, theme)
 
 
 def slug(name: str) -> str:

@@ -12,21 +12,8 @@ from attnviz.figures.steps import describe, lay_out
 from attnviz.steps import explain
 from attnviz.steps import tokens as explain_tokens
 from attnviz.steps.vocabulary import STEPS, number
-from attnviz.tokens import NO_ID, Tokens
+from attnviz.tokens import NO_ID
 from attnviz.trace.walk import Walk
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Subject:
-    """What is walked through: a head with its tokens, what it is called, and where it is to be seen."""
-
-    walk: Walk
-    tokens: Tokens
-    """The tokens on the rows, from the query's side"""
-    name: str
-    """Such as "minilm · layer 3 · head 5" """
-    link: str = ""
-    """The address of this view in the app; each sheet's own link adds its step"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +22,7 @@ class Sheet:
 
     step: str
     title: str
-    subject: Subject
+    walk: Walk
     formula: str
     """LaTeX, as `explain.formula` writes it"""
     notice: str
@@ -50,35 +37,35 @@ class Sheet:
     @property
     def link(self) -> str:
         """The address that opens the app at this step; "" where none is known."""
-        return link_to(self.subject.link, self.step)
+        return link_to(self.walk.link, self.step)
 
     @property
     def alt(self) -> str:
         """What the picture shows, for those who do not see it."""
         if self.layout is not None:
             return describe(self.layout)
-        tokens = self.subject.tokens
+        tokens = self.walk.query_tokens
         pairs = (f"{label} {id_}" for label, id_ in zip(tokens.labels[:50], tokens.ids[:50], strict=True))
         return f"{len(tokens)} tokens with their ids: {', '.join(pairs)}{', …' if len(tokens) > 50 else ''}."
 
     @property
     def notes(self) -> str:
         """What a speaker may want to say or look up."""
-        layer = self.subject.walk.layer
+        layer = self.walk.layer
         parts = [
             f"{self.title}: {self.notice} {self.fact}".strip(),
             self.alt,
             "Rows are queries (from), columns are keys (to). Layers and heads are counted from 0.",
             f"Scale s = {number(layer.scale, 4)}; {layer.heads} heads of width {layer.head_size}.",
             f"In PyTorch:\n{self.code}" if self.layout is not None else f"In Python:\n{self.code}",
-            f"Text: {self.subject.tokens.text}",
-            f"Second text: {self.subject.tokens.pair}" if self.subject.tokens.pair else "",
+            f"Text: {self.walk.query_tokens.text}",
+            f"Second text: {self.walk.query_tokens.pair}" if self.walk.query_tokens.pair else "",
             f"This step in the app: {self.link}" if self.link else "",
         ]
         return "\n\n".join(part for part in parts if part)
 
 
-def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
+def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
     """Return a sheet for each of these steps that has a picture, in the order of the vocabulary.
 
     Raises:
@@ -88,25 +75,24 @@ def sheets(subject: Subject, steps: Iterable[str] = tuple(STEPS), theme: Theme =
     unknown = wanted - set(STEPS)
     if unknown:
         raise KeyError(min(unknown))
-    layouts = {step: None if step == "tokens" else lay_out(subject.walk, step) for step in STEPS if step in wanted}
+    layouts = {step: None if step == "tokens" else lay_out(walk, step) for step in STEPS if step in wanted}
     shown = [step for step, layout in layouts.items() if layout is None or layout.grid]
-    return tuple(_sheet(subject, step, layouts[step], (i + 1, len(shown)), theme) for i, step in enumerate(shown))
+    return tuple(_sheet(walk, step, layouts[step], (i + 1, len(shown)), theme) for i, step in enumerate(shown))
 
 
-def _sheet(subject: Subject, step: str, layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
+def _sheet(walk: Walk, step: str, layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
     if layout is None:
-        tokens = subject.tokens
+        tokens = walk.query_tokens
         fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
         if NO_ID in tokens.ids:
             fact += " A character that is not in the vocabulary has no id."
         code = explain_tokens.code(tokens.tokenizer)
         formula, notice = explain_tokens.FORMULA, explain_tokens.NOTICE
-        return Sheet(step, STEPS[step], subject, formula, notice, fact, code, None, place, theme)
-    walk = subject.walk
+        return Sheet(step, STEPS[step], walk, formula, notice, fact, code, None, place, theme)
     missing = walk.layer.unavailable_reason if step in ("embeddings", "qkv", "output") else ""
     notice, fact = explain.notice(step, walk), explain.fact(step, walk) or missing
     formula, code = explain.formula(step, walk, theme.palette.ink), explain.code(step, walk)
-    return Sheet(step, STEPS[step], subject, formula, notice, fact, code, layout, place, theme)
+    return Sheet(step, STEPS[step], walk, formula, notice, fact, code, layout, place, theme)
 
 
 def link_to(link: str, step: str) -> str:

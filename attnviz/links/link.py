@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attnviz.settings import settings
+from attnviz.sources import SOURCES
 from attnviz.steps.vocabulary import MEASURES, STEPS
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
@@ -66,6 +67,11 @@ def short(limit: int) -> Callable[[str], str]:
     return lambda raw: raw[:limit]
 
 
+def read_source(raw: str) -> str:
+    """Read `source`: one of those that are registered when the link is read."""
+    return one_of(*SOURCES)(raw)
+
+
 def read_scale(raw: str) -> str:
     """Read `scale`: a named scale, or a finite number written out ("0.125")."""
     if raw in ("sqrt_d", "off", "sqrt_c"):
@@ -116,7 +122,7 @@ INDEX = whole(0, 100_000)
 KEYS: dict[str, Key] = {
     "text": Key(DEFAULT_TEXT, short(MAX_TEXT)),
     "pair": Key("", short(MAX_TEXT)),
-    "source": Key("toy", one_of("toy", "pretrained")),
+    "source": Key("toy", read_source),
     "model": Key("minilm", short(200)),
     "kind": Key("encoder", one_of("encoder", "decoder", "cross")),
     "layer": Key(0, INDEX),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -82,6 +82,10 @@ class PretrainedModel(ABC):
         if self.is_encoder_decoder:
             return self.tokenize(text), self.tokenize(text if pair is None else pair)
         return self.tokenize(text, pair), None
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return what tells the traces of this model apart."""
+        return text, pair
 
     def trace(self, text: str, pair: str | None = None, run: Run | None = None) -> Trace:
         """Run the model on a text and keep every layer's query, key and value.

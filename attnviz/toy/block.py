@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
 from attnviz.toy.embeddings import SeededEmbeddings
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.model import Description
+from attnviz.trace.model import Description, Kind
 from attnviz.trace.recorder import recording
 from attnviz.trace.whole import Trace
 
@@ -53,13 +53,16 @@ class Toy:
     @property
     def description(self) -> Description:
         """What the toy is. Its embeddings are drawn as they are read, so they are not counted."""
-        attention = SeededAttention(self.config, 0)
+        heads, width = self.config.head_count, self.config.width_per_head
+        parameters = {"projections": 3 * heads * WIDTH * width} if self.config.qkv == "linear" else {}
+        if self.config.projection:
+            parameters["output"] = heads * width * WIDTH
         return Description(
             name=self.name,
-            layers={self.config.kind: (1, self.config.head_count)},
+            layers={self.config.kind: (1, heads)},
             width=WIDTH,
-            head_size=self.config.width_per_head,
-            parameters={"attention": sum(weight.numel() for weight in attention.parameters())},
+            head_size=width,
+            parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
         )
 
@@ -67,6 +70,10 @@ class Toy:
         """Return the tokens of a text; the toy reads no second one."""
         del pair
         return self._tokenize(text), None
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return what shapes the numbers: the tokens and the settings."""
+        return self.read(text, pair)[0], self.config
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the toy on a text.
@@ -104,7 +111,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         projections={"query": attention.query.map, "key": attention.key.map, "value": attention.value.map},
         output_projection=attention.output.map if isinstance(attention.output, SeededOutput) else None,
     )
-    blocks = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
+    blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     return Trace(tokens, None, blocks, output, embedding_parts=parts, weights=tuple(block.parameters()))
 
 

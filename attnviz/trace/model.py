@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -51,6 +52,9 @@ class Model(Protocol):
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
         """Return what the model reads of a text, or two: its tokens, and the decoder's where it has an encoder too."""
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return what tells the traces of this model apart: equal keys, equal numbers."""
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text.

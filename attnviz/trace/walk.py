@@ -1,4 +1,4 @@
-"""What a figure of a step is drawn from: one head of one layer, with its tokens. Matrices are computed when drawn."""
+"""One head with its tokens: what figures, explanations and exports are made of. Matrices are computed when drawn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
+from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
 
@@ -18,12 +19,28 @@ class Walk:
     The cached properties are computed once, from immutable values, so a walk may be shared between sessions.
     """
 
-    query_labels: tuple[str, ...]
-    key_labels: tuple[str, ...]
+    query_tokens: Tokens
+    """The tokens on the rows"""
+    key_tokens: Tokens
+    """The tokens on the columns; the same object where both are one text"""
     layer: LayerTrace
     head: int
     parts: tuple[Tensor, Tensor] | None = None
     """Token and position embeddings, (T, C) each, where they are known apart; they add up to the input"""
+    name: str = ""
+    """What is shown, in words, such as "minilm · layer 3 · head 5" """
+    link: str = ""
+    """The address of this view in the app; "" where none is known"""
+
+    @property
+    def query_labels(self) -> tuple[str, ...]:
+        """What the rows are called."""
+        return self.query_tokens.labels
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return self.key_tokens.labels
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:

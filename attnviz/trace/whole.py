@@ -11,6 +11,7 @@ from attnviz.tokens import Tokens
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace, held_bytes
 from attnviz.trace.model import Kind
+from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +78,13 @@ class Trace:
     def head(self, layer: int, head: int, kind: Kind | None = None) -> AttentionSteps:
         """Compute every step of one head."""
         return self.layer(layer, kind).head(head)
+
+    def walk(self, layer: int, head: int, kind: Kind | None = None) -> Walk:
+        """Return one head with its tokens; raises IndexError for one that is not there."""
+        kind = self.kinds[0] if kind is None else kind
+        attention = self.layer(layer, kind)
+        attention.mask_of(head)  # raises
+        return Walk(self.query_tokens(kind), self.key_tokens(kind), attention, head, self.parts)
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnviz.pretrained import Kind, PretrainedModel, Trace
-    from attnviz.tokens import Tokens
-    from attnviz.toy.config import ToyConfig
     from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.model import Model
     from attnviz.ui.heads.survey import Survey
 
 MODELS = 2
@@ -102,18 +101,29 @@ _traces: WeakKeyDictionary[PretrainedModel, SingleFlightCache[Trace]] = WeakKeyD
 _traces_lock = threading.Lock()
 
 
-def trace(loaded: PretrainedModel, text: str, pair: str | None) -> Trace:
+def trace(of: Model, text: str, pair: str | None) -> Trace:
     """Trace a text once for all sessions that show it.
 
     Raises:
         attnviz.tokens.NoTokensError: the model's tokenizer makes nothing of the text.
     """
-    with _traces_lock:
-        of_model = _traces.get(loaded)
-        if of_model is None:
-            of_model = _traces[loaded] = SingleFlightCache("traces", TRACE_BYTES, worker_pool())
+    from attnviz.pretrained import PretrainedModel
+
+    key = of.name, of.trace_key(text, pair)
     with queue_note() as on_wait:
-        return of_model.get((text, pair), partial(loaded.trace, text, pair, pass_process().run), on_wait)
+        if isinstance(of, PretrainedModel):
+            return _traces_of(of).get(key, partial(of.trace, text, pair, pass_process().run), on_wait)
+        limit_threads()
+        results: SingleFlightCache[Trace] = _cache_of("toy", TOY_BYTES)
+        return results.get(key, partial(of.trace, text, pair), on_wait)
+
+
+def _traces_of(loaded: PretrainedModel) -> SingleFlightCache[Trace]:
+    with _traces_lock:
+        found = _traces.get(loaded)
+        if found is None:
+            found = _traces[loaded] = SingleFlightCache("traces", TRACE_BYTES, worker_pool())
+        return found
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
@@ -130,16 +140,6 @@ def overview(layer: LayerTrace) -> NDArray[np.uint8]:
         pictures.setflags(write=False)
         _overviews[layer] = pictures
     return pictures
-
-
-def toy_trace(tokens: Tokens, config: ToyConfig) -> Trace:
-    """Run the toy block once for all sessions that show it."""
-    from attnviz.toy.block import trace_toy
-
-    limit_threads()
-    results: SingleFlightCache[Trace] = _cache_of("toy", TOY_BYTES)
-    with queue_note() as on_wait:
-        return results.get((tokens, config), partial(trace_toy, tokens, config), on_wait)
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:

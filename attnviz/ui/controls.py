@@ -8,13 +8,13 @@ import streamlit as st
 
 from attnviz.links.link import MAX_TEXT
 from attnviz.settings import settings
+from attnviz.sources import SOURCES
 from attnviz.ui import state
 from attnviz.ui.tokens.tokenizers import choose_charset
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
-SOURCES = {"toy": "Toy", "pretrained": "Pretrained"}
 TOKENIZERS = {"word": "words", "char": "characters", "bert": "BERT pieces"}
 QKV = {"linear": "X · W (C → D)", "identity": "X itself", "positions": "U · X (T × T)"}
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
@@ -36,8 +36,8 @@ def choose_source() -> str:
         "source",
         st.segmented_control,
         "Attention from",
-        SOURCES,
-        format_func=SOURCES.get,
+        list(SOURCES),
+        format_func=lambda key: SOURCES[key].title,
         required=True,
         width="stretch",
     )

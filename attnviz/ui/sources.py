@@ -1,70 +1,82 @@
-"""From the view to what is shown: the tokens at once, then one layer of attention from the toy or from a model."""
+"""What a view shows, with the app's shared caches, and with the built-in model where another can't be loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnviz.tokens import Tokens, WordTokenizer
+from attnviz.sources import Get
+from attnviz.sources.shown import Shown, shown
+from attnviz.sources.toy import tokenizer
+from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
-from attnviz.ui.tokens.tokenizers import char_vocab, wordpiece
+from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from attnviz.pretrained import PretrainedModel
-    from attnviz.toy.config import ToyConfig
-    from attnviz.trace.layer import LayerTrace
-
-TOY_TOKENS = 512
-"""The toy's limit, the same as BERT's."""
-
-Get = Callable[[str], Any]
-"""How a setting is read: from the view, or from one pane of a page that shows two."""
+    from attnviz.trace.model import Model
+    from attnviz.trace.whole import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """One layer's attention, ready to be walked through."""
+@dataclass(frozen=True, slots=True)
+class AppResources:
+    """The app's models and traces, shared by all sessions."""
 
-    query_tokens: Tokens
-    key_tokens: Tokens
-    layer: LayerTrace
-    parts: tuple[Tensor, Tensor] | None = None
+    vocabulary: CharVocab | None = None
+    """The characters of the view, where there is no session to ask, as on another thread"""
 
+    def load(self, name: str) -> PretrainedModel:
+        """Load a model once for all sessions; raises attnviz.pretrained.ModelError."""
+        return caches.model(name)
 
-def toy_tokens(text: str, limit: int = TOY_TOKENS, get: Get = state.get) -> Tokens:
-    """Cut a text into at most `limit` of the toy's tokens with the view's tokenizer."""
-    name = get("tokenizer")
-    if name == "bert":
-        return wordpiece().tokenize(text, max_tokens=limit)
-    if name == "word":
-        return WordTokenizer().tokenize(text, max_tokens=limit)
-    return char_vocab(text).tokenize(text, max_tokens=limit)
+    def characters(self, get: Get) -> CharVocab:
+        """Return the session's own vocabulary, the text's or Shakespeare's."""
+        return self.vocabulary or char_vocab(get("text"))
 
-
-def toy_config(get: Get = state.get) -> ToyConfig:
-    """Read the block's settings from the view."""
-    from attnviz.toy.config import ToyConfig
-
-    return ToyConfig.of(get)
+    def trace(self, model: Model, text: str, pair: str | None) -> Trace:
+        """Run a model on a text once for all sessions that show it."""
+        return caches.trace(model, text, pair)
 
 
-def toy_source(tokens: Tokens, get: Get = state.get) -> Source:
-    """Run the toy block on tokens."""
-    trace = caches.toy_trace(tokens, toy_config(get))
-    return Source(tokens, tokens, trace.layer(0), trace.parts)
+RESOURCES = AppResources()
 
 
-def pretrained_tokens(model: PretrainedModel, get: Get = state.get) -> Tokens:
-    """Cut the view's text, or pair, into the tokens on the rows of the view's kind of attention."""
-    tokens, decoder_tokens = model.read(get("text"), get("pair").strip() or None)
-    return tokens if decoder_tokens is None or get("kind") == "encoder" else decoder_tokens
+def shown_now(get: Get = state.get) -> Shown:
+    """Return what a view shows; of a model that can't be loaded, as the page has said, the built-in one.
+
+    Raises:
+        attnviz.pretrained.ModelError: neither can be loaded.
+    """
+    from attnviz.pretrained import BUILT_IN, ModelError
+
+    try:
+        return shown(get, RESOURCES)
+    except ModelError:
+        return shown(with_model(get, BUILT_IN), RESOURCES)
 
 
-def pretrained_source(model: PretrainedModel, get: Get = state.get) -> Source:
-    """Trace the view's text through a model, and pick the view's kind and layer, or the nearest that is there."""
-    trace = caches.trace(model, get("text"), get("pair").strip() or None)
-    kind = get("kind")
-    return Source(trace.query_tokens(kind), trace.key_tokens(kind), trace.layer(get("layer"), kind))
+def shown_with(model_name: str | None, get: Get = state.get) -> Shown:
+    """Return what a view shows, with another model than it names; a note in the view says what is not there.
+
+    Raises:
+        attnviz.pretrained.ModelError: it can't be loaded.
+    """
+    found = shown(get if model_name is None else with_model(get, model_name), RESOURCES)
+    for name, sentence in found.notes:
+        state.note(sentence)
+        state.put(name, getattr(found, name))
+    return found
+
+
+def with_model(get: Get, model_name: str) -> Get:
+    """Return the same settings with a model of this name."""
+
+    def read(name: str) -> Any:
+        return model_name if name == "model" else get(name)
+
+    return read
+
+
+def view_tokens(limit: int, get: Get = state.get) -> Tokens:
+    """Cut the view's text into at most `limit` of the toy's tokens."""
+    return tokenizer(get, RESOURCES, limit=limit)(get("text"))

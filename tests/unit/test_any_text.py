@@ -39,7 +39,7 @@ def model_of(family: str) -> PretrainedModel:
 
 def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
     """Go through every step as the page does, and check that the numbers are attention's."""
-    walk = Walk(query.labels, key.labels, layer, layer.heads - 1)
+    walk = Walk(query, key, layer, layer.heads - 1)
     assert walk.steps.weights.shape == (len(query), len(key))
     rows = walk.steps.weights.sum(-1)
     torch.testing.assert_close(rows, torch.ones(len(query)))

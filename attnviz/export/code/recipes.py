@@ -1,36 +1,43 @@
-"""From a view to its walk as code: the app and the command line both ask here."""
+"""From what a view shows to its walk as code: the app and the command line both ask here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, cast
 
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
-from attnviz.export.subjects import View, toy_config
-from attnviz.export.walk import Subject
+from attnviz.sources.shown import KIND_NAMES, Shown
+from attnviz.trace.walk import Walk
 
-if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel
-
-KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder to encoder"}
+Cells = tuple[code.Cell, ...]
 
 
-def walk_cells(view: View, subject: Subject, load: Callable[[str], PretrainedModel]) -> tuple[code.Cell, ...]:
-    """Write a walk as cells: from its seed, or from the model's name.
+def walk_cells(shown: Shown, walk: Walk) -> Cells:
+    """Write a walk as cells.
 
     Args:
-        view: what the subject was made from; its model, kind and layer are there.
-        subject: the walk.
-        load: gives the model of a name; the toy needs none.
+        shown: what the walk was made from.
+        walk: the walk.
+
+    Raises:
+        KeyError: a source of which there is no code.
     """
-    walk = subject.walk
-    if view["source"] == "toy":
-        recipe = ToyRecipe(subject.tokens.ids, toy_config(view))
-        return code.cells(walk, recipe, place=f"the toy block, head {walk.head}", needs="torch", link=subject.link)
+    return RECIPES[shown.source.key](shown, walk)
+
+
+def _from_seed(shown: Shown, walk: Walk) -> Cells:
+    recipe = ToyRecipe(walk.query_tokens.ids, cast(Any, shown.model).config)
+    return code.cells(walk, recipe, place=f"the toy block, head {walk.head}", needs="torch", link=walk.link)
+
+
+def _from_transformers(shown: Shown, walk: Walk) -> Cells:
     from attnviz.export.code.model import model_recipe
 
-    kind, layer = view["kind"], view["layer"]
-    found = model_recipe(load(view["model"]), view["text"], view["pair"].strip() or None, kind, layer)
-    place = f"{KINDS[kind]} attention, layer {layer}, head {walk.head}"
-    return code.cells(walk, found, place=place, needs="torch and transformers", link=subject.link)
+    found = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
+    place = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}, head {walk.head}"
+    return code.cells(walk, found, place=place, needs="torch and transformers", link=walk.link)
+
+
+RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {"toy": _from_seed, "pretrained": _from_transformers}
+"""By source. One that is not here is exported without code."""

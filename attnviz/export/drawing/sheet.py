@@ -31,7 +31,7 @@ def draw_sheet(sheet: Sheet, *, bare: bool = False) -> Drawing:
             *_caption(sheet),
             *_foot(sheet),
         ]
-    title = f"{sheet.title} · {sheet.subject.name}"
+    title = f"{sheet.title} · {sheet.walk.name}"
     return Drawing(WIDTH, HEIGHT, tuple(marks), safe(sheet.alt), safe(title), sheet.theme)
 
 
@@ -40,8 +40,8 @@ def draw_picture(sheet: Sheet, *, top: float, foot: float) -> list[Mark]:
     wide = WIDTH - 2 * MARGIN
     if sheet.layout is None:
         room = foot - top - 8
-        return [*draw_tokens(sheet.subject.tokens, sheet.theme, x=MARGIN, y=top + 8, width=wide, height=room)]
-    labels = {kind: [safe(token) for token in tokens] for kind, tokens in sheet.subject.walk.labels.items()}
+        return [*draw_tokens(sheet.walk.query_tokens, sheet.theme, x=MARGIN, y=top + 8, width=wide, height=room)]
+    labels = {kind: [safe(token) for token in tokens] for kind, tokens in sheet.walk.labels.items()}
     return draw_layout(sheet.layout, labels, x=MARGIN, y=top, width=wide, height=foot - top, theme=sheet.theme)
 
 
@@ -87,8 +87,8 @@ def _head(sheet: Sheet) -> list[Mark]:
     theme = sheet.theme
     room = WIDTH - 2 * MARGIN
     title = Text(MARGIN, 56, sheet.title, 34, theme.text, bold=True)
-    about = safe(sheet.subject.name)
-    text = shorten(f"“{safe(sheet.subject.tokens.text).strip()}”", room - 420, 16)
+    about = safe(sheet.walk.name)
+    text = shorten(f"“{safe(sheet.walk.query_tokens.text).strip()}”", room - 420, 16)
     return [
         title,
         Text(WIDTH - MARGIN, 46, shorten(about, room - 420, 18), 18, theme.text, anchor="end"),

@@ -39,7 +39,7 @@ def write_slides(sheets: Sequence[Sheet]) -> bytes:
     deck.slide_width, deck.slide_height = Emu(int(WIDTH * PIXEL)), Emu(int(HEIGHT * PIXEL))
     if sheets:
         _colour(deck, sheets[0].theme)
-        deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].subject.name}")[:255]
+        deck.core_properties.title = safe(f"Attention, step by step: {sheets[0].walk.name}")[:255]
         deck.core_properties.author = "attnviz"
     for sheet in sheets:
         _Slide(deck.slides.add_slide(deck.slide_layouts[5]), sheet.theme).fill(sheet)
@@ -92,8 +92,8 @@ class _Slide:
 
     def about(self, sheet: Sheet) -> None:
         room = WIDTH - 2 * MARGIN - 420
-        name = shorten(safe(sheet.subject.name), room, 18)
-        text = shorten(f"“{safe(sheet.subject.tokens.text).strip()}”", room, 16)
+        name = shorten(safe(sheet.walk.name), room, 18)
+        text = shorten(f"“{safe(sheet.walk.query_tokens.text).strip()}”", room, 16)
         self.draw(Text(WIDTH - MARGIN, 46, name, 18, self.theme.text, anchor="end"))
         self.draw(Text(WIDTH - MARGIN, 68, text, 16, self.theme.quiet, anchor="end"))
 

@@ -92,7 +92,7 @@ def _slide(sheet: Sheet) -> str:
     if sheet.link:
         shown = tex(shorten(sheet.link, LINK_ROOM, 14))
         link = f"\\href{{{tex_address(sheet.link)}}}{{{shown}}}"
-    parts = (tex(sheet.title), tex(sheet.subject.name), formula, f"%\n{lines}%\n", tex(caption(sheet)), link)
+    parts = (tex(sheet.title), tex(sheet.walk.name), formula, f"%\n{lines}%\n", tex(caption(sheet)), link)
     return f"% ---- {sheet.step}\n{images}\\avslide" + "".join(f"{{{part}}}" for part in parts)
 
 

@@ -11,8 +11,10 @@ from attnviz.figures.panels import Layout
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import Tokens
 from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.toy.block import Toy
+from attnviz.toy.config import ToyConfig
+from attnviz.ui import caches, state
 from attnviz.ui.picture import show_picture
-from attnviz.ui.sources import toy_source
 
 MAX_TOKENS = 64
 """A lesson on a loop needs no more, and the loop is a real one."""
@@ -20,7 +22,8 @@ MAX_TOKENS = 64
 
 def show_way(way: str, tokens: Tokens) -> None:
     """Show one way on the first tokens of the text, and how far it is from the loop."""
-    layer = toy_source(tokens).layer
+    toy = Toy(ToyConfig.of(state.get), lambda _: tokens)
+    layer = caches.trace(toy, tokens.text, None).layer(0)
     x = layer.query_input
     if x is None:
         return

@@ -9,10 +9,12 @@ import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import MAX_TEXT
+from attnviz.sources import SOURCES
 from attnviz.ui import controls, state
-from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset, toy_heads
+from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset
 from attnviz.ui.controls import MODELS
 from attnviz.ui.model_box import model_or_built_in
+from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -95,9 +97,10 @@ def choose(pane: Pane) -> Choice:
     with row:
         st.html(f'<b class="pane-name">{pane.name}</b>', width="content")
         _source(pane)
-    if pane.get("source") == "toy":
+    source = SOURCES[pane.get("source")]
+    if not source.has_layers:
         name, kind, layer = None, state.get("kind"), state.get("layer")
-        heads = toy_heads()
+        ((_, heads),) = source.open(pane.get, RESOURCES).description.layers.values()
     else:
         model = model_or_built_in(pane.get("model") or MODELS[0])
         name, kind = model.name, _kind(row, pane, model)

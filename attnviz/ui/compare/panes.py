@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, other_side
 from attnviz.links.link import OF_B
-from attnviz.ui import caches, state
+from attnviz.sources.shown import shown
+from attnviz.toy.config import ToyConfig
+from attnviz.ui import state
 from attnviz.ui.controls import MODELS
-from attnviz.ui.sources import pretrained_source, toy_config, toy_source, toy_tokens
+from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
-    from attnviz.attention import AttentionSteps
-    from attnviz.tokens import Tokens
     from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.walk import Walk
 
 PRESETS = {
     "text": "A word changed",
@@ -72,7 +73,8 @@ class Choice:
 
     def get(self, name: str) -> Any:
         """Return a setting, as `sources` reads it."""
-        return getattr(self, name) if name in ("kind", "layer", "head") else self.pane.get(name)
+        own = name in ("kind", "layer", "head") or (name == "model" and self.of_model)
+        return getattr(self, name) if own else self.pane.get(name)
 
     @property
     def of_model(self) -> bool:
@@ -85,16 +87,7 @@ class Choice:
         return self.of_model and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Head:
-    """One pane's attention, computed."""
-
-    query_tokens: Tokens
-    key_tokens: Tokens
-    steps: AttentionSteps
-
-
-def run(choice: Choice) -> Head:
+def run(choice: Choice) -> Walk:
     """Compute the head that a pane shows.
 
     Raises:
@@ -102,12 +95,12 @@ def run(choice: Choice) -> Head:
     """
     from attnviz.compare.matrices import what_if
 
-    if choice.model is None:
-        source = toy_source(toy_tokens(choice.get("text"), get=choice.get), choice.get)
-        return Head(source.query_tokens, source.key_tokens, source.layer.head(choice.head))
-    source = pretrained_source(caches.model(choice.model), choice.get)
-    layer = what_if(source.layer, scale_factor(choice.get("scale"), source.layer), choice.get("mask") == "causal")
-    return Head(source.query_tokens, source.key_tokens, layer.head(choice.head))
+    found = shown(choice.get, RESOURCES)
+    walk = found.walk(RESOURCES)
+    if "scale" in found.source.keys:  # they shape the model itself
+        return walk
+    scale = scale_factor(choice.get("scale"), walk.layer)
+    return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
 
 
 def scale_factor(scale: str, layer: LayerTrace) -> float | None:
@@ -124,7 +117,7 @@ def scale_factor(scale: str, layer: LayerTrace) -> float | None:
 
 def toy_heads() -> int:
     """Return how many heads the toy has."""
-    return toy_config().head_count
+    return ToyConfig.of(state.get).head_count
 
 
 def differs(a: Choice, b: Choice) -> list[str]:

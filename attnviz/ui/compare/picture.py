@@ -15,8 +15,9 @@ from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison
 from attnviz.components.compare import comparison
 from attnviz.steps.vocabulary import number
+from attnviz.trace.walk import Walk
 from attnviz.ui import state
-from attnviz.ui.compare.panes import Choice, Head, differs
+from attnviz.ui.compare.panes import Choice, differs
 
 LONGEST_TITLE = 30
 _SENT, _PINNED = "compare_sent", "compare_pinned"
@@ -32,7 +33,7 @@ class Side:
     name: str
     """a or b, as the picture calls it"""
     choice: Choice
-    head: Head
+    head: Walk
     rows: tuple[int, ...]
     """(P,): the query in each aligned row, or GAP"""
     columns: tuple[int, ...]
@@ -46,7 +47,7 @@ class Side:
         }
 
 
-def show_picture(compared: Comparison, heads: Sequence[Head], labels: Labels, choices: Sequence[Choice]) -> None:
+def show_picture(compared: Comparison, heads: Sequence[Walk], labels: Labels, choices: Sequence[Choice]) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
     a = Side("a", choices[0], heads[0], compared.queries.first, compared.keys.first)
     b = Side("b", choices[1], heads[1], compared.queries.second, compared.keys.second)

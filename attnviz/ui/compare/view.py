@@ -14,8 +14,9 @@ import streamlit as st
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.matrices import Apart, Comparison, align_tokens, compare, joined_labels, measure
 from attnviz.steps.vocabulary import number
+from attnviz.trace.walk import Walk
 from attnviz.ui import shell, state
-from attnviz.ui.compare.panes import Choice, Head, differs, run
+from attnviz.ui.compare.panes import Choice, differs, run
 from attnviz.ui.compare.picture import show_picture
 from attnviz.ui.plain import plain
 
@@ -60,7 +61,7 @@ def is_missing_a_model(a: Choice, b: Choice) -> bool:
     return in_vain and a.of_model and not differs(a, b)
 
 
-def lay_side_by_side(left: Head, right: Head) -> Comparison:
+def lay_side_by_side(left: Walk, right: Walk) -> Comparison:
     """Align two heads by their tokens and compare the quantity that the view asks for."""
     queries = align_tokens(left.query_tokens, right.query_tokens)
     across = any(head.query_tokens is not head.key_tokens for head in (left, right))

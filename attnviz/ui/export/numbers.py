@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from attnviz.sources import SOURCES
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:
-    from attnviz.export.walk import Subject
+    from attnviz.trace.walk import Walk
     from attnviz.ui.export.walk import ShownWalk
 
 
@@ -23,18 +24,18 @@ def show_numbers_export() -> None:
     found = walk_to_export()
     if found is None:
         return
-    shown, subject = found
-    count = subject.walk.layer.heads
+    shown, walk = found
+    count = walk.layer.heads
     everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
-    heads = range(count) if everything else [subject.walk.head]
+    heads = range(count) if everything else [walk.head]
     too_many = ""
     try:
-        check_csv(subject.walk, heads)
+        check_csv(walk, heads)
     except TooManyNumbersError as why:
         too_many = str(why)
     _buttons(shown, heads, _file_name(shown), too_many)
     st.caption(
-        f"{plain(subject.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of "
+        f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of "
         "attnviz."
     )
 
@@ -45,13 +46,13 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
     def csv() -> bytes:
         from attnviz.export import numbers
 
-        subject = shown.subject()
-        return numbers.csv_zip(subject.walk, heads, _about(subject))
+        walk = shown.walk()
+        return numbers.csv_zip(walk, heads, _about(walk))
 
     def npz() -> bytes:
         from attnviz.export import numbers
 
-        return numbers.npz(shown.subject().walk, heads)
+        return numbers.npz(shown.walk(), heads)
 
     def notebook() -> bytes:
         from attnviz.export.code import lines as code
@@ -73,11 +74,12 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
 
 def _file_name(shown: ShownWalk) -> str:
     view = shown.view
-    where = "toy" if view["source"] == "toy" else f"layer{view['layer']}"
+    source = SOURCES[view["source"]]
+    where = f"layer{view['layer']}" if source.has_layers else source.key
     return f"attnviz-{where}-head{view['head']}"
 
 
-def _about(subject: Subject) -> dict[str, Any]:
+def _about(walk: Walk) -> dict[str, Any]:
     """Say what the numbers are of."""
-    tokens = subject.tokens
-    return {"of": subject.name, "text": tokens.text, "second_text": tokens.pair, "link": subject.link}
+    tokens = walk.query_tokens
+    return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}

@@ -7,6 +7,7 @@ from typing import Any
 
 from attnviz.components.export_view import export_view
 from attnviz.links.link import ROLLOUT
+from attnviz.sources import SOURCES
 from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
 
@@ -61,15 +62,15 @@ def _quoted(text: str) -> str:
 
 
 def _model(get: Callable[[str], Any]) -> str:
-    if get("source") == "pretrained":
+    if "model" in SOURCES[get("source")].keys:
         return f"Model: {get('model')}."
     return f"Toy weights of seed {get('seed')}, which have learned nothing."
 
 
 def _head() -> str:
     if state.get("step") in ("tokens", "embeddings", "concat", "output"):
-        return f"layer {state.get('layer')}" if state.get("source") == "pretrained" else ""
-    return _named(state.get("layer") if state.get("source") == "pretrained" else None, state.get("head"))
+        return f"layer {state.get('layer')}" if SOURCES[state.get("source")].has_layers else ""
+    return _named(state.get("layer") if SOURCES[state.get("source")].has_layers else None, state.get("head"))
 
 
 def _named(layer: int | None, head: int) -> str:

@@ -11,17 +11,19 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from attnviz.links.link import KEYS
-from attnviz.ui import caches, state
+from attnviz.sources.shown import Shown, shown
+from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import toy_tokens
+from attnviz.ui.sources import RESOURCES, AppResources, shown_now
+from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.export.code.lines import Cell
     from attnviz.export.drawing.themes import Theme
     from attnviz.export.formats import Format
-    from attnviz.export.walk import Subject
-    from attnviz.tokens import Tokens
+    from attnviz.tokens import CharVocab
+    from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,29 +37,33 @@ class ShownWalk:
     view: Mapping[str, Any]
     """With the model, the kind, the layer and the head that are truly shown"""
     site: str
-    toy_tokens: Tokens | None = None
+    vocabulary: CharVocab
+    """The session's characters, which no other thread can ask for"""
 
-    def subject(self) -> Subject:
-        """Return the walk with its tokens, its name and its link; cheap while the page's trace is in the caches.
+    def shown(self) -> Shown:
+        """Return what is shown.
+
+        Raises:
+            attnviz.pretrained.ModelError: the model can't be loaded any more.
+        """
+        return shown(self.view.__getitem__, AppResources(self.vocabulary))
+
+    def walk(self) -> Walk:
+        """Return the walk with its name and its link; cheap while the page's trace is in the caches.
 
         Raises:
             attnviz.tokens.NoTokensError: the text gives no token.
             attnviz.pretrained.ModelError: the model can't be loaded any more.
         """
-        from attnviz.export.subjects import pretrained_subject, toy_config, toy_subject
+        from attnviz.export.views import walk_of
 
-        view, tokens = self.view, self.toy_tokens
-        if tokens is not None:
-            return toy_subject(view, tokens, caches.toy_trace(tokens, toy_config(view)), site=self.site)
-        model = caches.model(view["model"])
-        trace = caches.trace(model, view["text"], view["pair"].strip() or None)
-        return pretrained_subject(view, model, trace, site=self.site)
+        return walk_of(self.view, self.shown(), RESOURCES, self.site)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return the walk as code; raises what `subject` does."""
+        """Return the walk as code; raises what `walk` does."""
         from attnviz.export.code.recipes import walk_cells
 
-        return walk_cells(self.view, self.subject(), caches.model)
+        return walk_cells(self.shown(), self.walk())
 
 
 def shown_walk() -> ShownWalk:
@@ -66,31 +72,21 @@ def shown_walk() -> ShownWalk:
     Raises:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
-    view, site = {name: state.get(name) for name in KEYS}, _site()
-    if view["source"] == "toy":
-        heads = 1 if view["qkv"] == "identity" else view["heads"]
-        return ShownWalk({**view, "head": min(view["head"], heads - 1)}, site, toy_tokens(view["text"]))
-    from attnviz.pretrained import BUILT_IN, ModelError
-
-    try:
-        model = caches.model(view["model"])
-    except ModelError:  # the page has said so, and shows the built-in one
-        model = caches.model(BUILT_IN)
-    counts = model.layer_counts
-    kind = view["kind"] if view["kind"] in counts else next(iter(counts))
-    layers, heads = counts[kind]
-    layer, head = min(view["layer"], layers - 1), min(view["head"], heads - 1)
-    return ShownWalk({**view, "model": model.name, "kind": kind, "layer": layer, "head": head}, site)
+    view, now = {name: state.get(name) for name in KEYS}, shown_now()
+    for name in ("kind", "layer", "head", "model"):
+        if name in now.source.keys:
+            view[name] = now.model.name if name == "model" else getattr(now, name)
+    return ShownWalk(view, _site(), char_vocab(view["text"]))
 
 
-def walk_to_export() -> tuple[ShownWalk, Subject] | None:
+def walk_to_export() -> tuple[ShownWalk, Walk] | None:
     """Return what Step by step shows now and its walk; where there is none, say why."""
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
-        shown = shown_walk()
-        return shown, shown.subject()
+        now = shown_walk()
+        return now, now.walk()
     except (NoTokensError, ModelError) as why:
         st.caption(plain(str(why)))
         return None
@@ -104,7 +100,7 @@ def show_walk_export() -> None:
     found = walk_to_export()
     if found is None:
         return
-    shown, subject = found
+    now, walk = found
     refused = []
     colours = st.segmented_control(
         "Colours", list(THEMES), key="export_theme", default="light", format_func=str.title, required=True,
@@ -114,28 +110,28 @@ def show_walk_export() -> None:
     with st.container(horizontal=True, key="walk_export"):
         for name, kind in FORMATS.items():
             try:
-                kind.check(subject)
+                kind.check(walk)
             except TooLongError as why:
                 refused.append(str(why))
                 continue
-            write = _writer(kind, shown, THEMES[colours if kind.themed else "light"])
-            file = f"{_file_name(subject.name)}{kind.suffix}"
+            write = _writer(kind, now, THEMES[colours if kind.themed else "light"])
+            file = f"{_file_name(walk.name)}{kind.suffix}"
             file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
     st.caption(
-        f"{plain(subject.name)}: one slide or page a step, with formula, what to notice and the link back. Slides stay "
+        f"{plain(walk.name)}: one slide or page a step, with formula, what to notice and the link back. Slides stay "
         "editable and carry speaker notes; the TikZ file needs pdflatex only, and is always light."
     )
     for sentence in refused:
         st.caption(sentence)
 
 
-def _writer(kind: Format, shown: ShownWalk, theme: Theme) -> Callable[[], bytes]:
+def _writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
     """Return what makes a file when it is called."""
 
     def write() -> bytes:
         from attnviz.export.walk import sheets
 
-        return kind.write(sheets(shown.subject(), theme=theme))
+        return kind.write(sheets(now.walk(), theme=theme))
 
     return write
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from attnviz.sources import SOURCES
 from attnviz.steps.averages import WAYS
 from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
@@ -63,7 +65,7 @@ def _heads(page: str) -> list[Line]:
         return []
     of = " of A" if page == "compare" else ""
     found = [Line(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
-    if page == "heads" or state.get("source") == "pretrained":
+    if page == "heads" or SOURCES[state.get("source")].has_layers:
         found.append(Line(("Y", "Shift Y"), f"next, previous layer{of}", {"y": "layer_on", "Shift+y": "layer_back"}))
     return found
 
@@ -123,17 +125,13 @@ def _move(name: str, by: int) -> Callable[[str], None]:
 
 def _counts(page: str) -> tuple[int, int]:
     """Return how many layers there are to choose from, and how many heads each has."""
-    from attnviz.ui import caches, sources
+    from attnviz.ui.sources import shown_now
 
-    if page != "heads" and state.get("source") == "toy":
-        return 1, sources.toy_config().head_count
-    from attnviz.pretrained import BUILT_IN, ModelError
+    def get(name: str) -> Any:
+        return "pretrained" if page == "heads" and name == "source" else state.get(name)
 
-    try:
-        model = caches.model(state.get("model"))
-    except ModelError:
-        model = caches.model(BUILT_IN)  # which the page shows instead
-    return model.layer_counts.get(state.get("kind")) or next(iter(model.layer_counts.values()))
+    found = shown_now(get)
+    return max(found.layers, 1), found.heads
 
 
 def _lecture(_page: str) -> None:

@@ -12,6 +12,7 @@ from attnviz.components.stepper import stepper as mount
 from attnviz.components.updates import acknowledged
 from attnviz.figures.thumbnails import hidden_thumbnail
 from attnviz.links.link import KEYS, BadValueError
+from attnviz.sources import SOURCES
 from attnviz.steps.averages import WAYS
 from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
@@ -73,7 +74,7 @@ def _mount(
 
 
 def _layer_label() -> str:
-    return f"layer {state.get('layer')}" if state.get("source") == "pretrained" else "the toy block"
+    return f"layer {state.get('layer')}" if SOURCES[state.get("source")].has_layers else "the toy block"
 
 
 def _place(layers: int) -> str:

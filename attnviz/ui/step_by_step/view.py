@@ -22,13 +22,11 @@ from attnviz.steps import explain
 from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
 from attnviz.ui.picture import palette, show_picture
-from attnviz.ui.sources import Source
 from attnviz.ui.step_by_step.stepper import PREDICTED
 
 
-def show_step(source: Source, head: int, step: str) -> None:
+def show_step(walk: Walk, step: str) -> None:
     """Show one step of one head: picture, notice, arithmetic, code."""
-    walk = Walk(source.query_tokens.labels, source.key_tokens.labels, source.layer, head, source.parts)
     pin = _checked_pin(walk)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:

@@ -30,10 +30,10 @@ from attnviz.export.code.model import model_recipe
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
-from tests.toy import run_block
 from tests.unit.families import save
 
 HOSTILE = '=1+1 -2 @x "";=2 \'\'\'"""+\\ <img/src=x/onerror=alert(1)> {0}\u2028\u202e🙂 السلام'
@@ -50,17 +50,14 @@ for file in sys.argv[1:]:
 
 def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, ToyRecipe]:
     tokens = WordTokenizer().tokenize(text)
-    trace = run_block(tokens.ids, config)
-    return Walk(tokens.labels, tokens.labels, trace.layer(0), trace.layer(0).heads - 1, trace.parts), ToyRecipe(
-        tokens.ids, config
-    )
+    trace = trace_toy(tokens, config)
+    return trace.walk(0, trace.layer(0).heads - 1), ToyRecipe(tokens.ids, config)
 
 
 def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, code.Recipe]:
     model = load(name)
     trace = model.trace(text, pair)
-    labels = trace.query_tokens(kind).labels, trace.key_tokens(kind).labels
-    return Walk(*labels, trace.layer(layer, kind), head), model_recipe(model, text, pair, kind, layer)
+    return trace.walk(layer, head, kind), model_recipe(model, text, pair, kind, layer)
 
 
 def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() -> None:
@@ -249,10 +246,10 @@ def test_of_a_model_that_is_not_there_the_built_in_one_is_exported_as_it_is_show
 ) -> None:
     link = {"source": "pretrained", "model": str(tmp_path / "none"), "layer": "40", "head": "40", "kind": "cross"}
     waiting, said = offered(monkeypatch, text="The cat sat.", **link)
-    assert "minilm · layer 5 · head 11" in said.replace("\\", "")
+    assert "minilm · layer 0 · head 0" in said.replace("\\", "")
     (tmp_path / "walk.py").write_bytes(waiting["Script"]())
     found = runpy.run_path(str(tmp_path / "walk.py"))
-    np.testing.assert_allclose(found["weights"], load("minilm").trace("The cat sat.").attentions(5), atol=1e-5)
+    np.testing.assert_allclose(found["weights"], load("minilm").trace("The cat sat.").attentions(0), atol=1e-5)
     monkeypatch.setattr(caches, "model", fail)
     waiting, said = offered(monkeypatch, text="The cat sat.", **link)
     assert not waiting

@@ -36,13 +36,15 @@ from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tex import tex
 from attnviz.export.files.tikz import write_tikz
 from attnviz.export.formats import FORMATS, TooLongError, svg_files
-from attnviz.export.subjects import pretrained_subject, toy_subject, toy_tokens
-from attnviz.export.walk import Subject, sheets
+from attnviz.export.views import walk_of
+from attnviz.export.walk import sheets
 from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
-from attnviz.pretrained import load
+from attnviz.sources.direct import Direct
+from attnviz.sources.shown import shown
 from attnviz.steps import explain
 from attnviz.steps.vocabulary import STEPS
+from attnviz.trace.walk import Walk
 
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,26 +52,26 @@ SITE = "http://hall.example:8501"
 NASTY = r"<img src=x onerror=alert(1)> \input{x} $a_1^2$ 100% & # ~ } 你好 🙂 مرحبا é" + " " + "x" * 200 + " \0 \ufffe"
 
 
-def toy(text: str, **settings: str) -> Subject:
+def toy(text: str, **settings: str) -> Walk:
     view, notes = read_link({"text": text, "head": "1", **settings})
     assert not notes
-    return toy_subject(view, toy_tokens(view), site=SITE)
+    return walk_of(view, shown(view.__getitem__, Direct()), Direct(), SITE)
 
 
 @cache
-def causal_toy() -> Subject:
+def causal_toy() -> Walk:
     return toy("The cat sat down .", mask="causal")
 
 
 @cache
-def minilm() -> Subject:
+def minilm() -> Walk:
     view, _ = read_link({"text": "The cat sat.", "source": "pretrained", "layer": "3", "head": "5"})
-    return pretrained_subject(view, load("minilm"), site=SITE)
+    return walk_of(view, shown(view.__getitem__, Direct()), Direct(), SITE)
 
 
-def weights_of_torch(subject: Subject) -> np.ndarray:
+def weights_of_torch(walk: Walk) -> np.ndarray:
     """Torch's own attention on values that are unit vectors gives its weights."""
-    layer, head = subject.walk.layer, subject.walk.head
+    layer, head = walk.layer, walk.head
     n = layer.key.shape[1]
     mask = None if layer.mask.kind == "none" else causal_mask(n)
     return scaled_dot_product_attention(
@@ -82,8 +84,8 @@ def read(text: str) -> float:
     return float(text.replace("−", "-").replace("$", "") or 0)
 
 
-def in_svg(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
-    root = ET.fromstring(write_svg(draw_sheet(sheets(subject, [name])[0])))
+def in_svg(walk: Walk, name: str, shape: tuple[int, int]) -> list[float]:
+    root = ET.fromstring(write_svg(draw_sheet(sheets(walk, [name])[0])))
     group = next(g for g in root.iter(f"{SVG}g") if g.get("data-name") == name)
     box = group.findall(f"{SVG}rect")[-1]  # the frame comes last
     wide, high = (float(box.get(side, "")) / n for side, n in zip(("height", "width"), shape, strict=True))
@@ -94,16 +96,16 @@ def in_svg(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
     return found.flatten().tolist()
 
 
-def in_deck(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
-    deck = Presentation(io.BytesIO(write_slides(sheets(subject, [name]))))
+def in_deck(walk: Walk, name: str, shape: tuple[int, int]) -> list[float]:
+    deck = Presentation(io.BytesIO(write_slides(sheets(walk, [name]))))
     table = next(shape_ for shape_ in deck.slides[0].shapes if shape_.has_table and shape_.name == name).table
     assert (len(table.rows), len(table.columns)) == shape
     return [read(cell.text) for row in table.rows for cell in row.cells]
 
 
-def in_tikz(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
+def in_tikz(walk: Walk, name: str, shape: tuple[int, int]) -> list[float]:
     rows, cols = shape
-    source = write_tikz(sheets(subject, [name])).split(f"% {name}, {rows} x {cols}")[1].split(r"\end{scope}")[0]
+    source = write_tikz(sheets(walk, [name])).split(f"% {name}, {rows} x {cols}")[1].split(r"\end{scope}")[0]
     found = np.zeros(shape)
     for i, j, number in re.findall(r"\\avcell\{(\d+)\}\{(\d+)\}\{\w{6}\}\{\w{6}\}\{([^}]*)\}", source):
         found[int(i), int(j)] = read(number)
@@ -111,30 +113,30 @@ def in_tikz(subject: Subject, name: str, shape: tuple[int, int]) -> list[float]:
 
 
 @pytest.mark.parametrize("reader", [in_svg, in_deck, in_tikz])
-@pytest.mark.parametrize("subject", [causal_toy, minilm])
+@pytest.mark.parametrize("walk", [causal_toy, minilm])
 def test_the_weights_in_the_files_are_those_of_torch(
-    subject: Callable[[], Subject], reader: Callable[[Subject, str, tuple[int, int]], list[float]]
+    walk: Callable[[], Walk], reader: Callable[[Walk, str, tuple[int, int]], list[float]]
 ) -> None:
-    expected = weights_of_torch(subject())
-    np.testing.assert_allclose(reader(subject(), "weights", expected.shape), expected.flatten(), atol=0.005 + 1e-6)
+    expected = weights_of_torch(walk())
+    np.testing.assert_allclose(reader(walk(), "weights", expected.shape), expected.flatten(), atol=0.005 + 1e-6)
 
 
 def test_the_head_outputs_in_the_files_are_those_of_torch() -> None:
-    subject = causal_toy()
-    layer = subject.walk.layer
+    walk = causal_toy()
+    layer = walk.layer
     expected = scaled_dot_product_attention(
         layer.query[None, 1], layer.key[None, 1], layer.value[None, 1], is_causal=True, scale=layer.scale
     )[0].numpy()
     for reader in (in_svg, in_deck, in_tikz):
-        np.testing.assert_allclose(reader(subject, "head_outputs", (5, 8)), expected.flatten(), atol=0.005 + 1e-6)
-    page = PdfReader(io.BytesIO(write_pdf([draw_sheet(sheets(subject, ["head_outputs"])[0])]))).pages[0].extract_text()
+        np.testing.assert_allclose(reader(walk, "head_outputs", (5, 8)), expected.flatten(), atol=0.005 + 1e-6)
+    page = PdfReader(io.BytesIO(write_pdf([draw_sheet(sheets(walk, ["head_outputs"])[0])]))).pages[0].extract_text()
     for number in expected.flatten():
         assert f"{number:.2f}".replace("-", "−") in page or abs(number) < 0.005
 
 
 def test_masked_cells_are_hatched_and_carry_no_number() -> None:
-    subject, hidden = causal_toy(), 10
-    sheet = sheets(subject, ["masked"])
+    walk, hidden = causal_toy(), 10
+    sheet = sheets(walk, ["masked"])
     assert write_svg(draw_sheet(sheet[0])).count('fill="url(#hatch)"') == hidden
     deck = Presentation(io.BytesIO(write_slides(sheet)))
     table = next(shape for shape in deck.slides[0].shapes if shape.has_table and shape.name == "masked").table
@@ -146,38 +148,38 @@ def test_masked_cells_are_hatched_and_carry_no_number() -> None:
 
 
 def test_a_deck_has_a_slide_a_step_with_notes_and_the_link() -> None:
-    subject = minilm()
-    deck = Presentation(io.BytesIO(FORMATS["pptx"].write(sheets(subject))))
+    walk = minilm()
+    deck = Presentation(io.BytesIO(FORMATS["pptx"].write(sheets(walk))))
     assert (deck.slide_width, deck.slide_height) == (12192000, 6858000)  # 16:9
     assert [slide.shapes.title.text for slide in deck.slides] == list(STEPS.values())
     for slide, step in zip(deck.slides, STEPS, strict=True):
         link = f"{SITE}/?text=The+cat+sat.&source=pretrained&layer=3&head=5&step={step}"
         notes = slide.notes_slide.notes_text_frame.text
         assert f"This step in the app: {link}" in notes
-        assert subject.walk.layer.heads == 12
+        assert walk.layer.heads == 12
         assert "In P" in notes
         addresses = [r.hyperlink.address for s in slide.shapes if s.has_text_frame
                      for p in s.text_frame.paragraphs for r in p.runs]  # fmt: skip
         assert link in addresses
         if step != "tokens":
-            assert explain.notice(step, subject.walk) in notes
+            assert explain.notice(step, walk) in notes
         assert all(s._element.nvPicPr.cNvPr.get("descr") for s in slide.shapes if s.shape_type == 13)
 
 
 def test_pages_and_numbered_pictures() -> None:
-    subject = causal_toy()
-    reader = PdfReader(io.BytesIO(FORMATS["pdf"].write(sheets(subject))))
+    walk = causal_toy()
+    reader = PdfReader(io.BytesIO(FORMATS["pdf"].write(sheets(walk))))
     assert len(reader.pages) == len(STEPS)
     assert "Each row now sums to 1" in reader.pages[6].extract_text()
-    assert reader.pages[6]["/Annots"][0].get_object()["/A"]["/URI"] == sheets(subject)[6].link
-    names = list(svg_files(sheets(subject, ["weights", "scores"])))
+    assert reader.pages[6]["/Annots"][0].get_object()["/A"]["/URI"] == sheets(walk)[6].link
+    names = list(svg_files(sheets(walk, ["weights", "scores"])))
     assert names == ["04-scores.svg", "07-weights.svg"]
 
 
 @pytest.mark.parametrize("words", [1, 5, 12, 60])
 def test_nothing_lies_over_anything_else_or_off_the_sheet(words: int) -> None:
-    subject = toy(" ".join(["internationalisation", "it", "was"][i % 3] + str(i) for i in range(words)), mask="causal")
-    for sheet in sheets(subject):
+    walk = toy(" ".join(["internationalisation", "it", "was"][i % 3] + str(i) for i in range(words)), mask="causal")
+    for sheet in sheets(walk):
         drawing = draw_sheet(sheet)
         boxes = [(m.x, m.y, m.x + m.width, m.y + m.height) for m in drawing.matrices]
         for mark in drawing.flat:
@@ -237,8 +239,8 @@ def test_files_in_the_dark_hold_the_same_on_dark_paper() -> None:
 
 
 def test_no_text_breaks_a_file() -> None:
-    subject = toy(NASTY)
-    shown = sheets(subject, ["tokens", "weights"])
+    walk = toy(NASTY)
+    shown = sheets(walk, ["tokens", "weights"])
     root = ET.fromstring(write_svg(draw_sheet(shown[0])))
     allowed = {"svg", "title", "desc", "defs", "style", "pattern", "rect", "text", "a", "line"}
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= allowed
@@ -287,17 +289,17 @@ def test_any_text_is_safe_in_xml_and_stays_in_its_room(text: str, room: float) -
 
 
 def test_formulas_say_what_the_pages_say() -> None:
-    for subject in (
+    for walk in (
         causal_toy(),
         toy("a b", qkv="identity", head="0"),
         toy("a b", qkv="positions", projection="0"),
         minilm(),
     ):
         for step in list(STEPS)[1:]:
-            read_back = runs(explain.formula(step, subject.walk))
+            read_back = runs(explain.formula(step, walk))
             assert any(run.boxed for run in read_back)
-            assert "\\" not in plain(explain.formula(step, subject.walk))
-    boxed = "".join(run.text for run in runs(explain.formula("weights", causal_toy().walk)) if run.boxed)
+            assert "\\" not in plain(explain.formula(step, walk))
+    boxed = "".join(run.text for run in runs(explain.formula("weights", causal_toy())) if run.boxed)
     assert boxed.replace("\N{THIN SPACE}", "") == "softmax(QKᵀ · s + M)"
     with pytest.raises(ValueError, match="frac"):
         runs(r"\frac{1}{2}")
@@ -328,7 +330,7 @@ def test_the_typeface_and_what_it_lacks() -> None:
 
 
 def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
-    subject = toy(" ".join("word" for _ in range(200)))
+    walk = toy(" ".join("word" for _ in range(200)))
     with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 200"):
-        FORMATS["tikz"].check(subject)
-    FORMATS["pptx"].check(subject)
+        FORMATS["tikz"].check(walk)
+    FORMATS["pptx"].check(walk)

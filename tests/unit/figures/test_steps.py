@@ -25,8 +25,7 @@ LABELS = ("the", "cat", "the", "<b>", "a" * 40)
 
 
 def walk(**config: Any) -> Walk:
-    trace = run_block((1, 2, 1, 3, 4), ToyConfig(**config))
-    return Walk(LABELS, LABELS, trace.layer(0), 1, trace.parts)
+    return run_block((1, 2, 1, 3, 4), ToyConfig(**config), LABELS).walk(0, 1)
 
 
 def panels(figure: go.Figure) -> dict[str, Any]:
@@ -123,15 +122,13 @@ def test_every_matrix_says_its_name_shape_and_range(step: str) -> None:
 @pytest.mark.parametrize(("n", "numbered"), [(16, True), (17, False)])
 def test_cells_carry_numbers_up_to_16_tokens(n: int, numbered: bool) -> None:
     trace = run_block(range(n), ToyConfig())
-    labels = tuple(str(i) for i in range(n))
-    scores = panels(draw_step(Walk(labels, labels, trace.layer(0), 0), "scores"))["scores"]
+    scores = panels(draw_step(trace.walk(0, 0), "scores"))["scores"]
     assert bool(scores.texttemplate) is numbered
 
 
 def test_a_long_text_labels_some_tokens_with_their_numbers() -> None:
-    trace = run_block(range(512), ToyConfig())
     labels = tuple(f"w{i}" for i in range(512))
-    figure = draw_step(Walk(labels, labels, trace.layer(0), 0), "weights")
+    figure = draw_step(run_block(range(512), ToyConfig(), labels).walk(0, 0), "weights")
     ticks = axis(figure, panels(figure)["weights"], "x")
     every = ticks.tickvals[1]
     assert list(ticks.tickvals)[:3] == [0, every, 2 * every]
@@ -164,7 +161,7 @@ def test_products_named_for_the_browser_are_true(qkv: str) -> None:
 
 def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
     trace = load(str(save("bart", tmp_path))).trace("the cat sat", "on the mat and")
-    walk = Walk(trace.query_tokens("cross").labels, trace.key_tokens("cross").labels, trace.layer(1, "cross"), 2)
+    walk = trace.walk(1, 2, "cross")
     figure = draw_step(walk, "qkv")
     found = panels(figure)
     for result, product in figure.layout.meta["products"].items():
@@ -175,7 +172,7 @@ def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
 def test_one_token() -> None:
     trace = run_block((7,), ToyConfig(causal=True))
     for step in COMPUTED:
-        assert draw_step(Walk(("a",), ("a",), trace.layer(0), 0), step).data
+        assert draw_step(trace.walk(0, 0), step).data
 
 
 def test_description_for_readers_who_do_not_see_it() -> None:

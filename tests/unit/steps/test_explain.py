@@ -16,7 +16,6 @@ from attnviz.pretrained import load
 from attnviz.steps import explain
 from attnviz.steps.vocabulary import STEPS
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -32,8 +31,7 @@ CONFIGS = {
 
 
 def walk_toy(config: ToyConfig, head: int = 0) -> Walk:
-    trace = run_block((4, 8, 15, 16, 23), config)
-    return Walk(tuple("abcde"), tuple("abcde"), trace.layer(0), head, trace.parts)
+    return run_block((4, 8, 15, 16, 23), config, "abcde").walk(0, head)
 
 
 def inputs(walk: Walk) -> dict[str, Any]:
@@ -75,16 +73,14 @@ def test_the_toys_lines_give_its_numbers(config: ToyConfig) -> None:
 
 def test_the_built_in_models_lines_give_its_numbers() -> None:
     trace = load("minilm").trace("The animal was too tired.")
-    labels = trace.tokens.labels
     for layer in range(6):
-        check(Walk(labels, labels, trace.layer(layer), 2 * layer))
+        check(trace.walk(layer, 2 * layer))
 
 
 @pytest.mark.parametrize(("family", "kind"), [("gpt2", "decoder"), ("bart", "cross"), ("t5", "encoder")])
 def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_path: Path) -> None:
     trace = load(str(save(family, tmp_path))).trace("the cat sat", "on the mat and")
-    layer: LayerTrace = trace.layer(1, kind)
-    check(Walk(trace.query_tokens(kind).labels, trace.key_tokens(kind).labels, layer, 3))
+    check(trace.walk(1, 3, kind))
 
 
 @pytest.mark.parametrize("step", COMPUTED)
@@ -125,15 +121,12 @@ def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(t
     weights = layer.head(0).weights
     peaks = torch.full_like(weights, -30.0).fill_diagonal_(0)
     diagonal = replace(layer, query=layer.query * 0, mask=Mask.recognise(peaks, crosses=True))
-    assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact(
-        "weights", Walk(labels, labels, diagonal, 0)
-    )
+    walk = replace(trace.walk(0, 0, "cross"), layer=diagonal)
+    assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact("weights", walk)
 
 
 def walk_long(text: str, layer: int, head: int) -> Walk:
-    trace = load("minilm").trace(text)
-    labels = trace.query_tokens("encoder").labels
-    return Walk(labels, labels, trace.layer(layer), head)
+    return load("minilm").trace(text).walk(layer, head)
 
 
 def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
@@ -144,7 +137,7 @@ def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
         assert explain.faint(step, broad).endswith("stretch them.")
     assert [step for step in STEPS if explain.faint(step, broad)] == ["weights", "head_outputs"]
     assert explain.faint("weights", walk_long("the dog sat by the old wall", 0, 0)) == ""
-    causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).layer(0)  # row i: 1 / (i + 1) everywhere
-    assert explain.faint("weights", Walk(("a",) * 64, ("a",) * 64, causal, 0)).endswith("point at a row.")
-    causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).layer(0)  # 1, 1/2, …, 1/9 are above: half
-    assert explain.faint("weights", Walk(("a",) * 18, ("a",) * 18, causal, 0)) == ""
+    causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).walk(0, 0)  # row i: 1 / (i + 1) everywhere
+    assert explain.faint("weights", causal).endswith("point at a row.")
+    causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).walk(0, 0)  # 1, 1/2, …, 1/9 are above: half
+    assert explain.faint("weights", causal) == ""

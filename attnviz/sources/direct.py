@@ -1,0 +1,43 @@
+"""Resources without the app's caches, for the command line: each model is loaded once, the last trace is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from attnviz.sources.source import Get
+from attnviz.tokens import CharVocab
+from attnviz.trace.model import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attnviz.pretrained import PretrainedModel
+    from attnviz.trace.whole import Trace
+
+
+@cache
+def _load(name: str) -> PretrainedModel:
+    from attnviz.pretrained import load
+
+    return load(name)
+
+
+@dataclass(slots=True)
+class Direct:
+    """Runs every model here and now."""
+
+    load: Callable[[str], PretrainedModel] = _load
+    _last: tuple[tuple[object, ...], Trace] | None = field(default=None, init=False)
+
+    def characters(self, get: Get) -> CharVocab:
+        """Return the text's own characters or Shakespeare's, which stand in for an uploaded vocabulary."""
+        return CharVocab.from_text(get("text")) if get("charset") == "text" else CharVocab.shakespeare()
+
+    def trace(self, model: Model, text: str, pair: str | None) -> Trace:
+        """Run a model on a text, once for all layers and heads that are asked for one after the other."""
+        key = (model.trace_key(text, pair), model.name)
+        if self._last is None or self._last[0] != key:
+            self._last = key, model.trace(text, pair)
+        return self._last[1]

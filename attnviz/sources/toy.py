@@ -1,0 +1,43 @@
+"""The toy: a block of attention that the view's own settings shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from attnviz.sources.source import Get, Resources, Source
+from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
+from attnviz.toy.config import MAX_TOKENS, ToyConfig
+
+if TYPE_CHECKING:
+    from attnviz.toy.block import Toy
+
+KEYS = ("head", "tokenizer", "charset", "positions", "qkv", "heads", "head_size", "scale", "mask", "projection",
+        "seed")  # fmt: skip
+
+
+@cache
+def wordpiece() -> WordPiece:
+    """Return BERT's tokenizer, one for all: nothing in it changes."""
+    return WordPiece()
+
+
+def tokenizer(get: Get, resources: Resources, *, limit: int = MAX_TOKENS) -> Callable[[str], Tokens]:
+    """Return what cuts a text into at most `limit` tokens, as the view asks for."""
+    chosen: WordPiece | WordTokenizer | CharVocab
+    if get("tokenizer") == "char":
+        chosen = resources.characters(get)
+    else:
+        chosen = wordpiece() if get("tokenizer") == "bert" else WordTokenizer()
+    return partial(chosen.tokenize, max_tokens=limit)
+
+
+def open_toy(get: Get, resources: Resources) -> Toy:
+    """Return the toy with the view's settings."""
+    from attnviz.toy.block import Toy
+
+    return Toy(ToyConfig.of(get), tokenizer(get, resources))
+
+
+TOY = Source("toy", "Toy", KEYS, open_toy)

@@ -1,0 +1,103 @@
+"""From a view to what it shows: every source in the same way, and what is not there is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attnviz.links.link import KEYS, read_link
+from attnviz.pretrained import load
+from attnviz.sources import SOURCES, Get, Resources, Source
+from attnviz.sources.direct import Direct
+from attnviz.sources.shown import Shown, shown
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import Toy
+from attnviz.toy.config import ToyConfig
+from tests.app.pages import messages, open_page
+from tests.unit.families import save
+
+
+def seen(**link: str) -> Shown:
+    view, notes = read_link(link)
+    assert not notes
+    return shown(view.__getitem__, Direct())
+
+
+def test_the_toys_settings_say_what_it_is() -> None:
+    here = seen(text="the cat sat", heads="3", seed="7", head="2", layer="4", kind="cross")
+    assert here.name == "toy, seed 7 · head 2"
+    assert (here.layers, here.heads, here.layer, here.head, here.notes) == (0, 3, 0, 2, ())
+    assert here.tokens().pieces == ("the", "cat", "sat")
+    assert here.walk(Direct()).layer.heads == 3
+
+
+def test_a_models_head_is_named_by_its_place() -> None:
+    here = seen(text="the cat", source="pretrained", layer="3", head="5")
+    assert here.name == "minilm · layer 3 · head 5"
+    assert (here.layers, here.heads) == (6, 12)
+    walk = here.walk(Direct())
+    assert walk.name == here.name
+    assert walk.head == 5
+    assert walk.layer.attentions().equal(load().trace("the cat").attentions(3))
+
+
+@pytest.mark.parametrize(
+    ("link", "place", "notes"),
+    [
+        ({"layer": "6"}, (0, 0), ["Layer 6 is not there: the choices go from 0 to 5."]),
+        ({"layer": "5", "head": "12"}, (5, 0), ["Head 12 is not there: the choices go from 0 to 11."]),
+        ({"kind": "cross"}, (0, 0), ["This model has no cross attention."]),
+    ],
+)
+def test_what_is_not_there_is_said_and_replaced(link: dict[str, str], place: tuple[int, int], notes: list[str]) -> None:
+    here = seen(source="pretrained", **link)
+    assert (here.layer, here.head) == place
+    assert [sentence for _, sentence in here.notes] == notes
+    assert here.kind == "encoder"
+
+
+def test_of_a_pair_the_rows_are_the_decoders(tmp_path: Path) -> None:
+    folder = str(save("bart", tmp_path))
+    here = seen(source="pretrained", model=folder, kind="cross", text="the cat sat", pair="a dog", layer="2")
+    assert here.name == f"{folder} · decoder to encoder · layer 2 · head 0"
+    assert here.tokens().text == "a dog"
+    walk = here.walk(Direct())
+    assert (walk.query_tokens.text, walk.key_tokens.text) == ("a dog", "the cat sat")
+
+
+def test_every_key_of_a_source_is_a_key_of_links() -> None:
+    for source in SOURCES.values():
+        assert set(source.keys) <= KEYS.keys()
+
+
+@pytest.fixture
+def tiny() -> Iterator[Source]:
+    """Yield a fourth source: one block with a causal mask whose seed is the length of the text."""
+
+    def open_tiny(get: Get, _: Resources) -> Any:
+        return Toy(ToyConfig(heads=5, causal=True, seed=len(get("text"))), WordTokenizer().tokenize)
+
+    source = Source("tiny", "Tiny", ("head",), open_tiny)
+    SOURCES["tiny"] = source
+    yield source
+    del SOURCES["tiny"]
+
+
+def test_a_source_that_is_registered_is_shown_on_the_pages(tiny: Source) -> None:
+    at = open_page(source="tiny", text="the cat sat", head="4", step="weights")
+    assert not at.exception
+    assert at.segmented_control(key="source").options == ["Toy", "Pretrained", "Tiny"]
+    assert at.query_params["source"] == "tiny"
+    assert at.query_params["head"] == "4"
+    at = open_page(source="tiny", text="the cat sat", head="5", step="tokens")
+    assert not at.exception
+    assert "Head 5 is not there: the choices go from 0 to 4" in messages(at)
+
+
+def test_a_source_that_is_not_registered_is_refused() -> None:
+    view, notes = read_link({"source": "tiny"})
+    assert view["source"] == "toy"
+    assert "is none of toy, pretrained" in notes[0]
