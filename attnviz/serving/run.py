@@ -39,8 +39,8 @@ def serve(host: str, port: int) -> None:
     from streamlit import config
 
     from attnviz.serving.app import ROUTES, middleware, warm_up
-    from attnviz.serving.http.logs import keep_texts_out
     from attnviz.serving.http.messages import MESSAGE
+    from attnviz.serving.logs import keep_texts_out
     from attnviz.serving.patches.sending import send_together
     from attnviz.serving.patches.tuning import read_components_plainly, remember_theme, start_runs_aside
     from attnviz.ui import FRAME

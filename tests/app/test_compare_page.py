@@ -1,64 +1,24 @@
-"""Compare through `app.py`: what the picture is given equals torch, links reproduce it, bad input is survived."""
+"""Compare through `app.py`: what the picture is given equals torch, whatever the two sides are."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from streamlit.testing.v1 import AppTest
-from torch.nn import functional as F
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
-from attnviz.tokens import WordPiece, WordTokenizer
+from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
-from attnviz.ui.compare.panes import PRESETS
-from tests.app.pages import messages, open_page, payload, sent
+from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
+from tests.app.pages import messages, sent
 from tests.toy import run_block
 from tests.unit.families import save
 
 WIDE = MINIMAL_PAIRS[0].b
-open_link = partial(open_page, "compare")
-
-
-def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read what the picture is given."""
-    return payload(at, "compare")
-
-
-def link(at: AppTest) -> dict[str, str]:
-    return dict(at.query_params)
-
-
-def press(at: AppTest, preset: str) -> AppTest:
-    at.button_group(key="compare_preset").set_value(preset).run()
-    assert not at.exception
-    return at
-
-
-def notice(at: AppTest) -> str:
-    return " ".join(box.proto.body for box in at.get("html"))
-
-
-def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
-    return WordTokenizer().tokenize(text).ids
-
-
-def sdpa(layer: Any, head: int, *, causal: bool = False, scale: float | None = None) -> np.ndarray:
-    """Work out a head's weights with torch's own attention."""
-    query, key = layer.query[head][None, None], layer.key[head][None, None]
-    identity = torch.eye(key.shape[2])[None, None]
-    found = F.scaled_dot_product_attention(query, key, identity, is_causal=causal, scale=scale or layer.scale)
-    return found[0, 0].numpy()
-
-
-def same(found: np.ndarray, wanted: np.ndarray) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_a_plain_link_shows_a_word_changed() -> None:
@@ -157,153 +117,6 @@ def test_an_inserted_word_leaves_a_gap_that_is_marked() -> None:
     assert "1 row only B has, 1 column only B has" in notice(at)
 
 
-@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "model"])
-@pytest.mark.parametrize("query", [{}, {"source": "pretrained", "head": "2"}, {"text": "No pair.", "scale": "off"}])
-def test_every_preset_differs_in_what_it_says_and_its_link_reproduces(preset: str, query: dict[str, str]) -> None:
-    at = press(open_link(**query), preset)
-    assert not at.warning
-    assert not at.error
-    assert at.session_state["compare_preset"] == preset
-    header, arrays = picture(at)
-    again, others = picture(open_link(**link(at)))
-    assert again["trace"] == header["trace"]
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(others[name], array)
-    assert np.nanmax(np.abs(arrays["difference"])) > 0
-
-
-@pytest.mark.asks_outside
-def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
-    at = press(open_link(), "model")
-    assert "bert-base-uncased is not on this machine" in messages(at)
-    assert "both panes would show minilm, and there is nothing to compare" in messages(at)
-    assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
-    at.selectbox(key="b_head").set_value(3).run()
-    assert np.abs(picture(at)[1]["difference"]).max() > 0  # what differs otherwise is compared
-    at.selectbox(key="b_head").set_value(None).run()
-    assert link(at) == {"source": "pretrained", "b_model": "bert-base-uncased"}
-
-
-def test_b_follows_a_where_it_has_nothing_of_its_own() -> None:
-    at = press(open_link(), "head")
-    at.number_input(key="seed").set_value(7).run()
-    at.selectbox(key="mask").set_value("causal").run()
-    layer = run_block(words(), ToyConfig(seed=7, causal=True)).layer(0)
-    _, arrays = picture(at)
-    same(np.nan_to_num(arrays["b"]), sdpa(layer, 1, causal=True))
-    assert link(at) == {"seed": "7", "mask": "causal", "b_head": "1"}
-
-
-def test_b_takes_as_value_again() -> None:
-    at = press(open_link(head="1"), "head")
-    assert link(at) == {"head": "1", "b_head": "0"}
-    at.selectbox(key="b_head").set_value(None).run()
-    assert link(at) == {"head": "1", "compare": "same"}
-    assert at.session_state["compare_preset"] is None
-    _, arrays = picture(at)
-    assert not arrays["difference"].any()
-    assert "equal in every cell" in notice(at)
-    _, again = picture(open_link(**link(at)))
-    assert not again["difference"].any()
-
-
-def test_emptying_bs_text_is_not_undone() -> None:
-    at = open_link()
-    at.text_area(key="b_text").set_value("  ").run()
-    at.run()
-    assert link(at) == {"compare": "same"}
-
-
-def test_the_model_of_a_pane_is_chosen_with_its_source() -> None:
-    at = open_link()
-    at.selectbox(key="compare_source_B").set_value("minilm").run()
-    assert link(at)["b_source"] == "pretrained"
-    assert link(at)["b_model"] == "minilm"
-    at.selectbox(key="compare_source_B").set_value(None).run()
-    assert "b_source" not in link(at)
-    at.selectbox(key="compare_source_A").set_value("minilm").run()
-    assert link(at)["source"] == "pretrained"
-
-
-def test_a_pair_of_sentences_goes_to_both_panes() -> None:
-    at = open_link()
-    at.selectbox(key="compare_pair").set_value(3).run()
-    assert (link(at)["text"], link(at)["b_text"]) == (MINIMAL_PAIRS[3].a, MINIMAL_PAIRS[3].b)
-    assert at.text_area(key="text").value == MINIMAL_PAIRS[3].a
-
-
-def test_settings_survive_a_change_of_page() -> None:
-    at = press(open_link(seed="5"), "head")
-    _, before = picture(at)
-    at.switch_page("../../pages/tokens.py").run()
-    at.run()
-    at.switch_page("../../pages/compare.py").run()
-    at.run()
-    assert not at.exception
-    _, after = picture(at)
-    np.testing.assert_array_equal(after["difference"], before["difference"])
-    assert link(at) == {"seed": "5", "b_head": "1"}
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({"b_layer": "x"}, "b_layer=x is not a whole number from 0 to 100000, so A's is used"),
-        ({"quantity": "dance"}, "quantity=dance is none of scores, scaled, masked, weights, so weights is used"),
-        ({"compare": "other"}, "compare=other is none of same, so nothing is used"),
-        ({"b_head": "99"}, "Head 99 of B is not there: the choices go from 0 to 1"),
-        ({"head": "99"}, "Head 99 of A is not there: the choices go from 0 to 1"),
-        ({"b_source": "pretrained", "b_layer": "6"}, "Layer 6 of B is not there: the choices go from 0 to 5"),
-        ({"source": "pretrained", "b_kind": "cross"}, "The model of B has no cross attention"),
-        ({"q": "400", "k": "1"}, "pinned row 400 is not there: there are rows 0 to 10"),
-        ({"b_source": "pretrained", "b_model": "../../etc/passwd"}, "neither a folder here nor a name"),
-        ({"b_scale": "nan"}, "b_scale=nan is neither"),
-    ],
-)
-def test_nonsense_in_a_link_gives_defaults_and_a_note(query: dict[str, str], said: str) -> None:
-    at = open_link(**query)
-    assert said in messages(at)
-    assert picture(at)[1]["a"].size
-
-
-def test_bs_last_head_stands_in_where_it_has_not_as_many() -> None:
-    at = open_link(text="the cat sat", source="pretrained", head="9", b_source="toy")
-    assert not at.warning
-    header, arrays = picture(at)
-    assert header["own"]["b"]["query"] == [None, "the", "cat", "sat", None]
-    same(arrays["b"][1:4, 1:4], sdpa(run_block(words("the cat sat"), ToyConfig()).layer(0), 1))
-    assert at.selectbox(key="b_head").placeholder == "head 1, the last"
-
-
-@pytest.mark.parametrize("text", ["", "   "])
-def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_link()
-    at.text_area(key="text").set_value(text).run()
-    assert not at.exception
-    assert "Type a sentence" in messages(at)
-    assert not sent(at, "compare")
-
-
-HOSTILE = [
-    "<script>alert(1)</script> ![x](http://x) **b** $x$",
-    "مرحبا بالعالم",
-    "👩‍👩‍👧‍👦 é",
-    "\0\x1b",
-    "a" * 300,
-    "x",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("source", ["toy", "pretrained"])
-def test_any_text_beside_any_other(text: str, source: str) -> None:
-    at = open_link(text=text, b_text="one two three", source=source)
-    header, arrays = picture(at)
-    rows, columns = arrays["difference"].shape
-    assert len(header["labels"]["query"]) == rows == columns == len(header["labels"]["key"])
-    assert "<script>" not in notice(at).replace("<style>", "")
-
-
 def test_long_texts_are_cut_and_fit_in_what_a_view_may_send() -> None:
     at = open_link(source="pretrained", text="word " * 800, b_head="3")
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
@@ -329,14 +142,6 @@ def test_a_run_for_the_pin_alone_sends_the_pin_alone_and_the_next_one_all() -> N
     assert (header["trace"], header["q"], header["k"], arrays) == (whole["trace"], 3, 1, {})
     again, arrays = picture(at.run())
     assert (again["trace"], again["q"], sorted(arrays)) == (whole["trace"], 3, ["a", "b", "difference", "divergence"])
-
-
-def test_a_pane_follows_the_number_of_heads_at_once() -> None:
-    at = open_link(head="1", b_mask="causal")
-    at.slider(key="heads").set_value(1).run()
-    assert not at.exception
-    _, arrays = picture(at)
-    same(arrays["a"], sdpa(run_block(words(), ToyConfig(heads=1)).layer(0), 0))
 
 
 def test_the_encoder_beside_cross_attention(tmp_path: Path) -> None:

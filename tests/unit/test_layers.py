@@ -1,4 +1,4 @@
-"""The layers of the code: who may import whom, how long a page may be, what the settings must hold."""
+"""The layers of the code: who may import whom, how long a file may be, what Streamlit's options must hold."""
 
 from __future__ import annotations
 
@@ -9,28 +9,51 @@ import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = sorted((ROOT / "attnviz").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("*.py"))
-COMPUTING = (
-    "attention",
-    "trace",
-    "tokens",
-    "pretrained",
-    "toy",
-    "links",
-    "measures",
-    "compare",
+PYTHON = [ROOT / "app.py", *PAGES, *sorted((ROOT / "attnviz").rglob("*.py"))]
+
+LEVELS = (
+    ("attnviz.attention", "attnviz.tokens", "attnviz.files", "attnviz.settings"),
+    ("attnviz.trace",),
+    ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
+    ("attnviz.pretrained", "attnviz.compare", "attnviz.figures"),
+    ("attnviz.sources", "attnviz.links"),
+    ("attnviz.lessons", "attnviz.export", "attnviz.components"),
+    ("attnviz.ready", "attnviz.serving.logs"),
+    ("attnviz.serving.work",),
+    ("attnviz.serving.http", "attnviz.serving.patches"),
+    ("attnviz.ui",),
+    ("attnviz.serving",),  # what is left of it: the app and how it is started
+    ("pages", "attnviz.cli"),
+    ("app", "attnviz.__init__", "attnviz.__main__"),
 )
-SHOWING = {"streamlit", "plotly", "attnviz.figures", "attnviz.components", "attnviz.serving", "attnviz.ui", "pages"}
+"""A part imports parts of lower levels and itself, nothing else."""
+STREAMLIT = ("app", "pages", "attnviz.ui", "attnviz.components", "attnviz.serving")
+PLOTLY = ("attnviz.figures",)
+MOST_LINES, MOST_MEDIAN, MOST_PAGE, MOST_FILES = 350, 100, 70, 12
+CROWDED = {"attnviz/components/frontend"}
+"""Folders that may hold more files: the browser's modules lie flat until they are sorted by page."""
 
 
-def name_of(path: Path) -> str:
-    """Return a file's path inside the repository, for readable test ids."""
-    return path.relative_to(ROOT).as_posix()
+def module(path: Path) -> str:
+    """Return a file's dotted name; a package's own file is named like the package."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def within(name: str, part: str) -> bool:
+    return name == part or name.startswith(f"{part}.")
+
+
+def place(name: str) -> tuple[int, str] | None:
+    """Return the level and the part that a module belongs to: the longest part that its name begins with."""
+    found = [(level, part) for level, parts in enumerate(LEVELS) for part in parts if within(name, part)]
+    return max(found, key=lambda one: len(one[1]), default=None)
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -41,110 +64,93 @@ def imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            source = ".".join([*start, *(node.module or "").split(".")]).strip(".")
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
-def touched(path: Path, forbidden: set[str]) -> set[str]:
-    """Return what a file imports of the forbidden packages or their modules."""
-    return {name for name in imported(path) if any(name == f or name.startswith(f"{f}.") for f in forbidden)}
-
-
-def computing_files() -> list[Path]:
-    """Return the files of the computing modules, be each a module or a package."""
-    roots = [ROOT / "attnviz" / name for name in COMPUTING]
-    return [file for root in roots for file in (root.with_suffix(".py"), *root.rglob("*.py")) if file.exists()]
-
-
-def loaded_by(*modules: str) -> set[str]:
-    """Return the top-level packages in memory after a fresh interpreter imported these modules."""
-    code = f"import sys, {', '.join(modules)}; print(*{{name.split('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+def upward(path: Path) -> list[str]:
+    """Return what a file imports that its part may not."""
+    own = place(module(path))
+    assert own, f"{module(path)} has no place in LEVELS"
+    found = []
+    for name in imported(path):
+        there = place(name)
+        if there and there[1] != own[1] and there[0] >= own[0]:
+            found.append(f"{module(path)} imports {name}")
+    return found
 
 
 def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "attnviz" / "toy" / "some.py"
     file.parent.mkdir(parents=True)
-    file.write_text("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g\ndef h():\n    import i\n")
+    file.write_text(
+        "import a.b\nfrom c import d\nfrom . import e\nfrom ..pretrained import g\ndef h():\n    import i\n"
+    )
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    names = {"a.b", "c", "c.d", "attnviz.toy", "attnviz.toy.e", "attnviz.f", "attnviz.f.g", "i"}
+    names = {"a.b", "c", "c.d", "attnviz.toy", "attnviz.toy.e", "attnviz.pretrained", "attnviz.pretrained.g", "i"}
     assert set(imported(file)) == names
-    assert touched(file, {"a", "attnviz.f"}) == {"a.b", "attnviz.f", "attnviz.f.g"}
+    both = ["attnviz.pretrained", "attnviz.pretrained.g"]
+    assert upward(file) == [f"attnviz.toy.some imports {name}" for name in both]
+    assert place("attnviz.serving.work.pool") == (7, "attnviz.serving.work")
+    assert place("attnviz.serving.app") == (10, "attnviz.serving")
 
 
-@pytest.mark.parametrize("module", COMPUTING)
-def test_computing_modules_are_where_these_tests_look(module: str) -> None:
-    path = ROOT / "attnviz" / module
-    assert path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+def test_arrows_point_one_way() -> None:
+    assert [line for path in PYTHON for line in upward(path)] == []
 
 
-@pytest.mark.parametrize("path", computing_files(), ids=name_of)
-def test_computing_shows_nothing(path: Path) -> None:
-    assert touched(path, SHOWING) == set()
+def test_streamlit_and_plotly_stay_where_something_is_shown() -> None:
+    for library, parts in (("streamlit", STREAMLIT), ("plotly", PLOTLY)):
+        users = {module(path) for path in PYTHON if any(within(name, library) for name in imported(path))}
+        assert users, library
+        assert [user for user in users if not any(within(user, part) for part in parts)] == [], library
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
-def test_streamlit_stays_where_pages_are_made_and_served(path: Path) -> None:
-    inside = path.relative_to(ROOT / "attnviz").parts[0] in ("ui", "components", "serving")
-    assert inside or not touched(path, {"streamlit"})
-
-
-@pytest.mark.parametrize("path", LIBRARY, ids=name_of)
-def test_library_knows_no_page_and_no_test(path: Path) -> None:
-    assert touched(path, {"app", "pages", "tests"}) == set()
-
-
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_pages_are_thin(path: Path) -> None:
-    assert len(path.read_text().splitlines()) < 90
-    assert touched(path, {"torch", "plotly", "transformers"}) == set()
-
-
-def test_there_are_pages_to_test() -> None:
+def test_pages_are_thin() -> None:
     assert PAGES
+    for path in PAGES:
+        assert len(path.read_text().splitlines()) <= MOST_PAGE, path.name
+        tops = {name.split(".")[0] for name in imported(path)}
+        assert tops & {"torch", "plotly", "transformers"} == set(), path.name
 
 
-@pytest.mark.parametrize("path", [*LIBRARY, *PAGES, ROOT / "app.py"], ids=name_of)
-def test_files_stay_short_and_print_nothing(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 350
-    calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-    assert not [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+def test_files_are_short_and_folders_small() -> None:
+    folders = [folder for folder in (ROOT / "attnviz", ROOT / "pages", ROOT / "tests") if folder.is_dir()]
+    files = [file for folder in folders for kind in ("py", "js", "css") for file in folder.rglob(f"*.{kind}")]
+    lengths = {file.relative_to(ROOT).as_posix(): len(file.read_text().splitlines()) for file in files}
+    assert [name for name, length in lengths.items() if length > MOST_LINES] == []
+    assert median(length for name, length in lengths.items() if name.startswith("attnviz/")) < MOST_MEDIAN
+    beside: dict[str, int] = {}
+    for file in files:
+        if file.is_relative_to(ROOT / "attnviz") and file.read_text():  # an empty __init__.py only marks a package
+            folder = file.parent.relative_to(ROOT).as_posix()
+            beside[folder] = beside.get(folder, 0) + 1
+    assert {folder for folder, number in beside.items() if number > MOST_FILES} <= CROWDED
 
 
-def test_tokens_and_links_are_light() -> None:
-    loaded = loaded_by("attnviz.tokens", "attnviz.links.link")
-    assert "attnviz" in loaded
-    assert loaded & {"torch", "transformers", "streamlit", "plotly"} == set()
+def test_computing_loads_nothing_that_shows_and_tokens_and_links_not_even_torch() -> None:
+    light, heavy = "attnviz.tokens, attnviz.links.link", "attnviz.trace.layer, attnviz.pretrained, attnviz.toy.block"
+    show = "print(*{name.split('.')[0] for name in sys.modules})"
+    code = f"import sys, {light}\n{show}\nimport {heavy}\n{show}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    first, second = (set(line.split()) for line in done.stdout.splitlines())
+    assert "attnviz" in first
+    assert first & {"torch", "transformers", "streamlit", "plotly"} == set()
+    assert "torch" in second
+    assert second & {"streamlit", "plotly"} == set()
 
 
-def test_computing_brings_no_screen_with_it() -> None:
-    loaded = loaded_by("attnviz.attention", "attnviz.trace.layer", "attnviz.pretrained", "attnviz.toy.block")
-    assert "torch" in loaded
-    assert loaded & {"streamlit", "plotly"} == set()
-
-
-SETTINGS = {
-    "runner.postScriptGC": False,
-    "server.headless": True,
-    "server.fileWatcherType": "none",
-    "server.disconnectedSessionTTL": 120,
-    "browser.gatherUsageStats": False,
-    "client.toolbarMode": "minimal",
-    "client.showErrorDetails": "none",
-    "client.showErrorLinks": False,
-}
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_settings_that_decide_speed_and_privacy(name: str) -> None:
-    section, option = name.split(".")
-    assert tomllib.loads((ROOT / ".streamlit/config.toml").read_text())[section][option] == SETTINGS[name]
-
-
-def test_settings_bound_uploads_and_know_both_themes() -> None:
+def test_options_that_decide_speed_and_privacy() -> None:
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
+    wanted = {
+        "runner": {"postScriptGC": False},
+        "server": {"headless": True, "fileWatcherType": "none", "disconnectedSessionTTL": 120},
+        "browser": {"gatherUsageStats": False},
+        "client": {"toolbarMode": "minimal", "showErrorDetails": "none", "showErrorLinks": False},
+    }
+    for section, options in wanted.items():
+        assert config[section].items() >= options.items()
     assert 0 < config["server"]["maxUploadSize"] <= 5
     assert {"light", "dark"} <= config["theme"].keys()
 

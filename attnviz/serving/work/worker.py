@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attnviz
-from attnviz.serving.http.logs import keep_texts_out
+from attnviz.serving.logs import keep_texts_out
 from attnviz.serving.work.pool import limit_threads
 
 if TYPE_CHECKING:
