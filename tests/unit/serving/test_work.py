@@ -1,0 +1,145 @@
+"""Many at once: what is computed for all, and who waits."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from attnviz.serving.work import cache as cache_module
+from attnviz.serving.work.cache import SingleFlightCache, cache_usage
+from attnviz.serving.work.pool import Task, WorkerPool
+
+
+@dataclass(frozen=True)
+class Result:
+    nbytes: int = 1
+
+
+class Work:
+    """Something to compute: counts, waits until it is let go, and may fail."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.calls = self.at_work = self.most = 0
+        self.failures = failures
+        self.let_go = threading.Event()
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Result:
+        with self._lock:
+            self.calls += 1
+            number = self.calls
+            self.at_work += 1
+            self.most = max(self.most, self.at_work)
+        assert self.let_go.wait(30)
+        with self._lock:
+            self.at_work -= 1
+        if number <= self.failures:
+            raise OSError(f"failure {number}")
+        return Result()
+
+
+def until(true: Any) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def test_what_many_ask_for_at_once_is_computed_once() -> None:
+    cache, work = SingleFlightCache[Result]("once", 10, WorkerPool(2)), Work()
+    with ThreadPoolExecutor(16) as threads:
+        asked = [threads.submit(cache.get, "key", work) for _ in range(16)]
+        until(lambda: work.calls)
+        work.let_go.set()
+        results = [one.result(30) for one in asked]
+    assert work.calls == 1
+    assert all(result is results[0] for result in results)
+    assert cache.get("key", work) is results[0]
+    assert cache_usage()["once"] == (1, 1)
+
+
+def test_a_failure_is_the_first_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has only waited has it tried once more; and nothing of a failure is kept."""
+    monkeypatch.setattr(cache_module, "POLL", 0.01)
+    cache, work = SingleFlightCache[Result]("test", 10, WorkerPool(2)), Work(failures=1)
+    told: list[list[int]] = [[] for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(cache.get, "key", work, tell.append) for tell in told]
+        until(lambda: all(told))  # all wait
+        work.let_go.set()
+        failures = [one.exception(30) for one in asked]
+    assert [str(error) for error in failures if error] == ["failure 1"]
+    assert work.calls == 2
+
+    always = Work(failures=100)
+    always.let_go.set()
+    with ThreadPoolExecutor(8) as threads:
+        errors = [one.exception(30) for one in [threads.submit(cache.get, "other", always) for _ in range(8)]]
+    assert all(isinstance(error, OSError) for error in errors)
+    assert len({id(error) for error in errors}) == 8  # a traceback belongs to one thread
+
+
+def test_no_more_run_at_once_than_there_are_threads_and_the_others_know_their_place_in_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cache_module, "POLL", 0.01)
+    pool, work = WorkerPool(2), Work()
+    cache = SingleFlightCache[Result]("test", 100, pool)
+    told: dict[int, list[int]] = {number: [] for number in range(6)}
+    with ThreadPoolExecutor(6) as threads:
+        asked = []
+        for number in range(6):
+            asked.append(threads.submit(cache.get, number, work, told[number].append))
+            until(lambda expected=number + 1: sum(pool.counts()[:2]) == expected)
+        until(lambda: told[5] and told[2])
+        assert pool.counts() == (2, 4, 0)
+        assert (set(told[0]) | set(told[1]), set(told[2]), set(told[5])) == ({0}, {2}, {5})
+        work.let_go.set()
+        for one in asked:
+            one.result(30)
+    assert work.most == 2
+    until(lambda: pool.counts() == (0, 0, 6))
+
+
+def test_the_queue_is_first_in_first_out_however_threads_interleave() -> None:
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(60):
+            assert _served(WorkerPool(1), 12) == list(range(1, 13))
+    finally:
+        sys.setswitchinterval(pause)
+
+
+def _served(pool: WorkerPool, count: int) -> list[int]:
+    """Return the tickets of so many tasks that threads begin at the same time, in the order of their computing."""
+    served: list[int] = []
+    tasks = [Task[None]() for _ in range(count)]
+    with ThreadPoolExecutor(count) as threads:
+        for task in tasks:
+            threads.submit(pool.submit, task, lambda task=task: served.append(task.ticket))
+    for task in tasks:
+        task.result.result(30)
+    return served
+
+
+def test_a_computation_may_ask_for_another_in_a_pool_of_one_thread() -> None:
+    pool = WorkerPool(1)
+    inner, outer = SingleFlightCache[Result]("inner", 10, pool), SingleFlightCache[Result]("outer", 10, pool)
+    assert outer.get(1, lambda: inner.get(1, lambda: Result(3))) == Result(3)
+
+
+def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_same() -> None:
+    cache = SingleFlightCache[Result]("test", 10, WorkerPool(1))
+    for number in range(9):
+        cache.get(number, lambda: Result(3))
+    assert cache.usage() == (3, 9)
+    assert cache.get("large", lambda: Result(11)) == Result(11)
+    assert cache.usage() == (3, 9)
