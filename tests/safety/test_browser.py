@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from urllib.parse import quote
+from urllib.request import urlopen
 
 from playwright.sync_api import Page, expect
 
@@ -38,12 +39,23 @@ def watched(new_context: Contexts) -> Page:
     return page
 
 
-def test_every_page_paints_under_the_policy(served: Server, new_context: Contexts) -> None:
-    page = watched(new_context)
+def refused_messages(server: Server) -> list[str]:
+    with urlopen(f"{server.url}/metrics", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    return [line for line in lines if "message_" in line or "unknown_widget" in line]
+
+
+def test_every_page_paints_under_the_policy_and_each_message_of_the_browser_is_taken(
+    served: Server, new_context: Contexts
+) -> None:
+    page, refused = watched(new_context), refused_messages(served)
     for view in VIEWS:
         page.goto(served.url + view)
         settled(page)
+        page.keyboard.press("ArrowRight")  # what the page has set up goes to the server
+        settled(page)
         assert page.evaluate("window.violations") == [], view
+        assert refused_messages(served) == refused, view
     page.evaluate(
         "document.head.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
     )
