@@ -15,6 +15,7 @@ from attnviz.export.jobs import NUMBERS
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import EVERYWHERE, INDEX, KEYS, MAX_CHOSEN, OF_B, BadValueError
+from attnviz.sources import SOURCES
 from attnviz.ui.heads import state as heads_state
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,8 @@ def on_page(name: str) -> set[str]:
     named = words & set(KEYS)
     if name == "heads":
         return set(heads_state.LINK)
+    if name == "step_by_step":
+        return named.union(*(source.keys for source in SOURCES.values()))
     return named | {"compare", *(f"b_{own}" for own in OF_B)} if name == "compare" else named
 
 
@@ -104,3 +107,21 @@ def test_every_option_and_every_format_of_the_command_is_named() -> None:
         assert (colours, tokens) == ("light, dark" if kind.themed else "light", str(kind.most_tokens))
     assert all(f"`{suffix}`" in rows[name][0] for name, suffix in NUMBERS.items())
     assert f"{MAX_CSV_CELLS:,} numbers" in rows["csv"][1]
+
+
+def test_readme_says_what_each_folder_holds() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## How it is built")[2].partition("\n\nArrows")[0]
+    folders = [folder.name for folder in (ROOT / "attnviz").iterdir() if (folder / "__init__.py").is_file()]
+    assert "ui" in folders
+    assert [name for name in folders if f"`{name}/`" not in table and f"`attnviz/{name}/`" not in table] == []
+
+
+def test_tests_that_the_docs_name_exist() -> None:
+    named = {
+        name
+        for file in (ROOT / "docs").glob("*.md")
+        for name in re.findall(r"`(tests/[\w/.]+)`", file.read_text("utf-8"))
+    }
+    assert "tests/unit/test_attention.py" in named
+    assert [name for name in named if not (ROOT / name).exists()] == []
