@@ -74,7 +74,7 @@ WAITING_FOR = """() => {
     if (!chart.checkVisibility()) continue;
     const board = chart.querySelector('.attnviz-board');
     if (board) {
-      if (!board.dataset.painted || board.attnviz.moment < 1) return 'the board';
+      if (!board.dataset.painted || board.attnviz.changing) return 'the board';
       continue;
     }
     const plot = chart.querySelector('.js-plotly-plot');

@@ -44,15 +44,16 @@ def test_a_cell_of_the_heatmap_lights_its_tokens_in_the_lines(explore: Explore) 
 def test_pointing_draws_no_picture_anew(explore: Explore) -> None:
     explored = explore(tokens=64)
     explored.section.evaluate("""section => {
-      const { grid, pictures } = section.attnviz.view;
+      const names = new Map(['grid', 'attnviz-board', 'attnviz-lines'].map((name) =>
+        [section.querySelector(`.${name} canvas`), name]));
       window.drawn = [];
-      const painters = [['grid', grid, 'paintNow'], ['board', pictures.board, 'drawNow'],
-                        ['lines', pictures.lines, 'startBack']];
-      for (const [name, one, method] of painters) {
-        const own = one[method].bind(one);
-        one[method] = () => { window.drawn.push(name); return own(); };
-      }
-    }""")  # fmt: skip
+      const { prototype } = CanvasRenderingContext2D;
+      const { clearRect } = prototype;
+      prototype.clearRect = function (...box) {  // each picture is emptied before it is drawn anew
+        if (names.has(this.canvas)) window.drawn.push(names.get(this.canvas));
+        return clearRect.apply(this, box);
+      };
+    }""")
     for q, k in [(3, 4), (40, 2), (63, 63)]:
         explored.point_at_cell(q, k)
         explored.values()
@@ -60,7 +61,9 @@ def test_pointing_draws_no_picture_anew(explore: Explore) -> None:
     expect(explored.tooltip.locator(".title")).to_have_text("layer 2 · head 2")
     assert explored.page.evaluate("window.drawn") == []
     explored.choose(2, 3)
-    explored.page.wait_for_function("() => window.drawn.includes('board') && window.drawn.includes('lines')")
+    explored.page.wait_for_function(
+        "() => window.drawn.includes('attnviz-board') && window.drawn.includes('attnviz-lines')"
+    )
     assert "grid" not in explored.page.evaluate("window.drawn")
 
 

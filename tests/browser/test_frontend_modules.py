@@ -158,6 +158,24 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 
 
+def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -> None:
+    """The largest product fills its half of the box, to the right where it is positive, to the left where negative."""
+    left, right = [2.0, -1.0, 0.5, 4.0], [1.5, 3.0, 0.0, -1.0]
+    body = """
+      const list = new m.TermList("scores", "query", "key");
+      document.body.append(list.root);
+      list.root.open = true;
+      const [left, right] = [(c) => given.left[c], (c) => given.right[c]];
+      list.set({ count: 4, left, right, label: String, sum: 1, summary: "" });
+      return [...list.root.querySelectorAll(".bar")].map((bar) =>
+        [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
+    """
+    products = np.array(left) * np.array(right)
+    bars = imported(page, served, "terms.js", body, {"left": left, "right": right})
+    assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
+    assert [negative for _, negative in bars] == (products < 0).tolist()
+
+
 def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
     body = "return [m.INK, Object.fromEntries(Object.entries(m.SCALES).map(([theme, scales]) => [theme, scales]))]"
     ink, scales = imported(page, served, "colours.js", body)

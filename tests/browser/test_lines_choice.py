@@ -67,3 +67,21 @@ def test_a_misleading_sample_does_not_change_what_is_drawn(page: Page, served: s
     found = chosen(page, served, weights, {"threshold": 0, "strongest": 0}, 150)
     assert found.sum() == 150
     assert weights[found].sum() == pytest.approx(102 * 0.5 + 48 * 0.001)
+
+
+def test_faint_weights_are_still_seen_and_no_line_is_paler_than_its_weight(page: Page, served: str) -> None:
+    """A line's level is the lowest that is at least as dark as its weight; levels are 24, weights any number."""
+    page.goto(f"{served}/_stcore/health")
+    values = np.linspace(0.001, 1, 400)
+    body = f"""async (values) => {{
+      const {{ Bundle, darkness, opacity }} = await import('{CHOICE}');
+      const scale = {{ low: 0, high: 1 }};
+      const lines = new Bundle(values.length, 1, scale);
+      for (const value of values) lines.add(0, 0, 0, value);
+      return values.map((value, i) => [opacity(value, scale), darkness(lines.level[i]), darkness(lines.level[i] - 1)]);
+    }}"""
+    opacity, drawn, paler = np.array(page.evaluate(body, values.tolist())).T
+    assert np.all(opacity[values < 0.9] > values[values < 0.9])
+    assert opacity[np.searchsorted(values, 0.05)] > 0.09
+    assert np.all(drawn >= opacity - 1e-9)
+    assert np.all((paler < opacity) | (drawn < 1 / 100))

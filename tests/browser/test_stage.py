@@ -153,13 +153,13 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
     Sight.open(page, app_url, step="masked", mask="causal")
     page.evaluate(
         """(css) => {
-      const board = document.querySelector(css).attnviz;
-      const advance = board.advance;
+      const { morph } = document.querySelector(css).attnviz;
+      const advance = morph.advance;
       window.seen = [];
       const clock = performance.now.bind(performance);
       let began = null, drawn = 0, moment = null;
       performance.now = () => moment ?? clock();
-      board.advance = function () {  // each frame 20 ms after the one before, however long it takes
+      morph.advance = function () {  // each frame 20 ms after the one before, however long it takes
         drawn = this.began === began ? drawn + 1 : 0;
         began = this.began;
         moment = began + 20 * drawn;
@@ -191,7 +191,7 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
 def test_who_asks_for_less_motion_gets_none(app_url: str, new_context: Contexts) -> None:
     page = new_context(reduced_motion="reduce").new_page()
     Sight.open(page, app_url, step="scores")
-    page.evaluate("(css) => { document.querySelector(css).attnviz.advance = () => { window.moved = true } }", BOARD)
+    page.evaluate("(css) => { document.querySelector(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)
     page.get_by_role("radio", name="Scaled").click()
     page.wait_for_url(re.compile("step=scaled"))
     settled(page)

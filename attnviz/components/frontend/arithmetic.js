@@ -3,18 +3,27 @@
 /** Above this a row's exponentials leave what a number can hold, so its maximum is subtracted first. */
 const LARGEST_EXPONENT = 80;
 
+/**
+ * A row from scores to weights.
+ * @typedef {{ masked: Float64Array, weights: Float64Array, shift: number, sum: number, allHidden: boolean }} RowSteps
+ */
+
 /** The arithmetic of one head; `header` and `arrays` are the payload's. Sums run in double precision. */
 export class Attention {
   /** @param {InspectorHeader} header @param {Arrays} arrays */
   constructor(header, arrays) {
     this.header = header;
-    this.query = arrays.query;
-    this.key = arrays.key;
-    this.value = arrays.value;
-    this.mask = header.mask === "array" ? arrays.mask : null;
-    [this.queries, this.size] = this.query.shape;
-    [this.keys, this.valueSize] = this.value.shape;
-    this.kept = { q: -1, row: null, output: null };
+    const { query, key, value } = arrays;
+    this.query = query.data;
+    this.key = key.data;
+    this.value = value.data;
+    this.mask = header.mask === "array" ? arrays.mask.data : null;
+    this.queries = query.shape[0];
+    this.size = query.shape[1]; // of queries and keys, D
+    this.keys = value.shape[0];
+    this.valueSize = value.shape[1];
+    /** @type {{ q: number, row: RowSteps, output: Float64Array | null } | null} */
+    this.kept = null;
   }
 
   /**
@@ -22,16 +31,15 @@ export class Attention {
    * @param {number} q @param {number} k @returns {number}
    */
   bias(q, k) {
-    if (this.mask) return this.mask.data[q * this.keys + k];
+    if (this.mask) return this.mask[q * this.keys + k];
     return this.header.mask === "causal" && k > q ? -Infinity : 0;
   }
 
   /** @param {number} q @param {number} k */
   score(q, k) {
-    const { data: query } = this.query;
-    const { data: key } = this.key;
+    const { query, key, size } = this;
     let sum = 0;
-    for (let d = 0; d < this.size; d += 1) sum += query[q * this.size + d] * key[k * this.size + d];
+    for (let d = 0; d < size; d += 1) sum += query[q * size + d] * key[k * size + d];
     return sum;
   }
 
@@ -40,11 +48,16 @@ export class Attention {
    * @param {number} q
    */
   row(q) {
-    if (this.kept.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
-    return this.kept.row;
+    return this.keptRow(q).row;
   }
 
   /** @param {number} q */
+  keptRow(q) {
+    if (this.kept?.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
+    return this.kept;
+  }
+
+  /** @param {number} q @returns {RowSteps} */
   computeRow(q) {
     const masked = new Float64Array(this.keys);
     let max = -Infinity;
@@ -67,16 +80,20 @@ export class Attention {
    * @param {number} q
    */
   output(q) {
-    const { weights } = this.row(q);
-    if (!this.kept.output) {
-      const output = new Float64Array(this.valueSize);
-      for (let k = 0; k < this.keys; k += 1) {
-        if (weights[k] === 0) continue;
-        for (let d = 0; d < this.valueSize; d += 1) output[d] += weights[k] * this.value.data[k * this.valueSize + d];
-      }
-      this.kept.output = output;
+    const kept = this.keptRow(q);
+    kept.output ??= this.computeOutput(kept.row.weights);
+    return kept.output;
+  }
+
+  /** @param {Float64Array} weights */
+  computeOutput(weights) {
+    const { keys, valueSize, value } = this;
+    const output = new Float64Array(valueSize);
+    for (let k = 0; k < keys; k += 1) {
+      if (weights[k] === 0) continue;
+      for (let d = 0; d < valueSize; d += 1) output[d] += weights[k] * value[k * valueSize + d];
     }
-    return this.kept.output;
+    return output;
   }
 
   /**
@@ -103,7 +120,6 @@ export class Attention {
   }
 }
 
-/** Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers. */
 /**
  * A hidden cell is drawn as a gap, NaN, and counts as what it is: nothing.
  * @param {number} x
@@ -111,6 +127,7 @@ export class Attention {
 export const known = (x) => (Number.isNaN(x) ? 0 : x);
 
 /**
+ * Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers.
  * @param {Rows} left @param {Rows} right @param {number[] | null | undefined} bias @param {number} i @param {number} j
  */
 export function matrixProduct(left, right, bias, i, j) {

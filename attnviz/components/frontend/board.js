@@ -1,50 +1,75 @@
 // The board: matrices with their labels on one canvas, laid out as they multiply.
 //
 //   const board = new Board(root, { onPoint(at | null), onClick(at), onMove({query, key}) });
-//   board.show(picture)                 picture: {panels, grid, widths, heights, between, products, labels}
+//   board.show(picture)                 a BoardPicture, see types.d.ts
 //   board.light({ hovered, pinned })    the lit cell, and {query, key} that are pinned
 //
-// A panel is {name, title, role, data: Float32Array (NaN is hidden), shape: [rows, cols], rows, cols, low, high,
-// scale: "signed" | "weights", numbered, bar, parts, ticks}; rows and cols name the kind of an axis ("query", "key",
-// "dim", ...), and panels that share a kind zoom, scroll and light up together. `labels` are the tokens of a kind.
 // Without callbacks the board only draws: whoever finds it in the page follows the pointer (see picture.js).
 
-import { arrange, place } from "./board_layout.js";
+import { place } from "./board_layout.js";
 import { BoardImages } from "./board_images.js";
-import { between, pairs } from "./board_morph.js";
-import { paintFormula, paintPlace } from "./board_paint.js";
+import { Morph } from "./board_morph.js";
+import { paintOperation, paintPlace } from "./board_paint.js";
 import { complete, describe } from "./board_panel.js";
 import { AxisViews } from "./board_view.js";
 import { BoardPointer } from "./board_pointer.js";
-import { element, perFrame } from "./dom.js";
+import { contextOf, element, perFrame } from "./dom.js";
 import { boardPicture } from "./export_board.js";
 import { Overlay } from "./overlay.js";
+import { axisOf } from "./panels.js";
 import { moved, Picture } from "./picture.js";
-import { leastType, typeFor } from "./type.js";
+import { leastType, measurer, typeFor } from "./type.js";
 
-const MORPH = 260; // ms
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+/** @type {AxisPin} */
 const NOTHING = { query: null, key: null };
 
+/**
+ * @typedef {object} BoardCallbacks
+ * @property {(at: Cell | null) => void} [onPoint]
+ * @property {(at: Cell) => void} [onClick]
+ * @property {(to: AxisPin) => void} [onMove]
+ */
+
 export class Board {
+  /** @param {HTMLElement} root @param {BoardCallbacks & { className?: string }} does */
   constructor(root, { onPoint, onClick, onMove, className = "" } = {}) {
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.canvas.style.cssText = "position:absolute;inset:0;width:100%;height:100%";
-    this.element = element(
-      "div",
-      { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" },
-      this.canvas,
-    );
-    this.element.style.cssText =
-      "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
+    this.element = frameOf(this.canvas, className);
     this.element.attnviz = this;
     this.element.attnvizPicture = boardPicture(this);
     root.append(this.element);
+    /** @type {Theme} */
     this.theme = "light";
     this.type = typeFor();
+    this.font = "sans-serif";
+    /** @type {BoardPicture<CompletePanel> | null} */
+    this.shown = null;
+    /** @type {BoardPicture | null} the picture that `places` belong to */
+    this.placed = null;
+    /** @type {Place[] | null} */
+    this.places = null;
+    this.morph = new Morph();
+    /** @type {WrittenLabel[]} */
+    this.written = [];
+    /** @type {((panel: string) => IsCovered | null) | null} */
+    this.covers = null;
+    /** @type {{ font: string, labels: Labels, of: WidthOf } | null} */
+    this.widths = null;
+    /** @type {Overlay | null} */
+    this.overlay = null;
+    /** @type {Picture | null} */
+    this.picture = null;
+    /** @type {() => void} called when another cell is pinned */
+    this.onHold = () => {};
+    /** @type {(at: Cell) => boolean} reveals a covered cell; says whether it was one */
+    this.uncover = () => false;
     this.views = new AxisViews();
     this.images = new BoardImages();
-    this.moment = 1;
+    /** @type {(at: Place) => HTMLCanvasElement} */
+    this.imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end));
+    /** @type {{ hovered: LitCell | null, pinned: AxisPin }} */
     this.lights = { hovered: null, pinned: NOTHING };
     this.redraw = perFrame(() => this.drawNow());
     this.sizes = new ResizeObserver(() => this.resized());
@@ -57,7 +82,10 @@ export class Board {
     if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });
   }
 
-  /** Follows the pointer and the keyboard itself, and lights what is meant. */
+  /**
+   * Follows the pointer and the keyboard itself, and lights what is meant.
+   * @param {BoardCallbacks} does
+   */
   follow({ onPoint, onClick, onMove }) {
     this.overlay = new Overlay();
     this.picture = new Picture({
@@ -65,52 +93,51 @@ export class Board {
       onPoint: (at) => onPoint?.(at),
       onClick: (at) => onClick?.(at),
       onKey: (event) => {
-        const to = onMove && moved(event, this.lights.pinned, this.shown.labels);
-        if (to) onMove(to);
+        const to = onMove && moved(event, this.lights.pinned, this.labels);
+        if (to) onMove?.(to);
       },
       onDrawn: () => this.drawLight(),
     });
   }
 
+  /** @param {BoardPicture} picture @param {{ morph?: boolean, backwards?: boolean }} motion */
   show(picture, { morph = false, backwards = false } = {}) {
     const before = this.places;
-    this.shown = picture;
-    for (const panel of picture.panels) complete(panel);
+    this.shown = { ...picture, panels: picture.panels.map(complete) };
     this.element.setAttribute("aria-label", picture.alt ?? picture.panels.map(describe).join("; "));
     if (!morph || !before || STILL.matches) {
-      this.moment = 1;
-      this.pairs = null;
-    } else {
-      this.layOut();
-      this.pairs = backwards ? pairs(this.places, before) : pairs(before, this.places);
-      this.backwards = backwards;
-      this.began = performance.now();
-      this.moment = 0;
-    }
+      this.morph.stop();
+    } else this.morph.start(before, this.layOut(this.shown), backwards);
     this.placed = null;
     this.redraw.cancel();
     this.drawNow();
   }
 
+  /** @param {{ hovered: LitCell | null, pinned: AxisPin | null }} lights */
   light({ hovered, pinned }) {
     this.lights.hovered = hovered ?? null;
     this.hold(pinned ?? NOTHING);
     this.drawLight();
   }
 
-  /** Takes note of what is pinned: zooming keeps it in view, and a pin that moves takes the view along. */
+  /**
+   * Takes note of what is pinned: zooming keeps it in view, and a pin that moves takes the view along.
+   * @param {AxisPin} pinned
+   */
   hold(pinned) {
     const before = this.lights.pinned;
     if (before.query === pinned.query && before.key === pinned.key) return;
     this.lights.pinned = pinned;
-    this.onHold?.();
+    this.onHold();
     if (!this.views.zoomed) return;
     for (const [kind, count] of this.kinds()) {
-      if (pinned[kind] !== null) this.views.reveal(kind, count, pinned[kind]);
+      const at = pinned[kind] ?? null;
+      if (at !== null) this.views.reveal(kind, count, at);
     }
     this.viewChanged();
   }
 
+  /** @param {Theme} theme */
   setTheme(theme) {
     if (theme === this.theme) return;
     this.theme = theme;
@@ -118,7 +145,10 @@ export class Board {
     this.redraw();
   }
 
-  /** Covers cells of a panel: `covers(name)` gives (i, j) -> whether it is covered. Null uncovers all. */
+  /**
+   * Covers cells of a panel: `covers(name)` gives (i, j) -> whether it is covered. Null uncovers all.
+   * @param {((panel: string) => IsCovered | null) | null} covers
+   */
   cover(covers) {
     this.covers = covers;
     this.redraw();
@@ -140,56 +170,61 @@ export class Board {
     this.redraw();
   }
 
-  layOut() {
-    if (this.placed === this.shown) return;
+  /** @param {BoardPicture<CompletePanel>} picture */
+  layOut(picture) {
+    if (this.placed === picture && this.places) return this.places;
     const { clientWidth: width, clientHeight: height } = this.element;
-    const context = this.canvas.getContext("2d");
     this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
     this.type = typeFor(leastType());
-    const widthOf = this.measurer(context, `${this.type.label}px ${this.font}`);
-    this.places = place(
-      this.shown,
-      { width, height },
-      { widthOf, type: this.type, span: (kind, count) => this.views.span(kind, count) },
-    );
-    this.placed = this.shown;
+    const widthOf = this.measurer(`${this.type.label}px ${this.font}`);
+    const span = (/** @type {string} */ kind, /** @type {number} */ count) => this.views.span(kind, count);
+    this.placed = picture;
+    this.places = place(picture, { width, height }, { widthOf, type: this.type, span });
+    return this.places;
   }
 
-  /** Measures labels, each once: another head of a long text has the same 512 tokens. */
-  measurer(context, font) {
-    if (this.widths?.font !== font || this.widths.labels !== this.labels) {
-      this.widths = { font, labels: this.labels, known: new Map() };
-    }
-    const { known } = this.widths;
-    context.font = font;
-    return (text) => {
-      if (!known.has(text)) known.set(text, context.measureText(text).width);
-      return known.get(text);
-    };
+  /**
+   * Measures labels, each once: another head of a long text has the same 512 tokens.
+   * @param {string} font @returns {WidthOf}
+   */
+  measurer(font) {
+    const { labels, widths } = this;
+    if (widths?.font === font && widths.labels === labels) return widths.of;
+    const of = measurer(contextOf(this.canvas), font);
+    this.widths = { font, labels, of };
+    return of;
   }
 
-  /** The matrices where they are drawn, in the terms of panels.js; the same as of a Plotly graph. */
+  /**
+   * The matrices where they are drawn, in the terms of panels.js; the same as of a Plotly graph.
+   * @returns {DrawnPanel[]}
+   */
   panels() {
-    if (!this.places || this.moment < 1) return [];
+    if (!this.places || this.changing) return [];
     return this.places.map((at) => {
       const { panel } = at;
       const [rows, cols] = panel.shape;
       return {
-        ...pick(panel, ["name", "rows", "cols", "z"]),
+        name: panel.name,
+        rows: panel.rows,
+        cols: panel.cols,
+        z: panel.z,
         height: rows,
         width: cols,
-        x: axis(at.x, at.width, this.views.of(panel.cols, cols)),
-        y: axis(at.y, at.height, this.views.of(panel.rows, rows)),
+        x: axisOf(at.x, at.width, this.views.of(panel.cols, cols)),
+        y: axisOf(at.y, at.height, this.views.of(panel.rows, rows)),
         labelled: { rows: at.rowLabels, columns: at.columnLabels, turned: at.turned },
         covered: this.covers?.(panel.name) ?? null,
       };
     });
   }
 
+  /** @returns {Products} */
   products() {
     return this.shown?.products ?? {};
   }
 
+  /** @returns {Labels} */
   get labels() {
     return this.shown?.labels ?? {};
   }
@@ -199,46 +234,41 @@ export class Board {
   drawNow() {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.shown || !width || !height) return;
-    this.layOut();
+    const places = this.layOut(this.shown);
     const density = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(width * density), Math.round(height * density)];
     if (this.canvas.width !== wide || this.canvas.height !== high) {
       [this.canvas.width, this.canvas.height] = [wide, high];
     }
-    const context = this.canvas.getContext("2d");
+    const context = contextOf(this.canvas);
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, width, height);
-    if (this.pairs) this.advance();
+    this.morph.advance();
     this.written = [];
-    this.paint(context, { written: this.written });
+    this.paint(context, { places: this.morph.places ?? places, written: this.written });
     this.element.dispatchEvent(new Event("attnviz-drawn"));
-    if (this.pairs) this.redraw();
+    if (this.changing) this.redraw();
   }
 
-  advance() {
-    this.moment = Math.min(1, (performance.now() - this.began) / MORPH);
-    if (this.moment === 1) this.pairs = null;
+  /** Whether the picture is on its way from one step to the next. */
+  get changing() {
+    return this.morph.pairs !== null;
   }
 
   /**
-   * Draws the picture on any pen that has a canvas's methods: as it is at `moment`, or `places` as they are given.
+   * Draws the picture on any pen that has a canvas's methods: `places` as they are given, or as it lies on the page.
    * `imageOf(place)` gives a matrix's cells as an image.
+   * @param {Canvas2D} context
+   * @param {PaintedAs} how
    */
-  paint(
-    context,
-    {
-      theme = this.theme,
-      places = this.placesNow(),
-      imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end)),
-      written = [],
-    } = {},
-  ) {
+  paint(context, { theme = this.theme, places = this.places ?? [], imageOf = this.imageOf, written = [] } = {}) {
+    /** @type {BoardPen} */
     const pen = {
       context,
       theme,
       font: this.font,
       type: this.type,
-      labels: this.shown.labels,
+      labels: this.labels,
       view: (kind, count) => this.views.of(kind, count),
       written,
     };
@@ -247,31 +277,16 @@ export class Board {
       const covers = this.covers?.(at.panel.name) ?? null;
       paintPlace(pen, covers ? { ...at, covers } : at, imageOf(at));
     }
-    if (places.every(({ alpha }) => alpha === undefined)) this.paintOperation(pen);
+    if (places.every(({ alpha }) => alpha === undefined)) paintOperation(pen, this.shown, places);
   }
 
-  placesNow() {
-    const t = this.backwards ? 1 - this.moment : this.moment;
-    return this.pairs ? this.pairs.map((pair) => between(pair, t)) : this.places;
-  }
-
-  /** Writes the operation in the empty corner of a product. */
-  paintOperation(pen) {
-    const { between: text, grid } = this.shown;
-    const corner = this.places.find(({ row, column }) => row === 1 && column === 0);
-    if (!text || grid[0]?.[0] !== null || !corner) return;
-    const beside = this.places.find(({ row }) => row === 0);
-    paintFormula(pen, text, {
-      x: corner.x,
-      room: beside.x - beside.gutter - corner.x,
-      middle: beside.y + beside.height / 2,
-    });
-  }
-
-  /** How many rows and columns of a matrix the screen can show: all while it is zoomed. */
+  /**
+   * How many rows and columns of a matrix the screen can show: all while it is zoomed.
+   * @param {Place} at @returns {CellCount}
+   */
   most({ panel, width, height }) {
     const density = window.devicePixelRatio || 1;
-    if (this.pairs || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) {
+    if (this.changing || this.views.span(panel.rows, panel.shape[0]) < panel.shape[0]) {
       return { rows: Infinity, cols: Infinity };
     }
     if (this.views.span(panel.cols, panel.shape[1]) < panel.shape[1]) return { rows: Infinity, cols: Infinity };
@@ -293,7 +308,10 @@ export class Board {
     });
   }
 
-  /** Zooms all token axes by a factor, around the lit cell or the middle; the buttons and keys use it. */
+  /**
+   * Zooms all token axes by a factor, around the lit cell or the middle; the buttons and keys use it.
+   * @param {number} factor
+   */
   zoomBy(factor) {
     for (const [kind, count] of this.kinds()) {
       const [from, to] = this.views.of(kind, count);
@@ -303,15 +321,13 @@ export class Board {
     this.viewChanged();
   }
 
+  /** The kinds of axes whose tokens are labelled, with how many there are. */
   kinds() {
+    /** @type {Map<string, number>} */
     const found = new Map();
-    for (const { panel } of arrange(this.shown)) {
-      for (const [kind, count] of [
-        [panel.rows, panel.shape[0]],
-        [panel.cols, panel.shape[1]],
-      ]) {
-        if (this.labels[kind]) found.set(kind, count);
-      }
+    for (const { rows, cols, shape } of this.shown?.panels ?? []) {
+      if (this.labels[rows]) found.set(rows, shape[0]);
+      if (this.labels[cols]) found.set(cols, shape[1]);
     }
     return found;
   }
@@ -324,14 +340,9 @@ export class Board {
   }
 }
 
-const pick = (from, names) => Object.fromEntries(names.map((name) => [name, from[name]]));
-
-/** An axis as panels.js and the overlay read it: from cells to pixels and back. */
-function axis(offset, length, [from, to]) {
-  return {
-    _offset: offset,
-    _length: length,
-    p2l: (pixel) => from + (pixel / length) * (to - from) - 0.5,
-    l2p: (cell) => ((cell + 0.5 - from) / (to - from)) * length,
-  };
+/** @param {HTMLCanvasElement} canvas @param {string} className */
+function frameOf(canvas, className) {
+  const frame = element("div", { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" }, canvas);
+  frame.style.cssText = "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
+  return frame;
 }

@@ -2,10 +2,12 @@
 // block.
 
 import { colourCells, SCALES } from "./colours.js";
+import { contextOf } from "./dom.js";
 
 /**
  * The matrix's cells as pixels: {pixels: Uint32Array, width, height}. `most` is how many rows and columns the screen
  * can show: a matrix with more is pooled by largest magnitude, so that a single bright cell stays visible.
+ * @param {Coloured} panel @param {Theme} theme @param {CellCount} most @returns {CellPixels}
  */
 export function cellPixels(panel, theme, most = { rows: Infinity, cols: Infinity }) {
   const {
@@ -17,6 +19,10 @@ export function cellPixels(panel, theme, most = { rows: Infinity, cols: Infinity
   return { pixels, width, height };
 }
 
+/**
+ * @param {Float32Array} data @param {[number, number]} shape @param {CellCount} most
+ * @returns {{ data: Float32Array, shape: [number, number] }}
+ */
 export function pool(data, [rows, cols], most) {
   const height = Math.max(1, Math.min(rows, Math.floor(most.rows)));
   const width = Math.max(1, Math.min(cols, Math.floor(most.cols)));
@@ -39,16 +45,23 @@ export function pool(data, [rows, cols], most) {
   return { data: pooled, shape: [height, width] };
 }
 
-/** A canvas with these pixels; `canvas` is used again where it is given. */
+/**
+ * A canvas with these pixels; `canvas` is used again where it is given.
+ * @param {CellPixels} pixels @param {HTMLCanvasElement} canvas
+ */
 export function canvasOf({ pixels, width, height }, canvas = document.createElement("canvas")) {
   canvas.width = width;
   canvas.height = height;
-  const image = new ImageData(new Uint8ClampedArray(pixels.buffer), width, height);
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  const image = new ImageData(new Uint8ClampedArray(/** @type {ArrayBuffer} */ (pixels.buffer)), width, height);
+  contextOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
 
-/** Mixes two pictures of the same shape; `share(i, j)` is how far cell (i, j) has gone from the first to the second. */
+/**
+ * Mixes two pictures of the same shape; `share(i, j)` is how far cell (i, j) has gone from the first to the second.
+ * @param {CellPixels} from @param {CellPixels} to @param {(i: number, j: number) => number} share
+ * @param {Uint32Array} out @returns {CellPixels}
+ */
 export function mixPixels(from, to, share, out = new Uint32Array(to.pixels.length)) {
   const [a, b, mixed] = [from.pixels, to.pixels, out].map((pixels) => new Uint8Array(pixels.buffer));
   for (let i = 0; i < to.height; i += 1) {

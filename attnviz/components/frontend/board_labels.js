@@ -3,6 +3,7 @@
 import { labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
 import { INK } from "./colours.js";
 
+/** @type {Record<string, string>} */
 export const AXIS_TITLES = {
   query: "query (from)",
   key: "key (to)",
@@ -11,6 +12,7 @@ export const AXIS_TITLES = {
   concat: "heads side by side, H·D",
 };
 
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintRowLabels(
   { context, theme, font, type, labels, written },
   { panel, x, y, height },
@@ -28,6 +30,7 @@ export function paintRowLabels(
   context.fillStyle = INK[theme].text;
   context.textAlign = "right";
   context.textBaseline = "middle";
+  /** @type {WidthOf} */
   const widthOf = (text) => context.measureText(text).width;
   for (const i of shown) {
     const middle = y + (i + 0.5 - from.row) * cell.height;
@@ -52,6 +55,7 @@ export function paintRowLabels(
   });
 }
 
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintColumnLabels(
   { context, theme, font, type, labels, written },
   { panel, x, y, width, height, titleRoom },
@@ -62,11 +66,14 @@ export function paintColumnLabels(
   const longest = LONGEST * type.unit;
   context.font = `${type.label}px ${font}`;
   context.fillStyle = INK[theme].text;
+  /** @type {WidthOf} */
   const widthOf = (text) => context.measureText(text).width;
+  /** @type {[number, string][] | null} */
   const named = panel.ticks ? Object.entries(panel.ticks).map(([j, text]) => [Number(j), text]) : null;
   const widest = tokens ? Math.min(longest, Math.max(10, ...tokens.map(widthOf))) : 10;
   const turned = Boolean(tokens) && widest > cell.width - 4;
   const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
+  /** @type {[number, string][]} */
   const texts = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
   let deepest = 14 * type.unit;
   for (const [j, text] of texts) {
@@ -82,6 +89,7 @@ export function paintColumnLabels(
     context.fillText(short, 0, 0);
     context.restore();
     const [wide, size] = [widthOf(short), type.label];
+    /** @type {BoxNumbers} */
     const box = turned ? [-wide, -0.6 * size, wide, 1.2 * size] : [-wide / 2, -0.9 * size, wide, 1.2 * size];
     written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
@@ -97,6 +105,7 @@ export function paintColumnLabels(
 
 /**
  * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
+ * @param {string} kind @param {number} room @param {WidthOf} widthOf
  */
 export function axisTitle(kind, room, widthOf) {
   const title = AXIS_TITLES[kind];
@@ -105,6 +114,11 @@ export function axisTitle(kind, room, widthOf) {
   return title.endsWith(")") ? words[0] : words.at(-1);
 }
 
+/**
+ * @param {Canvas2D} context @param {string | undefined} text
+ * @param {{ font: string, type: TypeSizes, ink: Record<string, string>, kind: string }} looks
+ * @param {(width: number) => { x: number, y: number, turn: number, fits: boolean }} where
+ */
 function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
   if (!text) return;
   context.save();

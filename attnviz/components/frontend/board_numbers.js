@@ -9,9 +9,11 @@ const SMALLEST = 7; // px, type size of numbers in cells; under it they are left
  * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and where all
  * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal. Where
  * nothing may be smaller than `least`, numbers that would have to be are left out.
+ * @param {CompletePanel} panel @param {Size} cell @param {{ unit: number, least: number }} sizes
  */
 export function numbering(panel, cell, { unit, least } = typeFor()) {
   const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
+  /** @param {number} letters */
   const type = (letters) =>
     Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * 0.53));
   const small = panel.scale === "weights" || panel.largest < 0.995;
@@ -33,6 +35,7 @@ export function numbering(panel, cell, { unit, least } = typeFor()) {
   return ways.find((way) => way.type >= way.least) ?? null;
 }
 
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintNumbers(pen, place, { from, to, cell }) {
   const { context, theme, font } = pen;
   const { panel, x, y } = place;
@@ -60,10 +63,16 @@ export function paintNumbers(pen, place, { from, to, cell }) {
   context.globalAlpha = place.alpha ?? 1;
 }
 
-/** A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0. */
+/**
+ * A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0.
+ * @param {string} text
+ */
 const bared = (text) => text.replace(/^(−?)0/, "$1").replace(/1\.00$/, "1.0");
 
-/** A number in a cell: a true minus sign, no negative zero. */
+/**
+ * A number in a cell: a true minus sign, no negative zero.
+ * @param {number} value @param {number} decimals
+ */
 export function plainNumber(value, decimals) {
   const text = value.toFixed(decimals);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");

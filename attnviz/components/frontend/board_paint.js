@@ -1,5 +1,6 @@
 // Draws one placed matrix with its labels. Uses only what a canvas and a vector export have in common.
 
+import { contextOf } from "./dom.js";
 import { blend, HATCH, INK, SCALES } from "./colours.js";
 import { paintColumnLabels, paintRowLabels } from "./board_labels.js";
 import { fitFormula, shorten } from "./board_layout.js";
@@ -14,6 +15,7 @@ const COVER = { light: "#E4E1EE", dark: "#3B3650" };
  * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from type.js. Each
  * label that is written is added to `written`: {panel, side: "rows" | "columns", x, y, turn, box}, where the box [left,
  * top, width, height] is around (x, y), turned with it.
+ * @param {BoardPen} pen @param {Place} place @param {HTMLCanvasElement} image
  */
 export function paintPlace(pen, place, image) {
   const { context } = pen;
@@ -22,7 +24,7 @@ export function paintPlace(pen, place, image) {
   const [from, to] = window_(pen, place);
   const cell = { width: place.width / (to.column - from.column), height: place.height / (to.row - from.row) };
   paintCells(pen, place, image, { from, to, cell });
-  if (place.panel.parts) paintHeads(pen, place, { from, to, cell });
+  if (place.panel.parts) paintHeads(pen, place, place.panel.parts, { from, cell });
   context.globalAlpha *= place.words ?? 1;
   paintTitle(pen, place);
   if (place.rowLabels) paintRowLabels(pen, place, { from, to, cell });
@@ -31,9 +33,28 @@ export function paintPlace(pen, place, image) {
   context.restore();
 }
 
-/** Writes a formula from `x` on around the height `middle`, as large as fits into `room` px. */
-export function paintFormula({ context, theme, font, type }, text, { x, room, middle }) {
+/**
+ * Writes the operation in the empty corner of a product.
+ * @param {BoardPen} pen @param {BoardPicture<CompletePanel> | null} picture @param {Place[]} places
+ */
+export function paintOperation(pen, picture, places) {
+  const corner = places.find(({ row, column }) => row === 1 && column === 0);
+  const beside = places.find(({ row }) => row === 0);
+  if (!picture?.between || picture.grid[0]?.[0] !== null || !corner || !beside) return;
+  paintFormula(pen, picture.between, {
+    x: corner.x,
+    room: beside.x - beside.gutter - corner.x,
+    middle: beside.y + beside.height / 2,
+  });
+}
+
+/**
+ * Writes a formula from `x` on around the height `middle`, as large as fits into `room` px.
+ * @param {BoardPen} pen @param {string} text @param {{ x: number, room: number, middle: number }} where
+ */
+function paintFormula({ context, theme, font, type }, text, { x, room, middle }) {
   context.font = `100px ${font}`;
+  /** @type {WidthOf} */
   const widthOf = (line) => context.measureText(line).width / 100;
   const fits = fitFormula(text, room - AWAY, widthOf, { size: 15 * type.unit, least: type.fine });
   if (!fits) return;
@@ -45,7 +66,10 @@ export function paintFormula({ context, theme, font, type }, text, { x, room, mi
   lines.forEach((line, n) => context.fillText(line, x, middle + (n - (lines.length - 1) / 2) * 1.3 * size));
 }
 
-/** The part of the matrix that is in view, in cells: [{row, column}, {row, column}]. */
+/**
+ * The part of the matrix that is in view, in cells: [{row, column}, {row, column}].
+ * @param {BoardPen} pen @param {Place} place
+ */
 function window_(pen, { panel }) {
   const [top, bottom] = pen.view(panel.rows, panel.shape[0]);
   const [left, right] = pen.view(panel.cols, panel.shape[1]);
@@ -55,23 +79,24 @@ function window_(pen, { panel }) {
   ];
 }
 
+/** @param {BoardPen} pen @param {Place} place */
 function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
-  context.fillStyle = panel.ink ?? INK[theme][panel.role] ?? INK[theme].text;
+  context.fillStyle = panel.ink ?? INK[theme][panel.role ?? "text"];
   context.font = `600 ${14 * type.unit}px ${font}`;
+  /** @type {WidthOf} */
   const widthOf = (text) => context.measureText(text).width;
   context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21 * type.unit);
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
-  const whole =
-    panel.low_seen === null || panel.low_seen === undefined
-      ? size
-      : `${size} · ${plainNumber(panel.low_seen, 2)} … ${plainNumber(panel.high_seen, 2)}`;
+  const range = panel.seen?.map((value) => plainNumber(value, 2)).join(" … ");
+  const whole = range ? `${size} · ${range}` : size;
   context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
 }
 
+/** @param {BoardPen} pen @param {Place} place @param {HTMLCanvasElement} image @param {CellWindow} window */
 function paintCells(pen, place, image, { from, to, cell }) {
   const { context, theme } = pen;
   const { panel, x, y, width, height } = place;
@@ -98,7 +123,8 @@ function paintCells(pen, place, image, { from, to, cell }) {
     height,
   );
   if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
-  if (place.covers) paintCovers(pen, place, { from, cell });
+  const { covers } = place;
+  if (covers) paintCovers(pen, { ...place, covers }, { from, cell });
   if (place.numbers !== 0 && panel.numbered) paintNumbers(pen, place, { from, to, cell });
   context.restore();
   context.strokeStyle = INK[theme].rule;
@@ -108,33 +134,39 @@ function paintCells(pen, place, image, { from, to, cell }) {
   context.globalAlpha = place.alpha ?? 1;
 }
 
+/** @type {Partial<Record<Theme, HatchTile>>} */
 const tiles = {};
 
-/** The tile says what is drawn on it, for those who make hatching of lines. */
+/**
+ * The tile says what is drawn on it, for those who make hatching of lines.
+ * @param {Canvas2D} context @param {Theme} theme
+ */
 function hatching(context, theme) {
   const tile = (tiles[theme] ??= hatchTile(theme));
-  return context.createPattern(tile, "repeat");
+  return context.createPattern(tile, "repeat") ?? HATCH[theme][0];
 }
 
+/** @param {Theme} theme @returns {HatchTile} */
 function hatchTile(theme) {
   const tile = document.createElement("canvas");
   tile.width = 6;
   tile.height = 6;
-  const pen = tile.getContext("2d");
+  const pen = contextOf(tile);
   const [ground, line] = HATCH[theme];
-  tile.hatch = { ground, line, lineWidth: 1.4 };
+  const lineWidth = 1.4;
   pen.fillStyle = ground;
   pen.fillRect(0, 0, 6, 6);
   pen.strokeStyle = line;
-  pen.lineWidth = tile.hatch.lineWidth;
+  pen.lineWidth = lineWidth;
   for (const shift of [-6, 0, 6]) {
     pen.moveTo(shift - 1, 7);
     pen.lineTo(shift + 7, -1);
   }
   pen.stroke();
-  return tile;
+  return Object.assign(tile, { hatch: { ground, line, lineWidth } });
 }
 
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 function paintGrid({ context, theme }, { x, y, width, height }, { from, to, cell }) {
   context.fillStyle = INK[theme].canvas;
   for (let j = Math.ceil(from.column); j <= to.column; j += 1) {
@@ -145,6 +177,10 @@ function paintGrid({ context, theme }, { x, y, width, height }, { from, to, cell
   }
 }
 
+/**
+ * @param {BoardPen} pen @param {Place & { covers: IsCovered }} place
+ * @param {{ from: CellWindow["from"], cell: Size }} window
+ */
 function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { from, cell }) {
   const [rows, cols] = panel.shape;
   const size = Math.min(14 * type.unit, cell.height * (type.least ? 0.9 : 0.7));
@@ -163,8 +199,11 @@ function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { 
   }
 }
 
-function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, cell }) {
-  const { width: size, followed } = panel.parts;
+/**
+ * @param {BoardPen} pen @param {Place} place @param {{ width: number, followed: number }} parts
+ * @param {{ from: CellWindow["from"], cell: Size }} window
+ */
+function paintHeads({ context, theme }, { panel, x, y, width, height }, { width: size, followed }, { from, cell }) {
   context.save();
   context.beginPath();
   context.rect(x - 2, y - 2, width + 4, height + 4);
@@ -179,6 +218,7 @@ function paintHeads({ context, theme }, { panel, x, y, width, height }, { from, 
   context.restore();
 }
 
+/** @param {BoardPen} pen @param {Place} place */
 function paintBar({ context, theme, font, type }, { panel, x, y, width, height }) {
   const left = x + width + 10;
   const foot = y + height;

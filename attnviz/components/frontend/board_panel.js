@@ -1,21 +1,37 @@
 // What of a matrix is worked out once from its numbers, and said of it to those who do not see it.
 
-/** What a panel's drawing needs and can be worked out from its numbers. */
+/** @typedef {Pick<CompletePanel, "z" | "gaps" | "seen" | "largest">} Seen */
+
+/** @type {WeakMap<Float32Array, Seen>} */
+const known = new WeakMap();
+
+/**
+ * A panel with what its drawing needs and can be worked out from its numbers.
+ * @param {Panel} panel
+ * @returns {CompletePanel}
+ */
 export function complete(panel) {
-  if (panel.z) return;
-  const [rows, cols] = panel.shape;
-  panel.z = Array.from({ length: rows }, (_, i) => panel.data.subarray(i * cols, (i + 1) * cols));
+  const found = known.get(panel.data) ?? lookAt(panel.data, panel.shape);
+  known.set(panel.data, found);
+  return { ...panel, ...found };
+}
+
+/**
+ * @param {Float32Array} data @param {[number, number]} shape
+ * @returns {Seen}
+ */
+function lookAt(data, [rows, cols]) {
+  const z = Array.from({ length: rows }, (_, i) => data.subarray(i * cols, (i + 1) * cols));
   let [low, high, gaps] = [Infinity, -Infinity, false];
-  const { data } = panel;
   for (let n = 0; n < data.length; n += 1) {
     const x = data[n];
     if (x < low) low = x;
     if (x > high) high = x;
     if (x !== x) gaps = true; // NaN
   }
-  panel.gaps = gaps;
-  if (high >= low) [panel.low_seen, panel.high_seen] = [low, high];
-  panel.largest = high >= low ? Math.max(Math.abs(low), Math.abs(high)) : 0;
+  if (high < low) return { z, gaps, seen: null, largest: 0 };
+  return { z, gaps, seen: [low, high], largest: Math.max(Math.abs(low), Math.abs(high)) };
 }
 
+/** @param {Panel} panel */
 export const describe = ({ title, shape: [rows, cols] }) => `${title}, ${rows} rows by ${cols} columns`;

@@ -7,13 +7,17 @@ const MANY = 24; // rows of all matrices together from which on a stacked pictur
 /**
  * The picture with one matrix a row; `tall` says that it wants more than the window's height. Products stay as they
  * are.
+ * @param {BoardPicture} picture @returns {BoardPicture & { tall: boolean }}
  */
 export function stacked(picture) {
   const { grid, panels } = picture;
   if (grid.length !== 1 || grid[0].length < 2) return { ...picture, tall: grid.length > 2 };
+  /** @type {number[][]} */
   const rows = [];
   for (const index of grid[0]) {
-    if (rows.length && panels[index].shape[1] <= SLIM) rows.at(-1).push(index);
+    if (index === null) continue;
+    const above = rows.at(-1);
+    if (above && panels[index].shape[1] <= SLIM) above.push(index);
     else rows.push([index]);
   }
   const columns = Math.max(...rows.map((row) => row.length));

@@ -4,15 +4,20 @@ const FEWEST = 4; // cells that the closest zoom still shows
 
 export class AxisViews {
   constructor() {
+    /** @type {Map<string, { count: number, from: number, to: number }>} */
     this.views = new Map();
   }
 
-  /** [from, to] in cells; an axis without a kind is always whole. */
+  /**
+   * [from, to] in cells; an axis without a kind is always whole.
+   * @param {string} kind @param {number} count @returns {Span}
+   */
   of(kind, count) {
     const view = kind ? this.views.get(kind) : null;
     return view && view.count === count ? [view.from, view.to] : [0, count];
   }
 
+  /** @param {string} kind @param {number} count */
   span(kind, count) {
     const [from, to] = this.of(kind, count);
     return to - from;
@@ -26,7 +31,10 @@ export class AxisViews {
     this.views.clear();
   }
 
-  /** Makes `factor` times as much of an axis fit, holding the cell `at` where it is. */
+  /**
+   * Makes `factor` times as much of an axis fit, holding the cell `at` where it is.
+   * @param {string} kind @param {number} count @param {number} at @param {number} factor
+   */
   zoom(kind, count, at, factor) {
     if (!kind || count <= FEWEST) return;
     const [from, to] = this.of(kind, count);
@@ -35,7 +43,10 @@ export class AxisViews {
     this.set(kind, count, at - share * span, span);
   }
 
-  /** Moves an axis by some cells; says whether it moved. */
+  /**
+   * Moves an axis by some cells; says whether it moved.
+   * @param {string} kind @param {number} count @param {number} by
+   */
   scroll(kind, count, by) {
     const [from, to] = this.of(kind, count);
     if (!kind || to - from >= count) return false;
@@ -43,13 +54,17 @@ export class AxisViews {
     return this.of(kind, count)[0] !== from;
   }
 
-  /** Scrolls an axis so that this cell is in view. */
+  /**
+   * Scrolls an axis so that this cell is in view.
+   * @param {string} kind @param {number} count @param {number} cell
+   */
   reveal(kind, count, cell) {
     const [from, to] = this.of(kind, count);
     if (cell < from) this.scroll(kind, count, cell - from);
     else if (cell + 1 > to) this.scroll(kind, count, cell + 1 - to);
   }
 
+  /** @param {string} kind @param {number} count @param {number} from @param {number} span */
   set(kind, count, from, span) {
     if (span >= count - 1e-9) {
       this.views.delete(kind);

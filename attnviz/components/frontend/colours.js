@@ -2,6 +2,9 @@
 //
 // The same values as attnviz/figures/style.py; a test compares the two files.
 
+/** @typedef {"query" | "key" | "value" | "attention" | "text" | "canvas" | "rule"} InkName */
+
+/** @type {Record<Theme, Record<InkName, string>>} */
 export const INK = {
   light: {
     query: "#0072B2",
@@ -40,12 +43,18 @@ export const SCALES = {
 
 const LEVELS = 512;
 
-/** "#5E3C99" -> [94, 60, 153]. */
+/**
+ * "#5E3C99" -> [94, 60, 153].
+ * @param {string} colour
+ */
 export function channels(colour) {
   return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 }
 
-/** The colour at `share`, 0 to 1, of the way along a list of colours. */
+/**
+ * The colour at `share`, 0 to 1, of the way along a list of colours.
+ * @param {string[]} colours @param {number} share
+ */
 export function blend(colours, share) {
   const along = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
   const at = Math.min(Math.floor(along), colours.length - 2);
@@ -53,27 +62,31 @@ export function blend(colours, share) {
   return from.map((channel, c) => Math.round(channel + (to[c] - channel) * (along - at)));
 }
 
+/** @type {Map<string, Uint32Array>} */
 const tables = new Map();
 
 /**
  * A table of pixels, as a Uint32Array over RGBA bytes takes them (little-endian), from the lowest value to the highest.
+ * @param {string[]} colours
  */
 export function pixelTable(colours) {
   const name = colours.join();
-  if (!tables.has(name)) {
-    const table = new Uint32Array(LEVELS);
-    for (let level = 0; level < LEVELS; level += 1) {
-      const [red, green, blue] = blend(colours, level / (LEVELS - 1));
-      table[level] = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-    }
-    tables.set(name, table);
+  const known = tables.get(name);
+  if (known) return known;
+  const table = new Uint32Array(LEVELS);
+  for (let level = 0; level < LEVELS; level += 1) {
+    const [red, green, blue] = blend(colours, level / (LEVELS - 1));
+    table[level] = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   }
-  return tables.get(name);
+  tables.set(name, table);
+  return table;
 }
 
 /**
  * Writes `count` values as pixels, `low` in the first colour and `high` in the last; NaN stays transparent.
  * `pixels` is a Uint32Array over an ImageData's bytes.
+ * @param {Uint32Array} pixels @param {ArrayLike<number>} values @param {number} count
+ * @param {{ low: number, high: number, colours: string[] }} scale
  */
 export function colourCells(pixels, values, count, { low, high, colours }) {
   const table = pixelTable(colours);
@@ -85,7 +98,10 @@ export function colourCells(pixels, values, count, { low, high, colours }) {
   }
 }
 
-/** Black or white, whichever is read better on a colour given as channels. */
+/**
+ * Black or white, whichever is read better on a colour given as channels.
+ * @param {number[]} channels
+ */
 export function inkOn([red, green, blue]) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 ? "#1B1B26" : "#FFFFFF";
 }
@@ -93,6 +109,7 @@ export function inkOn([red, green, blue]) {
 /**
  * As many colours as wanted, none twice and neighbours far apart: for heads that are shown together.
  * Hues go round by the golden angle; lightness alternates, so that near hues still differ without colour vision.
+ * @param {number} count @param {Theme} theme
  */
 export function headColours(count, theme) {
   const lightness = theme === "dark" ? [72, 58, 82] : [42, 55, 32];

@@ -15,9 +15,22 @@ const ROWS = "divergence"; // the one column that has a number for each row
 const HINT = "Point at a cell to read both numbers and their difference; click pins it.";
 
 class Compare {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.painted = 0;
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {CompareHeader | null} */
+    this.header = null;
+    /** @type {Record<string, Float32Array>} */
+    this.matrices = {};
+    /** @type {Panel[]} */
+    this.panels = [];
+    /** @type {string | null} how the matrices stand */
+    this.way = null;
+    this.fresh = false;
     this.pin = new Pin((message) => this.setTriggerValue("updates", message));
+    /** @type {Cell | null} */
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
     this.frame = element("div", { class: "frame" });
@@ -37,19 +50,22 @@ class Compare {
     this.sizes.observe(this.section);
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     if (isNew) this.take(unpack(data));
-    this.shade = theme(this.section);
-    this.section.dataset.theme = this.shade;
-    this.board.setTheme(this.shade);
+    const shade = theme(this.section);
+    this.section.dataset.theme = shade;
+    this.board.setTheme(shade);
     this.draw();
   }
 
+  /** @param {Payload<CompareHeader>} payload */
   take({ header, arrays }) {
     this.pin.take(header);
     if (header.trace === this.header?.trace) return; // only the pin is another
-    if (!header.panels) {
+    const { panels } = header;
+    if (!panels) {
       this.setTriggerValue("want", true); // only the pin was sent, of a picture that never came
       return;
     }
@@ -57,10 +73,10 @@ class Compare {
     this.matrices = Object.fromEntries(
       Object.entries(arrays).map(([name, { data }]) => [name, decode(data, header.ranges[name])]),
     );
-    this.panels = header.panels.map((panel) => ({
+    this.panels = panels.map((panel) => ({
       ...panel,
       data: this.matrices[panel.name],
-      shape: arrays[panel.name].shape,
+      shape: /** @type {[number, number]} */ (arrays[panel.name].shape),
       rows: "query",
       cols: panel.name === ROWS ? "" : "key",
       numbered: true,
@@ -73,7 +89,7 @@ class Compare {
 
   /** Puts the matrices side by side where there is room, else one below the other. */
   arrange() {
-    if (!this.panels) return;
+    if (!this.header || !this.panels.length) return;
     const width = this.section.clientWidth;
     const stacked = width > 0 && width < NARROW;
     const plain = width < WIDE && this.panels[1].scale === "weights" && this.panels[1].high === 1;
@@ -86,45 +102,52 @@ class Compare {
     const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];
     for (const panel of this.panels) panel.bar = bars.includes(panel.name);
     const { labels, alt } = this.header;
-    const widths = grid[0].map((index) => (this.panels[index].name === ROWS ? 0.12 : 1));
+    const widths = stacked ? [1] : this.panels.map(({ name }) => (name === ROWS ? 0.12 : 1));
     this.board.show({ panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} });
   }
 
   /** Tells the page, and whoever measures it, that a new picture is complete. */
   note() {
-    if (!this.fresh || this.board.moment < 1) return;
+    if (!this.header || !this.fresh || this.board.changing) return;
     this.fresh = false;
     this.painted += 1;
-    this.section.dataset.painted = this.painted;
+    this.section.dataset.painted = String(this.painted);
     this.section.dataset.quantity = this.header.quantity;
   }
 
   // ---- what is meant
 
+  /** @param {Pair} pin @param {number} wait */
   setPin(pin, wait) {
     if (!this.pin.set(pin, wait)) return;
     this.draw();
     this.announcement.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
   }
 
+  /** @param {Cell | null} at */
   point(at) {
     if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
     this.hovered = at;
     this.draw();
   }
 
+  /** @param {Cell} at */
   click({ panel, i, j }) {
     const at = { q: i, k: panel === ROWS ? this.mostChanged(i) : j };
     this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
   }
 
-  /** The column where a row differs most. */
+  /**
+   * The column where a row differs most.
+   * @param {number} i
+   */
   mostChanged(i) {
-    const count = this.header.labels.key.length;
+    const count = this.header?.labels.key.length ?? 0;
     const sizes = Array.from(this.matrices.difference.subarray(i * count, (i + 1) * count), (x) => Math.abs(x) || 0);
     return sizes.indexOf(Math.max(...sizes));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key === "Escape" && this.pinned()) this.setPin(NOTHING, 0);
     // The keys lead, not a resting pointer.
@@ -139,12 +162,13 @@ class Compare {
     if (!this.header) return;
     const { q, k } = this.pin.at;
     this.board.light({ hovered: this.hovered, pinned: { query: q, key: k } });
-    const at = this.hovered ?? (this.pinned() ? { i: q, j: k } : null);
-    this.write(at);
+    const pinned = q !== null && k !== null ? { panel: "", i: q, j: k } : null;
+    this.write(this.header, this.hovered ?? pinned);
   }
 
-  write(at) {
-    const { header, matrices, line } = this;
+  /** @param {CompareHeader} header @param {{ panel: string, i: number, j: number } | null} at */
+  write(header, at) {
+    const { matrices, line } = this;
     if (!at || at.i >= header.labels.query.length || at.j >= header.labels.key.length) {
       line.replaceChildren(span("quiet", HINT));
       return;
@@ -164,9 +188,12 @@ class Compare {
   }
 }
 
-/** A matrix as float32: as it came, or from 16-bit levels of a range, where the highest stands for no number. */
+/**
+ * A matrix as float32: as it came, or from 16-bit levels of a range, where the highest stands for no number.
+ * @param {Numbers} data @param {[number, number] | null | undefined} range @returns {Float32Array}
+ */
 export function decode(data, range) {
-  if (!range) return data;
+  if (!range) return /** @type {Float32Array} */ (data);
   const [low, high] = range;
   const step = (high - low) / 65534;
   return Float32Array.from(data, (level) => (level === 65535 ? NaN : low + level * step));

@@ -75,3 +75,24 @@ export function perFrame(work) {
   };
   return ask;
 }
+
+/**
+ * The field that a key press is typed into, or null: inside a shadow root only the event's path tells.
+ * @param {Event} event
+ */
+export function typedInto(event) {
+  const [field] = event.composedPath();
+  return field instanceof Element && field.matches("input, textarea, [contenteditable]") ? field : null;
+}
+
+/** What has the focus in the document or shadow root that an element stands in. @param {Element} inside */
+export function focused(inside) {
+  const root = inside.getRootNode();
+  return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+}
+
+/** Clicks what a selector finds on the page, if anything. @param {string} css */
+export function clickOn(css) {
+  const found = document.querySelector(css);
+  if (found instanceof HTMLElement) found.click();
+}

@@ -1,7 +1,7 @@
 // The explorer's entry: all layers × heads as a grid, and the chosen heads as lines and as heatmaps. Streamlit calls
 // the default function with new data, and with every change of theme.
 
-import { theme } from "./dom.js";
+import { theme, typedInto } from "./dom.js";
 import { added, checked, FRESH, only, ROLLOUT, toggled } from "./explorer_choice.js";
 import { Fetcher } from "./explorer_fetch.js";
 import { Scene } from "./explorer_scene.js";
@@ -13,12 +13,26 @@ import { PendingUpdates } from "./pending_updates.js";
 
 const CALM = 150; // ms without a change before something is fetched ahead
 const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
+/** @type {Pair} */
 const NOWHERE = { q: null, k: null };
 
+/** @typedef {import("./explorer_pictures.js").Pointed} Pointed */
+
 class Explorer {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.painted = 0;
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {Pointed} */
     this.hovered = NOWHERE;
+    this.before = 0; // the head to come back to from rollout
+    /** @type {{ query: string[], key: string[] }} */
+    this.labels = { query: [], key: [] };
+    /** @type {Theme} */
+    this.theme = "light";
+    /** @type {number | undefined} */
+    this.calm = undefined;
     this.store = new Store();
     this.scene = new Scene(this.store);
     this.fetcher = new Fetcher(this.store, {
@@ -37,22 +51,23 @@ class Explorer {
       again: () => this.again(),
     });
     this.section = this.view.section;
-    this.section.attnviz = this;
+    Object.assign(this.section, { attnviz: this });
+    this.ends = new AbortController();
     this.listen();
   }
 
   listen() {
-    this.ends = new AbortController();
     const { signal } = this.ends;
     const { tooltip } = this.view;
     document.addEventListener("keydown", (event) => this.key(event), { signal });
     window.addEventListener("resize", () => this.view.fit(), { signal });
-    for (const name of ["pointerover", "pointermove"]) {
+    for (const name of /** @type {const} */ (["pointerover", "pointermove"])) {
       this.section.addEventListener(name, (event) => tooltip.follow(event), { signal, capture: true });
     }
     this.section.addEventListener("keydown", () => tooltip.leave(), { signal, capture: true });
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     if (isNew) this.take(unpack(data));
@@ -60,6 +75,7 @@ class Explorer {
     this.render();
   }
 
+  /** @param {Payload<ExplorerHeader>} payload */
   take({ header, arrays }) {
     if (header.trace !== this.store.trace) {
       this.fetcher.restart();
@@ -72,17 +88,19 @@ class Explorer {
     if (this.store.incomplete) this.fetcher.start();
     this.updates.receive(header.view, header.acknowledged);
     Object.assign(this.updates.values, checked(this.updates.values, header));
-    if (this.updates.values.q >= header.rows) this.updates.values.q = null;
-    if (this.updates.values.k >= header.cols) this.updates.values.k = null;
+    if ((this.updates.values.q ?? 0) >= header.rows) this.updates.values.q = null;
+    if ((this.updates.values.k ?? 0) >= header.cols) this.updates.values.k = null;
     this.labels = { query: header.query_labels, key: header.key_labels };
   }
 
   // ---- what the viewer does
 
+  /** @param {Partial<HeadsView>} partial */
   change(partial) {
     if (this.updates.set(partial, SETTLE)) this.render();
   }
 
+  /** @param {HeadId} head @param {HowToChoose} how */
   choose(head, how) {
     const change = {
       only: () => only(head),
@@ -92,29 +110,40 @@ class Explorer {
     this.change(change[how]());
   }
 
-  /** Rollout is chosen like a head; taken back, the head from before stands there again. */
+  /**
+   * Rollout is chosen like a head; taken back, the head from before stands there again.
+   * @param {Partial<HeadsView> & { rollout?: boolean }} partial
+   */
   control(partial) {
     const { layer } = this.updates.values;
     this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
   }
 
-  /** Pins a cell or a token; what is pinned already is let go. */
+  /**
+   * Pins a cell or a token; what is pinned already is let go.
+   * @param {Pair} at
+   */
   pin({ q, k }) {
     const view = this.updates.values;
-    const meant = Object.entries({ q, k }).filter(([, place]) => place !== null && place !== undefined);
-    const again = meant.every(([name, place]) => view[name] === place);
-    this.change(Object.fromEntries(meant.map(([name, place]) => [name, again ? null : place])));
+    const again = (q === null || q === view.q) && (k === null || k === view.k);
+    /** @type {Partial<Pair>} */
+    const change = {};
+    if (q !== null) change.q = again ? null : q;
+    if (k !== null) change.k = again ? null : k;
+    this.change(change);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const typing = event.composedPath()[0];
-    const elsewhere = typing?.matches?.("input, textarea, [contenteditable]") && !this.section.contains(typing);
+    const typing = typedInto(event);
+    const elsewhere = typing && !this.section.contains(typing);
     if (event.key !== "Escape" || event.defaultPrevented || elsewhere) return;
     this.view.tooltip.hide();
     this.change(NOWHERE);
   }
 
-  point({ q = null, k = null, head }) {
+  /** @param {Pointed} at */
+  point({ q, k, head }) {
     const { hovered } = this;
     const same = hovered.q === q && hovered.k === k && hovered.head === head;
     if (same && ((q === null && k === null) || this.view.tooltip.keepsUp())) return;
@@ -134,7 +163,6 @@ class Explorer {
     if (!store.trace) return;
     const view = this.updates.values;
     if (view.head !== ROLLOUT) this.before = view.head;
-    this.before ??= 0;
     const shown = this.scene.of(view, this.theme);
     this.fetcher.need(shown.missing);
     this.view.show({
@@ -156,17 +184,20 @@ class Explorer {
     this.view.light(this.hovered, { q, k });
   }
 
-  /** Tells the page, and whoever measures it, what is painted now. */
+  /**
+   * Tells the page, and whoever measures it, what is painted now.
+   * @param {HeadsView} view @param {ShownScene} shown
+   */
   note(view, shown) {
     this.painted += 1;
     const { rows, cols } = this.store.frame;
     Object.assign(this.section.dataset, {
-      painted: this.painted,
-      layer: view.layer,
-      head: view.head,
+      painted: String(this.painted),
+      layer: String(view.layer),
+      head: String(view.head),
       chosen: view.chosen.map((head) => head.join(".")).join(" "),
-      rows,
-      cols,
+      rows: String(rows),
+      cols: String(cols),
       exact: String(shown.missing.length === 0),
     });
   }

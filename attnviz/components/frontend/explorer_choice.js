@@ -1,7 +1,12 @@
 // Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is
 // rollout.
 
-/** What is shown of them before anybody has chosen anything, under the names that a link has for it. */
+/** @typedef {{ layers: number, heads: number, rollout: boolean }} HeadCounts */
+
+/**
+ * What is shown of them before anybody has chosen anything, under the names that a link has for it.
+ * @type {HeadsView}
+ */
 export const FRESH = {
   layer: 0,
   head: 0,
@@ -25,33 +30,53 @@ export const MOST = 24; // heads shown together
 
 export const ROLLOUT = -1;
 
+/** @param {HeadId} one @param {HeadId} other */
 export const isSame = ([layer, head], other) => layer === other[0] && head === other[1];
 
+/** @param {HeadId[]} list @param {HeadId} head */
 const includes = (list, head) => list.some((other) => isSame(head, other));
 
-/** The view's part that says what is chosen. */
+/**
+ * The view's part that says what is chosen.
+ * @param {HeadId} head @param {HeadId[]} chosen @returns {Chosen}
+ */
 const view = ([layer, head], chosen) => ({ layer, head, chosen });
 
-/** One head, and nothing beside it. */
+/**
+ * One head, and nothing beside it.
+ * @param {HeadId} head
+ */
 export const only = (head) => view(head, [head]);
 
-/** Adds a head to the chosen ones, or takes it out again; the last one stays. */
+/**
+ * Adds a head to the chosen ones, or takes it out again; the last one stays.
+ * @param {Chosen} view @param {HeadId} other @returns {Chosen}
+ */
 export function toggled({ layer, head, chosen }, other) {
   if (!includes(chosen, other)) return added({ layer, head, chosen }, other);
   const rest = chosen.filter((one) => !isSame(one, other));
-  if (!rest.length) return view(other, [other]);
-  return view(isSame([layer, head], other) ? rest.at(-1) : [layer, head], rest);
+  const last = rest.at(-1);
+  if (!last) return view(other, [other]);
+  return view(isSame([layer, head], other) ? last : [layer, head], rest);
 }
 
-/** A head beside the chosen ones, and from now on the current one. */
+/**
+ * A head beside the chosen ones, and from now on the current one.
+ * @param {Chosen} view @param {HeadId} other @returns {Chosen}
+ */
 export function added({ layer, head, chosen }, other) {
   if (includes(chosen, other)) return view(other, chosen);
   return chosen.length < MOST ? view(other, [...chosen, other]) : view([layer, head], chosen);
 }
 
-/** What the server said, as far as it can be: heads that there are, each once, the current one among them. */
+/**
+ * What the server said, as far as it can be: heads that there are, each once, the current one among them.
+ * @param {Chosen} view @param {HeadCounts} counts @returns {Chosen}
+ */
 export function checked({ layer, head, chosen }, { layers, heads, rollout }) {
+  /** @param {HeadId} head */
   const exists = ([l, h]) => l >= 0 && l < layers && h < heads && (h >= 0 || (rollout && h === ROLLOUT));
+  /** @type {HeadId} */
   const current = exists([layer, head]) ? [layer, head] : [0, 0];
   const unique = [current, ...(chosen ?? [])].filter(
     (one, n, all) => exists(one) && all.findIndex((other) => isSame(one, other)) === n,

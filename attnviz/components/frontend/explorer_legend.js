@@ -3,15 +3,24 @@
 import { element, span } from "./dom.js";
 import { headName } from "./explorer_words.js";
 
+/** @typedef {{ head: HeadId, colour: string, labels: string[], note: string }} LegendHead */
+
 export class Legend {
-  /** `onRemove(head)`. */
+  /**
+   * `onRemove(head)`.
+   * @param {HTMLElement} root @param {{ onRemove: (head: HeadId) => void }} does
+   */
   constructor(root, { onRemove }) {
     this.onRemove = onRemove;
+    this.key = "";
     this.element = element("ul", { class: "legend", "aria-label": "Chosen heads" });
     root.append(this.element);
   }
 
-  /** Shows [{head, colour, labels, note}]; `mean` says that they are drawn as one. */
+  /**
+   * Shows [{head, colour, labels, note}]; `mean` says that they are drawn as one.
+   * @param {LegendHead[]} heads @param {string} mean
+   */
   update(heads, mean) {
     const key = JSON.stringify([heads, mean]);
     if (key === this.key) return;
@@ -21,6 +30,7 @@ export class Legend {
     this.element.replaceChildren(...chips);
   }
 
+  /** @param {LegendHead} one @param {boolean} removable */
   chip({ head, colour, labels, note }, removable) {
     const name = headName(head);
     const chip = element(

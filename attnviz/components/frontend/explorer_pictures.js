@@ -11,8 +11,28 @@ const LABELS = { width: 118, height: 110 }; // px that a board's labels and titl
 const BAR = { width: 32, from: 300 }; // px that its colour bar takes, where the pane is at least so wide
 const TITLE = 50; // px above each matrix and between two
 
+/** @typedef {Pair & { head?: string }} Pointed a token or a cell; of a cell also in which head's heatmap */
+/**
+ * @typedef {object} Given what is shown
+ * @property {ShownHead[]} heads
+ * @property {number} rows
+ * @property {number} cols
+ * @property {{ query: string[], key: string[] }} labels
+ * @property {HeadsView} view
+ * @property {number} high of the colours
+ * @property {number} least that is drawn as a line
+ * @property {Theme} theme
+ */
+
 export class Pictures {
-  /** `onPoint({q, k, head} | null)`; `onPin({q, k})`: a click on a cell or a token; `onMove({q, k})`: arrow keys. */
+  /**
+   * `onPin` is a click on a cell or a token, `onMove` an arrow key.
+   * @param {HTMLElement} root
+   * @param {object} does
+   * @param {(at: Pointed | null) => void} does.onPoint
+   * @param {(at: Pair) => void} does.onPin
+   * @param {(at: Pair) => void} does.onMove
+   */
   constructor(root, { onPoint, onPin, onMove }) {
     this.lineRoom = element("div", { class: "pane lines" });
     this.boardRoom = element("div", { class: "pane heatmap" });
@@ -27,13 +47,19 @@ export class Pictures {
     });
     this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.boardRoom);
+    /** @type {{ hovered: Pair & { head?: string }, pinned: Pair }} */
     this.light = { hovered: NOTHING, pinned: NOTHING };
+    /** @type {Given | null} */
+    this.given = null;
+    /** @type {LineHead[]} */
+    this.lineHeads = [];
+    /** @type {Panel[]} */
+    this.panels = [];
+    this.arrangement = ""; // how the heatmaps stand
+    this.fit = 0; // how many are shown
   }
 
-  /**
-   * Shows `given`: {heads: [{name, colour, at, high}], rows, cols, labels: {query, key}, view, high, least, theme,
-   * causal}.
-   */
+  /** @param {Given} given */
   update(given) {
     this.given = given;
     this.waiting.hidden = true;
@@ -41,7 +67,7 @@ export class Pictures {
     this.element.dataset.direction = given.view.direction;
     this.element.dataset.heads = given.heads.length > 1 ? "several" : "one";
     this.board.setTheme(given.theme);
-    if (given.view.show !== "lines") this.showBoard();
+    if (given.view.show !== "lines") this.showBoard(given);
     this.drawLines();
     this.drawLight();
   }
@@ -49,12 +75,13 @@ export class Pictures {
   // ---- lines
 
   drawLines() {
+    if (!this.given || this.given.view.show === "heatmap") return;
     const { heads, rows, cols, labels, view, high, least, theme } = this.given;
-    if (view.show === "heatmap") return;
+    this.lineHeads = sameHeads(this.lineHeads, heads, rows, cols);
     this.lines.update({
       queryLabels: labels.query,
       keyLabels: labels.key,
-      heads: (this.lineHeads = sameHeads(this.lineHeads, heads, rows, cols)),
+      heads: this.lineHeads,
       low: 0,
       high,
       direction: view.direction,
@@ -68,38 +95,21 @@ export class Pictures {
 
   /** How many weights are drawn as lines: {shown, total}. */
   get drawn() {
-    return this.lines.drawn ?? { shown: 0, total: 0 };
+    return this.lines.drawn;
   }
 
   // ---- heatmaps
 
-  showBoard() {
-    this.panels = this.given.heads.map((head) => this.panel(head));
-    this.arrangement = null;
+  /** @param {Given} given */
+  showBoard({ heads, rows, cols, high }) {
+    this.panels = heads.map((head) => panelOf(head, { rows, cols, high }));
+    this.arrangement = "";
     this.arrange();
-  }
-
-  panel({ name, colour, at }) {
-    const { rows, cols, high } = this.given;
-    return {
-      name,
-      title: name,
-      role: "attention",
-      ink: colour,
-      data: at,
-      shape: [rows, cols],
-      rows: "query",
-      cols: "key",
-      low: 0,
-      high,
-      scale: "weights",
-      numbered: true,
-    };
   }
 
   /** Lays out as many heatmaps as are readable. */
   arrange() {
-    if (!this.panels?.length || this.given.view.show === "lines") return;
+    if (!this.given || !this.panels.length || this.given.view.show === "lines") return;
     const { clientWidth, clientHeight } = this.boardRoom;
     if (!clientWidth) return;
     const { columns, fit } = tiling(this.panels.length, clientWidth, clientHeight);
@@ -107,7 +117,8 @@ export class Pictures {
     const rightmost = barred ? Math.floor(fit / columns) * columns - 1 : null; // the last one there
     const arrangement = `${columns} ${fit} ${barred}`;
     if (this.arrangement === arrangement) return;
-    Object.assign(this, { arrangement, fit });
+    this.arrangement = arrangement;
+    this.fit = fit;
     const panels = this.panels.slice(0, fit).map((panel, n) => ({ ...panel, bar: n === rightmost }));
     const grid = [];
     for (let n = 0; n < fit; n += columns) {
@@ -119,6 +130,7 @@ export class Pictures {
 
   // ---- light
 
+  /** @param {Pictures["light"]} light */
   setLight(light) {
     this.light = light;
     this.drawLines();
@@ -128,7 +140,7 @@ export class Pictures {
   drawLight() {
     const { hovered, pinned } = this.light;
     const any = hovered.q !== null || hovered.k !== null;
-    const panel = hovered.head ?? this.panels?.[0]?.name;
+    const panel = hovered.head ?? this.panels[0]?.name ?? "";
     this.board.light({
       hovered: any ? { panel, rows: "query", cols: "key", i: hovered.q, j: hovered.k } : null,
       pinned: { query: pinned.q, key: pinned.k },
@@ -137,11 +149,13 @@ export class Pictures {
 
   // ---- not here yet
 
-  /** Shows a thumbnail in place of the numbers: `overview` {data, height, width}, its head's place `n`, and a note. */
+  /**
+   * Shows a thumbnail in place of the numbers: `overview` {data, height, width}, its head's place `n`, and a note.
+   * @param {{ overview: Overview | null, n: number, note: (Node | string)[], theme: Theme }} given
+   */
   wait({ overview, n, note, theme }) {
-    const children = [element("p", { class: "note" }, ...note)];
-    if (overview) children.unshift(blurred(overview, n, theme));
-    this.waiting.replaceChildren(...children);
+    const thumbnail = overview ? [blurred(overview, n, theme)] : [];
+    this.waiting.replaceChildren(...thumbnail, element("p", { class: "note" }, ...note));
     this.waiting.hidden = false;
   }
 
@@ -153,19 +167,48 @@ export class Pictures {
   }
 }
 
+/** @type {Pair} */
 const NOTHING = { q: null, k: null };
 
-/** The lines' own form of the heads; the same list as before where the numbers are the same. */
+/**
+ * A head as a matrix of the board.
+ * @param {ShownHead} head @param {CellCount & { high: number }} shared
+ * @returns {Panel}
+ */
+function panelOf({ name, colour, at }, { rows, cols, high }) {
+  return {
+    name,
+    title: name,
+    role: "attention",
+    ink: colour,
+    data: at,
+    shape: [rows, cols],
+    rows: "query",
+    cols: "key",
+    low: 0,
+    high,
+    scale: "weights",
+    numbered: true,
+  };
+}
+
+/**
+ * The lines' own form of the heads; the same list as before where the numbers are the same.
+ * @param {LineHead[]} before @param {ShownHead[]} heads @param {number} rows @param {number} cols @returns {LineHead[]}
+ */
 function sameHeads(before, heads, rows, cols) {
   const unchanged =
-    before?.length === heads.length &&
+    before.length === heads.length &&
     heads.every(
       ({ name, colour, at }, n) => before[n].at === at && before[n].name === name && before[n].colour === colour,
     );
   return unchanged ? before : heads.map(({ name, colour, at }) => ({ name, colour, rows, cols, at }));
 }
 
-/** How many heatmaps stay readable in a room, and in how many columns they are largest. */
+/**
+ * How many heatmaps stay readable in a room, and in how many columns they are largest.
+ * @param {number} count @param {number} width @param {number} height
+ */
 export function tiling(count, width, height) {
   const beside = LABELS.width + (width >= BAR.from ? BAR.width : 0);
   for (let fit = count; fit >= 1; fit -= 1) {
@@ -180,7 +223,9 @@ export function tiling(count, width, height) {
   return { columns: 1, fit: 0, side: 0 };
 }
 
+/** @param {Overview} overview @param {number} n @param {Theme} theme */
 function blurred({ data, height, width }, n, theme) {
+  /** @type {Coloured} */
   const panel = {
     data: Float32Array.from(data.subarray(n * height * width, (n + 1) * height * width), (byte) =>
       Math.sqrt(byte / 255),

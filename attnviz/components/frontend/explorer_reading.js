@@ -6,9 +6,16 @@ import { tokenNode, valueLine } from "./explorer_tooltip.js";
 import { drawnSentence, headName, hiddenSentence, meanNote, rolloutNote, weightText } from "./explorer_words.js";
 import { number } from "./format.js";
 
+/** @typedef {import("./explorer_store.js").Store} Store */
+/** @typedef {{ shown: number, total: number }} Drawn how many weights are lines, of how many */
+/** @typedef {{ heads: ShownHead[], frame: HeadFrame, labels: { query: string[], key: string[] } }} About */
+
 const BEST = 3; // tokens that a token's tooltip lists
 
-/** A head's measures as [{title, text, value}]. */
+/**
+ * A head's measures as [{title, text, value}].
+ * @param {Store} store @param {HeadId} head
+ */
 export function measuresOf(store, head) {
   if (head[1] < 0) return [];
   const values = store.measuresOf(head);
@@ -19,16 +26,23 @@ export function measuresOf(store, head) {
   }));
 }
 
+/** @param {Store} store @param {HeadId} head */
 export const labelsOf = (store, [layer, head]) => (head < 0 ? [] : (store.header.labels[layer]?.[head] ?? []));
 
-/** All about a head in one line, for those who do not see the grid. */
+/**
+ * All about a head in one line, for those who do not see the grid.
+ * @param {Store} store @param {HeadId} head
+ */
 export function headSentence(store, head) {
   const [layer, own] = head;
   const about = measuresOf(store, head).map(({ title, text }) => `${title} ${text}`);
   return [`layer ${layer} head ${own}`, ...labelsOf(store, head), ...about].join("; ");
 }
 
-/** A head of the grid: its name, its labels and its measures. */
+/**
+ * A head of the grid: its name, its labels and its measures.
+ * @param {Store} store @param {HeadId} head
+ */
 export function headReading(store, head) {
   const labels = labelsOf(store, head);
   const rows = measuresOf(store, head).map(({ title, text, value }) => {
@@ -42,14 +56,20 @@ export function headReading(store, head) {
   ];
 }
 
-/** The current head's measures, to stand under the grid. */
+/**
+ * The current head's measures, to stand under the grid.
+ * @param {Store} store @param {HeadId} head
+ */
 export function measureList(store, head) {
   return measuresOf(store, head).map(({ title, text }) =>
     element("div", {}, element("dt", {}, title), element("dd", {}, text)),
   );
 }
 
-/** A cell: both tokens, and its number in each head that is shown. */
+/**
+ * A cell: both tokens, and its number in each head that is shown.
+ * @param {About} about @param {{ q: number, k: number }} at
+ */
 export function cellReading({ heads, frame, labels }, { q, k }) {
   const n = q * frame.cols + k;
   const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
@@ -67,9 +87,12 @@ export function cellReading({ heads, frame, labels }, { q, k }) {
   ];
 }
 
-/** A token: where it looks most, or who looks at it most. */
+/**
+ * A token: where it looks most, or who looks at it most.
+ * @param {About} about @param {Pair} at
+ */
 export function tokenReading({ heads, frame, labels }, { q, k }) {
-  const [kind, index] = q === null ? ["key", k] : ["query", q];
+  const [kind, index] = q === null ? /** @type {const} */ (["key", k ?? 0]) : /** @type {const} */ (["query", q]);
   const other = kind === "query" ? "key" : "query";
   const said = kind === "query" ? "looks most at" : "is looked at most by";
   const title = element("div", { class: "title" }, tokenNode(kind, labels[kind][index], index), ` ${said}`);
@@ -88,13 +111,19 @@ export function tokenReading({ heads, frame, labels }, { q, k }) {
   return [title, ...(lines.length ? lines : [span("none", "nothing that is shown")])];
 }
 
-/** One row or one column of a matrix. */
+/**
+ * One row or one column of a matrix.
+ * @param {Float32Array} at @param {CellCount} frame @param {"query" | "key"} kind @param {number} index
+ */
 function along(at, { rows, cols }, kind, index) {
   if (kind === "query") return at.subarray(index * cols, (index + 1) * cols);
   return Float32Array.from({ length: rows }, (_, i) => at[i * cols + index]);
 }
 
-/** What is drawn and what is not: `shown` is the scene, `drawn` and `fit` what the pictures could take. */
+/**
+ * What is drawn and what is not: `shown` is the scene, `drawn` and `fit` what the pictures could take.
+ * @param {{ view: HeadsView, shown: ShownScene, frame: HeadFrame, drawn: Drawn, fit: number }} given
+ */
 export function drawnText({ view, shown: { heads, least }, frame, drawn, fit }) {
   const said = [meanNote(view), rolloutNote(view.chosen)];
   if (heads.length) {
@@ -107,7 +136,10 @@ export function drawnText({ view, shown: { heads, least }, frame, drawn, fit }) 
   return said.filter(Boolean).join(" ");
 }
 
-/** Why a head's numbers are not there: on their way, or in vain, with a button to ask again. */
+/**
+ * Why a head's numbers are not there: on their way, or in vain, with a button to ask again.
+ * @param {HeadId} head @param {(() => void) | null} onAgain @returns {(Node | string)[]}
+ */
 export function waitingNote(head, onAgain) {
   const what = `The exact weights of ${headName(head)}`;
   if (!onAgain) return [`${what} are on their way.`];

@@ -11,16 +11,21 @@ export const LEAST = 1e-3;
 /** Weights that are hardly told from 0 where colours go to 1. */
 export const FAINT_BELOW = 0.1;
 
+/** @type {Record<string, number>} */
 const SIDES = { a: 1, b: 2 };
 
 /**
  * The rows and columns that a filter lets through, one byte each.
  * `groups` holds {query, key}: one number a token, 0 special, 1 first sentence, 2 second sentence.
+ * @param {{ query: number[], key: number[] }} groups @param {Filters} filters
  */
 export function letThrough({ query, key }, { special, between }) {
   const [from, to] = between === "all" ? [null, null] : [SIDES[between[0]], SIDES[between[1]]];
+  /** @param {number[]} groups @param {number | null} side */
   const passes = (groups, side) =>
-    Uint8Array.from(groups, (group) => (side === null || group === side) && (special === "keep" || group !== 0));
+    Uint8Array.from(groups, (group) =>
+      (side === null || group === side) && (special === "keep" || group !== 0) ? 1 : 0,
+    );
   return { queries: passes(query, from), keys: passes(key, to) };
 }
 
@@ -30,6 +35,8 @@ export function letThrough({ query, key }, { special, between }) {
  * `codes` are its weights as they arrived (rows × cols); `frame` is {rows, cols, causal, hidden, groups}; `norms` are
  * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's
  * numbers may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
+ * @param {Uint16Array} codes @param {HeadFrame} frame @param {Filters} filters @param {Float32Array | null} norms
+ * @returns {ShownValues}
  */
 export function filtered(codes, frame, filters, norms = null) {
   const { rows, cols, causal, hidden } = frame;
@@ -63,6 +70,7 @@ export function filtered(codes, frame, filters, norms = null) {
 /**
  * What a row has left without its special keys, and how far a weight divided by it may be off. A softmax's row sums to
  * 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
+ * @param {Uint16Array} codes @param {HeadFrame} frame @param {number} i
  */
 function remainder(codes, { cols, groups }, i) {
   let [whole, special, specials] = [0, 0, 0];
@@ -78,7 +86,10 @@ function remainder(codes, { cols, groups }, i) {
   return { rest, error: (HALF * (1 + specials)) / rest };
 }
 
-/** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */
+/**
+ * The mean of several heads as they are shown; a cell that is hidden in one of them is hidden.
+ * @param {ShownValues[]} heads @returns {ShownValues}
+ */
 export function mean(heads) {
   const [first] = heads;
   const shown = { at: new Float32Array(first.at.length), errors: first.errors.slice(), high: 0, seen: 0, short: 0 };
@@ -101,6 +112,7 @@ export function mean(heads) {
 /**
  * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
  * FAINT_BELOW. The same as `faint` in attnviz/steps/explain.py.
+ * @param {Float32Array} at @param {number} rows @param {number} cols
  */
 export function isFaint(at, rows, cols) {
   const largest = [];
@@ -112,13 +124,20 @@ export function isFaint(at, rows, cols) {
   return 2 * largest.filter((most) => most > FAINT_BELOW).length < largest.length;
 }
 
-/** How many digits after the point of a number are certain, at most 4. */
+/**
+ * How many digits after the point of a number are certain, at most 4.
+ * @param {number} error
+ */
 export function certainDigits(error) {
   return Math.max(1, Math.min(4, Math.floor(-Math.log10(2 * error) + 1e-9)));
 }
 
-/** The `n` largest numbers of a list that are not NaN, [[place, value], ...], largest first. */
+/**
+ * The `n` largest numbers of a list that are not NaN, [[place, value], ...], largest first.
+ * @param {Float32Array | Float64Array} values @param {number} n
+ */
 export function strongestOf(values, n) {
+  /** @type {[place: number, value: number][]} */
   const found = [];
   values.forEach((value, place) => {
     if (Number.isNaN(value) || (found.length === n && value <= found[n - 1][1])) return;

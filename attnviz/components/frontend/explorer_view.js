@@ -32,20 +32,79 @@ const SHARE = 0.62; // of the height at most for the grid
 const HINT = "Click or arrow keys choose a head; Ctrl or Shift adds it.";
 const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
 
+/**
+ * @typedef {object} Acts what the viewer can do
+ * @property {(change: Partial<HeadsView>) => void} change
+ * @property {(head: HeadId, how: HowToChoose) => void} choose
+ * @property {(change: Partial<HeadsView> & { rollout?: boolean }) => void} control
+ * @property {(head: HeadId) => void} remove
+ * @property {(at: Pointed | null) => void} point
+ * @property {(at: Pair) => void} pin
+ * @property {(at: Pair) => void} move
+ * @property {() => void} again
+ */
+/**
+ * @typedef {object} Given what is shown
+ * @property {import("./explorer_store.js").Store} store
+ * @property {HeadsView} view
+ * @property {ShownScene} shown
+ * @property {{ query: string[], key: string[] }} labels
+ * @property {Theme} theme
+ * @property {(head: HeadId) => boolean} lost whether a head was asked for in vain
+ */
+/** @typedef {import("./explorer_pictures.js").Pointed} Pointed */
+/**
+ * @typedef {object} Ranking the order and the faded heads of a trace, worked out once
+ * @property {string | null} trace
+ * @property {string} [sort]
+ * @property {Int32Array | null} order
+ * @property {string} [label]
+ * @property {Uint8Array | null} faded
+ */
+
 export class View {
-  /** `on` holds what the viewer can do: change, choose, control, remove, point, pin, move, again. */
+  /** @param {HTMLElement} root @param {Acts} on */
   constructor(root, on) {
     this.on = on;
+    /** @type {Given | null} */
+    this.given = null;
+    /** @type {Ranking} */
+    this.ranking = { trace: null, order: null, faded: null };
+    /** @type {{ state: string, heads: ShownHead[] } & Pair | null} what the readout says */
+    this.said = null;
+    /** @type {HeadId | null} */
+    this.pointed = null;
+    /** @type {Float32Array[]} the numbers that were looked at for being faint */
+    this.looked = [];
+    this.areFaint = false;
+    this.height = LEAST_HEIGHT;
+    /** @type {boolean | null} */
+    this.wide = null;
     this.section = element("section", {
       class: "explorer",
       "aria-label": "Explorer of heads",
       style: "visibility: hidden",
     });
     const overview = element("div", { class: "overview" });
+    this.gridControls = new GridControls(overview, { onChange: on.change });
+    const room = element("div", { class: "grid-room" });
+    this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
+    this.hint = element("p", { class: "hint" });
+    this.measures = element("dl", { class: "measures" });
+    overview.append(room, this.hint, this.measures);
+    this.controls = new Controls(overview, { onChange: on.control });
+
     const detail = element("div", { class: "detail" });
+    this.legend = new Legend(detail, { onRemove: on.remove });
+    this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
+    const stretch = element("button", { type: "button" }, "Stretch colours");
+    stretch.addEventListener("click", () => on.control({ stretch: true }));
+    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), stretch);
+    this.drawn = element("p", { class: "drawn" });
+    this.readout = element("div", { class: "readout" });
+    detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
+
     this.section.append(element("div", { class: "frame" }, overview, detail));
-    this.fillOverview(overview);
-    this.fillDetail(detail);
     this.tooltip = new Tooltip(this.section);
     root.append(this.section);
     // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
@@ -56,48 +115,25 @@ export class View {
     if (around) this.sizes.observe(around);
   }
 
-  fillOverview(overview) {
-    const { on } = this;
-    this.gridControls = new GridControls(overview, { onChange: on.change });
-    const room = element("div", { class: "grid-room" });
-    this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
-    this.hint = element("p", { class: "hint" });
-    this.measures = element("dl", { class: "measures" });
-    overview.append(room, this.hint, this.measures);
-    this.controls = new Controls(overview, { onChange: on.control });
-  }
-
-  fillDetail(detail) {
-    const { on } = this;
-    this.legend = new Legend(detail, { onRemove: on.remove });
-    this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
-    const stretch = element("button", { type: "button" }, "Stretch colours");
-    stretch.addEventListener("click", () => on.control({ stretch: true }));
-    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), stretch);
-    this.drawn = element("p", { class: "drawn" });
-    this.readout = element("div", { class: "readout" });
-    detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
-  }
-
-  /** Draws all that depends on the view; `given` is {store, view, shown, labels, theme, lost(head)}. */
+  /** Draws all that depends on the view. @param {Given} given */
   show(given) {
     this.given = given;
     this.section.dataset.theme = given.theme;
     this.fit();
-    this.showGrid();
-    this.showControls();
-    this.showLegend();
-    this.showPictures();
+    this.showGrid(given);
+    this.showControls(given);
+    this.showLegend(given);
+    this.showPictures(given);
     this.section.style.visibility = "";
   }
 
-  showGrid() {
-    const { store, view, shown, theme } = this.given;
+  /** @param {Given} given */
+  showGrid({ store, view, shown, theme }) {
     const { layers, heads, measures } = store.header;
-    const kept = this.ranking?.trace === store.trace ? this.ranking : { trace: store.trace };
+    if (this.ranking.trace !== store.trace) this.ranking = { trace: store.trace, order: null, faded: null };
+    const kept = this.ranking;
     if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
     if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
-    this.ranking = kept;
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
     this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), span("how", HINT));
     this.grid.update({
@@ -108,7 +144,7 @@ export class View {
       faded: kept.faded,
       theme,
       most: this.height * SHARE,
-      chosen: view.chosen.map((head) => ({ head, colour: shown.colours.get(head.join()) })),
+      chosen: view.chosen.map((head) => ({ head, colour: shown.colours.get(head.join()) ?? "" })),
       current: [view.layer, view.head],
       describe: (head) => headSentence(store, head),
     });
@@ -116,8 +152,8 @@ export class View {
     this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
   }
 
-  showControls() {
-    const { store, view, shown } = this.given;
+  /** @param {Given} given */
+  showControls({ store, view, shown }) {
     const { header } = store;
     this.gridControls.update({ view, measures: header.measures, labels: header.labels });
     this.controls.update({
@@ -130,42 +166,45 @@ export class View {
     });
   }
 
-  showLegend() {
-    const { store, view, shown, lost } = this.given;
+  /** @param {Given} given */
+  showLegend({ store, view, shown, lost }) {
     const chips = view.chosen.map((head) => ({
       head,
-      colour: shown.colours.get(head.join()),
+      colour: shown.colours.get(head.join()) ?? "",
       labels: labelsOf(store, head),
       note: store.has(head) ? "" : lost(head) ? "has not come" : "on its way …",
     }));
     this.legend.update(chips, view.mean && chips.length > 1 ? `mean of ${chips.length} heads` : "");
   }
 
-  showPictures() {
-    const { store, view, shown, labels, theme } = this.given;
+  /** @param {Given} given */
+  showPictures(given) {
+    const { store, view, shown, labels, theme } = given;
     const { heads, high, least } = shown;
     const { rows, cols } = store.frame;
     this.section.dataset.waiting = String(!heads.length);
     if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, theme });
-    else this.wait();
+    else this.wait(given);
     const { drawn, fit } = this.pictures;
     this.showFaint(heads, { rows, cols, view });
     this.drawn.textContent = drawnText({ view, shown, frame: store.frame, drawn, fit });
   }
 
-  /** Says it where the colours are hardly seen, with the way out where stretching them is one. */
+  /**
+   * Says it where the colours are hardly seen, with the way out where stretching them is one.
+   * @param {ShownHead[]} heads @param {CellCount & { view: HeadsView }} given
+   */
   showFaint(heads, { rows, cols, view }) {
     const key = heads.map(({ at }) => at);
-    if (key.length !== this.looked?.length || key.some((at, n) => at !== this.looked[n])) {
+    if (key.length !== this.looked.length || key.some((at, n) => at !== this.looked[n])) {
       this.looked = key;
       this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
     }
     this.faint.hidden = !this.areFaint || view.stretch || view.values === "norms";
   }
 
-  /** The thumbnail in place of numbers that are on their way. */
-  wait() {
-    const { store, view, shown, theme, lost } = this.given;
+  /** The thumbnail in place of numbers that are on their way. @param {Given} given */
+  wait({ store, view, shown, theme, lost }) {
     const [first] = shown.missing;
     this.pictures.wait({
       overview: first[1] === ROLLOUT ? null : store.overview,
@@ -178,6 +217,7 @@ export class View {
 
   // ---- what is pointed at or pinned: no picture is drawn anew for it
 
+  /** @param {Pointed} hovered @param {Pair} pinned */
   light(hovered, pinned) {
     if (!this.given) return;
     if (this.given.shown.heads.length) this.pictures.setLight({ hovered, pinned });
@@ -189,29 +229,35 @@ export class View {
     else this.read("pinned", pinned);
   }
 
+  /** @param {string} state @param {Pair} at */
   read(state, { q, k }) {
+    if (!this.given) return;
     const { heads } = this.given.shown;
-    const same = this.said?.state === state && this.said.q === q && this.said.k === k && this.said.heads === heads;
-    if (same) return;
+    const { said } = this;
+    if (said?.state === state && said.q === q && said.k === k && said.heads === heads) return;
     this.said = { state, q, k, heads };
     // The lines speak for themselves.
     this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
-    const said = this.means({ q, k }) ? [span("state", state), ...this.reading({ q, k })] : [span("none", REST)];
-    this.readout.replaceChildren(...said);
+    const parts = this.means({ q, k }) ? [span("state", state), ...this.reading({ q, k })] : [span("none", REST)];
+    this.readout.replaceChildren(...parts);
   }
 
+  /** @param {Pair} at */
   means({ q, k }) {
-    return this.given.shown.heads.length > 0 && (q !== null || k !== null);
+    return Boolean(this.given?.shown.heads.length) && (q !== null || k !== null);
   }
 
-  reading(at) {
+  /** @param {Pair} at */
+  reading({ q, k }) {
+    if (!this.given) return [];
     const { store, shown, labels } = this.given;
     const about = { heads: shown.heads, frame: store.frame, labels };
-    return at.q !== null && at.k !== null ? cellReading(about, at) : tokenReading(about, at);
+    return q !== null && k !== null ? cellReading(about, { q, k }) : tokenReading(about, { q, k });
   }
 
+  /** @param {HeadId | null} head */
   pointAtHead(head) {
-    if (!head) this.tooltip.hide();
+    if (!head || !this.given) this.tooltip.hide();
     else if (this.pointed?.join() !== head.join() || !this.tooltip.keepsUp()) {
       this.tooltip.show(headReading(this.given.store, head));
     }
@@ -232,7 +278,7 @@ export class View {
   fitAgain() {
     const before = this.height;
     this.fit();
-    if (this.given && this.height !== before) this.showGrid();
+    if (this.given && this.height !== before) this.showGrid(this.given);
   }
 
   destroy() {

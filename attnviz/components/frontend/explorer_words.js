@@ -5,9 +5,11 @@ import { number } from "./format.js";
 import { FAINT_BELOW, LEAST } from "./explorer_values.js";
 import { CAP } from "./lines_choice.js";
 
+/** @param {HeadId} head */
 export const headName = ([layer, head]) =>
   head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
 
+/** @param {number} n */
 const count = (n) => n.toLocaleString("en");
 
 export const SPECIAL = {
@@ -24,6 +26,7 @@ export const BETWEEN = {
   bb: "B → B",
 };
 
+/** @type {Record<string, string>} */
 const SPECIAL_NOTES = {
   hide: "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.",
   renormalise:
@@ -31,13 +34,18 @@ const SPECIAL_NOTES = {
     "These are no longer the model’s own weights.",
 };
 
+/** @type {Record<string, string>} */
 const SENTENCES = { a: "the first sentence (A)", b: "the second (B)" };
 
-/** What the setting for special tokens does; nothing where it does nothing. */
+/**
+ * What the setting for special tokens does; nothing where it does nothing.
+ * @param {{ special: string }} view
+ */
 export function specialNote({ special }) {
   return SPECIAL_NOTES[special] ?? "";
 }
 
+/** @param {{ between: string }} view */
 export function betweenNote({ between }) {
   if (between === "all") return "";
   const [from, to] = [SENTENCES[between[0]], SENTENCES[between[1]]];
@@ -45,6 +53,7 @@ export function betweenNote({ between }) {
   return `Only weights ${where}, as they are. Special tokens belong to neither sentence.`;
 }
 
+/** @param {{ values: string }} view */
 export function valuesNote({ values }) {
   if (values !== "norms") return "";
   return (
@@ -53,7 +62,10 @@ export function valuesNote({ values }) {
   );
 }
 
-/** What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others. */
+/**
+ * What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others.
+ * @param {{ measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string }} given
+ */
 export function gridSentence({ measure, faded, label }) {
   const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
   if (!faded) return said;
@@ -64,11 +76,15 @@ export function gridSentence({ measure, faded, label }) {
 /** Why the sheet is nearly empty. */
 export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
 
-/** What is put together into one picture. */
+/**
+ * What is put together into one picture.
+ * @param {{ mean: boolean, chosen: HeadId[] }} view
+ */
 export function meanNote({ mean, chosen }) {
   return mean && chosen.length > 1 ? `Every number is the mean of the ${chosen.length} chosen heads’.` : "";
 }
 
+/** @param {HeadId[]} chosen */
 export function rolloutNote(chosen) {
   const rolled = chosen.find(([, head]) => head === ROLLOUT);
   if (!rolled) return "";
@@ -77,7 +93,10 @@ export function rolloutNote(chosen) {
   return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, ${included}. Rows sum to 1.`;
 }
 
-/** "132 of 4,096 weights are drawn as lines: those ≥ 0.05." */
+/**
+ * "132 of 4,096 weights are drawn as lines: those ≥ 0.05."
+ * @param {{ shown: number, total: number }} drawn @param {{ least: number, view: HeadsView, heads: number }} given
+ */
 export function drawnSentence({ shown, total }, { least, view, heads }) {
   if (!total) return "Nothing is left to draw.";
   const what = heads > 1 ? `weights of ${heads} heads` : "weights";
@@ -92,10 +111,16 @@ export function drawnSentence({ shown, total }, { least, view, heads }) {
   return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
 }
 
-/** A threshold as it is written. */
+/**
+ * A threshold as it is written.
+ * @param {number} least
+ */
 export const limitText = (least) => number(least, least > 0 && least < 0.01 ? 4 : 2);
 
-/** What is missing in the heatmap, and why. */
+/**
+ * What is missing in the heatmap, and why.
+ * @param {{ cells: number, seen: number, short: number }} given
+ */
 export function hiddenSentence({ cells, seen, short }) {
   const said = [];
   if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
@@ -106,13 +131,19 @@ export function hiddenSentence({ cells, seen, short }) {
   return said.join(" ");
 }
 
-/** A token's text; what can't be seen is named. */
+/**
+ * A token's text; what can't be seen is named.
+ * @param {string} label
+ */
 export function tokenText(label) {
   if (label === "") return "(empty)";
   return label.trim() === "" ? "(blank)" : label;
 }
 
-/** A weight with this many digits; what is not 0 but rounds to it is said to be less than the last digit. */
+/**
+ * A weight with this many digits; what is not 0 but rounds to it is said to be less than the last digit.
+ * @param {number} value @param {number} digits
+ */
 export function weightText(value, digits = 4) {
   const shown = value.toFixed(digits);
   if (value > 0 && Number(shown) === 0) return `< ${(10 ** -digits).toFixed(digits)}`;

@@ -3,6 +3,7 @@
 import { canvasOf, cellPixels } from "./board_image.js";
 import { inTheme, paintPins } from "./export_theme.js";
 
+/** @param {import("./board.js").Board} board @returns {PagePicture} */
 export function boardPicture(board) {
   return {
     name: "heatmaps",
@@ -11,9 +12,9 @@ export function boardPicture(board) {
     },
     paint(pen, { theme }) {
       const from = board.theme;
-      const places = board.places.map((at) => ({
+      const places = (board.places ?? []).map((at) => ({
         ...at,
-        panel: { ...at.panel, ink: inTheme(at.panel.ink, from, theme) },
+        panel: { ...at.panel, ink: at.panel.ink && inTheme(at.panel.ink, from, theme) },
       }));
       // All cells, even where the screen shows the largest of each block.
       board.paint(pen, { theme, places, imageOf: ({ panel }) => canvasOf(cellPixels(panel, theme)) });

@@ -6,11 +6,16 @@ import { blend, HATCH, inkOn, SCALES } from "./colours.js";
 import { theme as themeOf } from "./dom.js";
 import { inTheme, PAPER, paintPins } from "./export_theme.js";
 import { cellAt, readPanels } from "./panels.js";
-import { colourOf } from "./pen.js";
+import { colourOf } from "./pen_measure.js";
+
+/** @typedef {import("./pen.js").Pen} Pen */
+/** @typedef {{ low: number, high: number, scale: "signed" | "weights", gap: number, barred: boolean }} ChartScale */
+/** @typedef {DrawnPanel & ChartScale} ChartPanel a heatmap of the chart, with its colours */
 
 const LEFT_OUT = ".draglayer, .hoverlayer, .cbbg, .cbfills, defs, .bglayer";
 const BAR_STEPS = 64;
 
+/** @param {{ graph: HTMLElement }} chart @returns {PagePicture} */
 export function chartPicture(chart) {
   return {
     name: "chart",
@@ -20,16 +25,19 @@ export function chartPicture(chart) {
     paint(pen, { theme }) {
       const { graph } = chart;
       const from = themeOf(graph);
-      const font = graph._fullLayout.font.family;
-      const panels = readPanels(graph).map((panel, n) => ({ ...panel, ...scaleOf(graph._fullData[n]) }));
+      const font = graph._fullLayout?.font.family ?? "sans-serif";
+      const traces = graph._fullData ?? [];
+      const panels = readPanels(graph).map((panel, n) => ({ ...panel, ...scaleOf(traces[n]) }));
       for (const panel of panels) paintCells(pen, panel, theme);
       paintBars(pen, graph, panels, theme);
-      for (const drawn of graph.querySelectorAll(".main-svg path, .main-svg rect, .main-svg text")) {
+      /** @type {NodeListOf<SVGGraphicsElement>} */
+      const shapes = graph.querySelectorAll(".main-svg path, .main-svg rect, .main-svg text");
+      for (const drawn of shapes) {
         if (drawn.closest(LEFT_OUT)) continue;
         pen.save();
-        const { a, b, c, d, e, f } = drawn.getCTM();
+        const { a, b, c, d, e, f } = drawn.getCTM() ?? new DOMMatrix();
         pen.transform(a, b, c, d, e, f);
-        if (drawn.tagName === "text") paintText(pen, drawn, { from, theme, font, panels });
+        if (drawn instanceof SVGTextElement) paintText(pen, drawn, { from, theme, font, panels });
         else paintShape(pen, drawn, { from, theme });
         pen.restore();
       }
@@ -38,13 +46,16 @@ export function chartPicture(chart) {
   };
 }
 
-const scaleOf = ({ zmin, zmax, xgap }) => ({
+/** @param {PlotlyTrace} trace @returns {ChartScale} */
+const scaleOf = ({ zmin, zmax, xgap = 0, showscale = false }) => ({
   low: zmin,
   high: zmax,
   scale: zmin < 0 ? "signed" : "weights",
   gap: xgap,
+  barred: showscale,
 });
 
+/** @param {Pen} pen @param {ChartPanel} panel @param {Theme} theme */
 function paintCells(pen, panel, theme) {
   const { x, y, z, width, height } = panel;
   const data = Float32Array.from(z.flatMap((row) => Array.from(row)));
@@ -83,33 +94,43 @@ function paintCells(pen, panel, theme) {
   pen.restore();
 }
 
-/** Colour bars, where plotly.js has drawn some: its own are gradients. */
+/**
+ * Colour bars, where plotly.js has drawn some: its own are gradients.
+ * @param {Pen} pen @param {HTMLElement} graph @param {ChartPanel[]} panels @param {Theme} theme
+ */
 function paintBars(pen, graph, panels, theme) {
-  const barred = panels.filter((_, n) => graph._fullData[n].showscale);
-  graph.querySelectorAll(".cbfills").forEach((fills, n) => {
+  const bars = panels.filter(({ barred }) => barred);
+  /** @type {NodeListOf<SVGGraphicsElement>} */
+  const drawn = graph.querySelectorAll(".cbfills");
+  drawn.forEach((fills, n) => {
     const { x, y, width, height } = fills.getBBox();
-    const { e, f } = fills.getCTM();
+    const { e, f } = fills.getCTM() ?? new DOMMatrix();
     const step = height / BAR_STEPS;
     for (let s = 0; s < BAR_STEPS; s += 1) {
-      pen.fillStyle = `rgb(${blend(SCALES[theme][barred[n]?.scale ?? "weights"], 1 - s / (BAR_STEPS - 1)).join()})`;
+      pen.fillStyle = `rgb(${blend(SCALES[theme][bars[n]?.scale ?? "weights"], 1 - s / (BAR_STEPS - 1)).join()})`;
       pen.fillRect(x + e, y + f + s * step, width, step + 0.5);
     }
   });
 }
 
-/** Each piece of a text where plotly.js has put its first letter. */
+/**
+ * Each piece of a text where plotly.js has put its first letter.
+ * @param {Pen} pen @param {SVGTextElement} text
+ * @param {{ from: Theme, theme: Theme, font: string, panels: ChartPanel[] }} looks
+ */
 function paintText(pen, text, { from, theme, font, panels }) {
   const pieces = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
   let at = 0;
   for (let piece = pieces.nextNode(); piece; piece = pieces.nextNode()) {
-    const words = piece.data;
+    const words = piece.textContent ?? "";
     if (at >= text.getNumberOfChars()) return;
     const { x, y } = startOf(text, at, words.length);
     at += words.length;
-    const style = getComputedStyle(piece.parentElement);
-    const opacity = seen(piece.parentElement);
+    const parent = piece.parentElement ?? text;
+    const style = getComputedStyle(parent);
+    const opacity = seen(parent);
     if (!words.trim() || !opacity) continue;
-    const weight = style.fontWeight >= 600 ? "600 " : "";
+    const weight = Number(style.fontWeight) >= 600 ? "600 " : "";
     Object.assign(pen, {
       font: `${weight}${style.fontSize} ${font}`,
       textAlign: "left",
@@ -123,7 +144,10 @@ function paintText(pen, text, { from, theme, font, panels }) {
   }
 }
 
-/** The left end of some letters; what runs from right to left has its first letter at the right. */
+/**
+ * The left end of some letters; what runs from right to left has its first letter at the right.
+ * @param {SVGTextElement} text @param {number} from @param {number} count
+ */
 function startOf(text, from, count) {
   const start = text.getStartPositionOfChar(from);
   const letters = Array.from(
@@ -133,44 +157,57 @@ function startOf(text, from, count) {
   return { x: Math.min(start.x, ...letters), y: start.y };
 }
 
-/** The ink that is read best on the cell that a number stands in. */
+/**
+ * The ink that is read best on the cell that a number stands in.
+ * @param {ChartPanel[]} panels @param {SVGTextElement} number @param {Theme} theme
+ */
 function inkOnCell(panels, number, theme) {
   const box = number.getBBox();
-  const { e, f } = number.getCTM();
+  const { e, f } = number.getCTM() ?? new DOMMatrix();
   const [x, y] = [box.x + box.width / 2 + e, box.y + box.height / 2 + f];
   const at = cellAt(panels, x, y);
-  if (!at) return null;
-  const { z, low, high, scale } = panels.find(({ name }) => name === at.panel);
+  const panel = panels.find(({ name }) => name === at?.panel);
+  if (!at || !panel) return null;
+  const { z, low, high, scale } = panel;
   return inkOn(blend(SCALES[theme][scale], (z[at.i][at.j] - low) / (high - low || 1)));
 }
 
+/** @param {Pen} pen @param {SVGGraphicsElement} drawn @param {{ from: Theme, theme: Theme }} looks */
 function paintShape(pen, drawn, { from, theme }) {
   const style = getComputedStyle(drawn);
   const opacity = seen(drawn);
   const width = Number.parseFloat(style.strokeWidth);
   const [fill, stroke] = [style.fill, style.stroke].map((colour) => (colour === "none" ? null : colourOf(colour)));
   const inks = {
-    fill: fill && fill.alpha * style.fillOpacity * opacity,
-    stroke: stroke && width && stroke.alpha * style.strokeOpacity * opacity,
+    fill: fill ? fill.alpha * Number(style.fillOpacity) * opacity : 0,
+    stroke: stroke && width ? stroke.alpha * Number(style.strokeOpacity) * opacity : 0,
   };
   if (!inks.fill && !inks.stroke) return;
   pen.beginPath();
   if (drawn.tagName === "path") tracePath(pen, drawn.getAttribute("d") ?? "");
-  else pen.rect(...["x", "y", "width", "height"].map((side) => drawn[side].baseVal.value));
-  if (inks.fill) {
+  else if (drawn instanceof SVGRectElement) {
+    const { x, y, width: wide, height: high } = drawn;
+    pen.rect(x.baseVal.value, y.baseVal.value, wide.baseVal.value, high.baseVal.value);
+  }
+  if (fill && inks.fill) {
     Object.assign(pen, { fillStyle: inTheme(fill.hex, from, theme), globalAlpha: inks.fill });
     pen.fill();
   }
-  if (!inks.stroke) return;
+  if (!stroke || !inks.stroke) return;
   Object.assign(pen, { strokeStyle: inTheme(stroke.hex, from, theme), lineWidth: width, globalAlpha: inks.stroke });
   pen.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[\s,]+/).map(Number.parseFloat));
   pen.stroke();
 }
 
-/** How opaque an element is with all that it lies in; 0 where it is hidden. */
+/**
+ * How opaque an element is with all that it lies in; 0 where it is hidden.
+ * @param {Element} element
+ */
 function seen(element) {
   let opacity = 1;
-  for (let at = element; at && !at.classList.contains("js-plotly-plot"); at = at.parentElement) {
+  /** @type {Element | null} */
+  let at = element;
+  for (; at && !at.classList.contains("js-plotly-plot"); at = at.parentElement) {
     const style = getComputedStyle(at);
     if (style.display === "none" || style.visibility === "hidden") return 0;
     opacity *= Number(style.opacity);
@@ -178,10 +215,12 @@ function seen(element) {
   return opacity;
 }
 
-/** Follows the straight lines of a path; plotly.js draws nothing else here. */
+/**
+ * Follows the straight lines of a path; plotly.js draws nothing else here.
+ * @param {Pen} pen @param {string} d
+ */
 function tracePath(pen, d) {
   let [x, y] = [0, 0];
-  const go = (name) => pen[name](x, y);
   for (const [, command, rest] of d.matchAll(/([MLHVZmlhvz])([^A-Za-z]*)/g)) {
     const numbers = (rest.match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
     const relative = command >= "a";
@@ -191,7 +230,7 @@ function tracePath(pen, d) {
     else if (name === "H") [x] = [dx + numbers[0]];
     else if (name === "V") [y] = [dy + numbers[0]];
     else [x, y] = [dx + numbers[0], dy + numbers[1]];
-    if (name === "M") go("moveTo");
-    else if (name !== "Z") go("lineTo");
+    if (name === "M") pen.moveTo(x, y);
+    else if (name !== "Z") pen.lineTo(x, y);
   }
 }

@@ -7,13 +7,18 @@ const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
 
+/** @type {{ format: "svg" | "png" | "pdf", scale: string, ground: string, theme: Theme | null, written: boolean }} */
 const kept = { format: "svg", scale: "2", ground: "paper", theme: null, written: true };
 
 export class Fields {
-  /** `said` is where the page says what came of it. */
+  /**
+   * `said` is where the page says what came of it.
+   * @param {{ said: HTMLElement, onChange: () => void, onDownload: () => void, onCopy: () => void }} does
+   */
   constructor({ said, onChange, onDownload, onCopy }) {
     this.onChange = onChange;
     this.pictures = element("fieldset", { class: "pictures", hidden: true });
+    /** @type {HTMLInputElement[]} */
     this.boxes = [];
     this.format = this.choice("Format", "format", FORMATS);
     this.scale = this.choice("Size", "scale", SCALES);
@@ -45,19 +50,23 @@ export class Fields {
     this.element.addEventListener("submit", (event) => event.preventDefault());
   }
 
-  /** A row of radio buttons. */
+  /**
+   * A row of radio buttons.
+   * @param {string} title @param {keyof typeof kept} name @param {Record<string, string>} options
+   */
   choice(title, name, options) {
     const row = element("fieldset", { class: "choice" }, element("legend", {}, title));
     for (const [value, text] of Object.entries(options)) {
-      const input = element("input", { type: "radio", name, value, checked: kept[name] === value });
+      const input = element("input", { type: "radio", name, value, checked: String(kept[name]) === value });
       input.addEventListener("change", () => this.keep(name, value));
       row.append(element("label", {}, input, span("", text)));
     }
     return row;
   }
 
+  /** @param {keyof typeof kept} name @param {string | boolean} value */
   keep(name, value) {
-    kept[name] = value;
+    Object.assign(kept, { [name]: value });
     this.settle();
     this.onChange();
   }
@@ -66,19 +75,29 @@ export class Fields {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
-    for (const input of this.element.querySelectorAll("input[type=radio]")) {
-      input.checked = kept[input.name] === input.value;
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const radios = this.element.querySelectorAll("input[type=radio]");
+    /** @type {Record<string, unknown>} */
+    const choices = kept;
+    for (const input of radios) {
+      input.checked = String(choices[input.name]) === input.value;
     }
   }
 
-  /** The words and the colours to begin with; what the user chose before stays. */
+  /**
+   * The words and the colours to begin with; what the user chose before stays.
+   * @param {{ title: string, caption: string }} words @param {Theme} theme
+   */
   setWords({ title, caption }, theme) {
     kept.theme ??= theme;
     [this.title.value, this.caption.value] = [title, caption];
     this.settle();
   }
 
-  /** Offers these pictures, all of them chosen. */
+  /**
+   * Offers these pictures, all of them chosen.
+   * @param {string[]} names
+   */
   setPictures(names) {
     this.boxes = names.map(() => element("input", { type: "checkbox", checked: true }));
     this.pictures.hidden = names.length < 2;
@@ -93,13 +112,14 @@ export class Fields {
       format: kept.format,
       scale: Number(kept.scale),
       paper: kept.ground === "paper",
-      theme: kept.theme,
+      theme: kept.theme ?? "light",
       written: kept.written,
       title: this.title.value.trim(),
       caption: this.caption.value.trim(),
     };
   }
 
+  /** @param {boolean} ready */
   enable(ready) {
     this.download.disabled = this.copy.disabled = !ready;
   }

@@ -1,7 +1,10 @@
 // Finds the pictures that are on the page. Whatever draws one leaves an object on its element:
 //   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise }
 
-/** The pictures that can be seen: [{name, element, picture}], in the order of the page. */
+/**
+ * The pictures that can be seen: [{name, element, picture}], in the order of the page.
+ * @returns {FoundPicture[]}
+ */
 export function findPictures() {
   return [...elements(document)].flatMap((element) => {
     const picture = element.attnvizPicture;
@@ -11,9 +14,10 @@ export function findPictures() {
   });
 }
 
+/** @param {Document | ShadowRoot} root @returns {Generator<HTMLElement>} */
 function* elements(root) {
   for (const element of root.querySelectorAll("*")) {
-    yield element;
+    if (element instanceof HTMLElement) yield element;
     if (element.shadowRoot) yield* elements(element.shadowRoot);
   }
 }

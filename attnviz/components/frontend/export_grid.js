@@ -7,6 +7,7 @@ const DENSITY = 3; // pixels of a thumbnail for one of the page's
 const FRAME = { away: 2.25, width: 2.5 }; // px, as the style sheet has them
 const HALO = { away: 2.5, width: 5, opacity: 0.35 };
 
+/** @param {import("./grid.js").Grid} grid @returns {PagePicture} */
 export function gridPicture(grid) {
   return {
     name: "grid",
@@ -14,8 +15,9 @@ export function gridPicture(grid) {
       return Boolean(grid.layout && grid.given?.overview);
     },
     paint(pen, { theme }) {
-      const { heads, order, faded, overview, chosen, current, theme: from } = grid.given;
-      const { layout } = grid;
+      const { given, layout } = grid;
+      if (!given || !layout) return;
+      const { heads, order, faded, overview, chosen, current, theme: from } = given;
       const font = getComputedStyle(grid.element).fontFamily || "sans-serif";
       pen.within({ density: DENSITY }, () => {
         const canvas = { style: {}, getContext: () => pen };
@@ -33,6 +35,10 @@ export function gridPicture(grid) {
   };
 }
 
+/**
+ * @param {import("./pen.js").Pen} pen @param {{ x: number, y: number, side: number }} box
+ * @param {{ away: number, width: number, opacity?: number }} looks
+ */
 function frame(pen, { x, y, side }, { away, width, opacity = 1 }) {
   Object.assign(pen, { lineWidth: width, globalAlpha: opacity });
   pen.strokeRect(x - away, y - away, side + 2 * away, side + 2 * away);

@@ -1,42 +1,45 @@
 // Attention as lines, as a picture that can leave the page: what is in view, with what is pinned.
 
+import { INK } from "./colours.js";
 import { inTheme } from "./export_theme.js";
 import { Strokes } from "./lines_strokes.js";
 import { paintWords } from "./lines_words.js";
 
+/** @typedef {import("./lines_choice.js").Bundle} Bundle */
+
 const PALE = 0.1; // what is left of the other lines while a token is pinned, as on the page
 const NONE = [null, null];
 
+/** @param {import("./lines.js").Lines} lines @returns {PagePicture} */
 export function linesPicture(lines) {
   return {
     name: "lines",
     get ready() {
       lines.choose();
-      return lines.lay();
+      return lines.lay() !== null;
     },
     paint(pen, { theme }) {
-      const { layout, font, short, widthOf, state } = lines;
+      const { layout, font, short, widthOf, state, choice } = lines;
+      if (!layout) return;
       const heads = state.heads.map((head) => ({ ...head, colour: inTheme(head.colour, state.theme, theme) }));
-      const choice = Object.create(lines.choice, { heads: { value: heads } });
-      const draw = (some) =>
-        new Strokes({ lines: some, layout, density: 1, colours: heads.map(({ colour }) => colour) }).paint(
-          pen,
-          Infinity,
-        );
-      const pinned = lines.within(state.pinned);
-      const any = pinned.q !== null || pinned.k !== null;
-      pen.within({ opacity: any ? PALE : 1 }, () => draw(lines.lines));
+      const colours = heads.map(({ colour }) => colour);
+      const strokes = (/** @type {Bundle} */ some) => new Strokes({ lines: some, layout, density: 1, colours });
+      const { q, k } = lines.within(state.pinned);
+      const any = q !== null || k !== null;
+      pen.within({ opacity: any ? PALE : 1 }, () => strokes(lines.lines).paint(pen, Infinity));
       pen.within({}, () => {
-        if (pinned.q !== null && pinned.k !== null) lines.underline(pen, pinned);
-        if (any) draw(lines.choice.touching(listed(pinned.q), listed(pinned.k)));
-        const tokens = [pinned.q, pinned.k];
+        const lit = strokes(choice.touching(listed(q), listed(k)));
+        if (q !== null && k !== null && choice.connects(q, k)) lit.underline(pen, q, k, INK[theme].text);
+        lit.paint(pen, Infinity);
+        const coloured = Object.create(choice, { heads: { value: heads } });
         paintWords(
-          { context: pen, layout, theme, font, choice, short, widthOf },
-          { meant: tokens, hovered: NONE, pinned: tokens, cursor: null },
+          { context: pen, layout, theme, font, choice: coloured, short, widthOf },
+          { meant: [q, k], hovered: NONE, pinned: [q, k], cursor: null },
         );
       });
     },
   };
 }
 
+/** @param {number | null} token */
 const listed = (token) => (token === null ? [] : [token]);

@@ -2,7 +2,8 @@
 
 import { INK } from "./colours.js";
 import { PAPER, TITLE_INK } from "./export_theme.js";
-import { measure, Pen } from "./pen.js";
+import { Pen } from "./pen.js";
+import { measure } from "./pen_measure.js";
 import { bounds } from "./pen_bounds.js";
 
 const MARGIN = 16; // px
@@ -15,12 +16,14 @@ const APART = 10; // px between the words and the picture
  * Returns {marks, width, height, paper, title, caption} for `found`, some of findPictures(), or null where they are
  * empty. `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption` are written
  * unless empty.
+ * @param {FoundPicture[]} found @param {SheetLooks} looks @returns {Promise<Sheet | null>}
  */
 export async function compose(found, { theme, paper, title, caption, written, family }) {
   for (const { picture } of found) await picture.prepare?.(theme);
   const ground = paper ? PAPER[theme] : null;
   const boxes = found.map(({ element }) => element.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
+  /** @param {Pen} pen @param {number} x @param {number} y */
   const draw = (pen, x, y) =>
     found.forEach(({ picture }, n) =>
       pen.within({ x: boxes[n].x - left + x, y: boxes[n].y - top + y }, () => picture.paint(pen, { theme })),
@@ -40,7 +43,11 @@ export async function compose(found, { theme, paper, title, caption, written, fa
   return { marks: pen.marks, width, height: Math.ceil(y + MARGIN), paper: ground, title, caption };
 }
 
-/** Writes a text in as many lines as it needs; returns where the next thing may begin. */
+/**
+ * Writes a text in as many lines as it needs; returns where the next thing may begin.
+ * @param {Pen} pen @param {string} text
+ * @param {{ size: number, line: number, font: string, y: number, ink: string, width: number, family: string }} looks
+ */
 function write(pen, text, { size, line, font, y, ink, width, family }) {
   Object.assign(pen, { font: `${font} ${family}`, fillStyle: ink, textAlign: "left", textBaseline: "alphabetic" });
   const lines = wrapped(text, width - 2 * MARGIN, (some) => measure(pen.font, some).width);
@@ -48,8 +55,12 @@ function write(pen, text, { size, line, font, y, ink, width, family }) {
   return y + lines.length * line;
 }
 
-/** Breaks a text into lines of at most `room`; a word that is longer than that is broken as well. */
+/**
+ * Breaks a text into lines of at most `room`; a word that is longer than that is broken as well.
+ * @param {string} text @param {number} room @param {WidthOf} widthOf
+ */
 export function wrapped(text, room, widthOf) {
+  /** @type {string[]} */
   const lines = [];
   let line = "";
   for (const word of text.split(/\s+/).filter(Boolean)) {

@@ -14,7 +14,18 @@ const CALM = 150; // ms: while somebody types a title, the preview waits
 const WATCH = 700; // ms between two looks at the page: what it shows may change while this is open
 
 class ExportView {
+  /** @param {HTMLElement} root */
   constructor(root) {
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {FoundPicture[] | null} */
+    this.found = null;
+    /** @type {ExportHeader | null} */
+    this.words = null;
+    this.address = "";
+    this.drawing = 0;
+    /** @type {number | undefined} */
+    this.waiting = undefined;
     this.said = element("p", { class: "said", role: "status" });
     this.fields = new Fields({
       said: this.said,
@@ -37,14 +48,17 @@ class ExportView {
     this.watch = setInterval(() => this.look(), WATCH);
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     if (isNew) {
       this.found = null;
-      this.words = unpack(data).header;
-      this.heading.textContent = this.words.heading;
-      this.heading.hidden = !this.words.heading;
-      this.fields.setWords(this.words, theme(this.section));
+      /** @type {Payload<ExportHeader>} */
+      const { header } = unpack(data);
+      this.words = header;
+      this.heading.textContent = header.heading;
+      this.heading.hidden = !header.heading;
+      this.fields.setWords(header, theme(this.section));
     }
     this.look();
   }
@@ -56,11 +70,10 @@ class ExportView {
     if (this.address && this.address !== location.href) this.setTriggerValue("moved", location.href);
     this.address = location.href;
     const found = findPictures();
-    const same =
-      found.length === this.found?.length && found.every(({ element: own }, n) => own === this.found[n].element);
-    if (same) return;
+    const before = this.found;
+    if (found.length === before?.length && found.every(({ element: own }, n) => own === before[n].element)) return;
     this.found = found;
-    this.none.textContent = this.words.none;
+    this.none.textContent = this.words?.none ?? "";
     this.none.hidden = found.length > 0;
     this.fields.element.hidden = this.preview.hidden = found.length === 0;
     this.fields.setPictures(found.map(({ name }) => name));
@@ -76,20 +89,21 @@ class ExportView {
     return getComputedStyle(this.section).fontFamily || "sans-serif";
   }
 
-  sheet() {
+  async sheet() {
     const { chosen, ...looks } = this.fields.values;
-    const some = this.found.filter((_, n) => chosen[n]);
+    const some = (this.found ?? []).filter((_, n) => chosen[n]);
     return some.length ? compose(some, { ...looks, family: this.family }) : null;
   }
 
   async show() {
-    const drawing = (this.drawing = (this.drawing ?? 0) + 1);
-    const sheet = this.found.length ? await this.sheet().catch((why) => this.say(why.message)) : null;
+    this.drawing += 1;
+    const { drawing } = this;
+    const sheet = await this.sheet().catch((why) => this.say(why.message));
     if (drawing !== this.drawing) return;
-    const { width, height } = sheet ?? {};
     this.fields.enable(Boolean(sheet));
     this.preview.hidden = !sheet;
     if (!sheet) return;
+    const { width, height } = sheet;
     const fit = Math.min(PREVIEW.width / width, PREVIEW.height / height, 1);
     const canvas = toCanvas(sheet, { scale: fit * (window.devicePixelRatio || 1), family: this.family });
     Object.assign(canvas.style, { width: `${width * fit}px`, height: `${height * fit}px` });
@@ -99,21 +113,25 @@ class ExportView {
     this.section.dataset.ready = String(drawing);
   }
 
+  /** @param {"copy" | "download"} what */
   async act(what) {
     this.fields.enable(false);
     this.say(what === "copy" ? "Copying …" : "Making the file …");
     try {
       this.say(what === "copy" ? await this.copy() : await this.download());
     } catch (why) {
-      this.say(why.message || "That did not work.");
+      this.say((why instanceof Error && why.message) || "That did not work.");
     }
     this.fields.enable(true);
   }
 
   async download() {
     const { format, scale } = this.fields.values;
-    const blob = await makeFile(await this.sheet(), format, { scale, fonts: this.words.fonts, family: this.family });
-    const link = element("a", { href: URL.createObjectURL(blob), download: `${this.words.name}.${format}` });
+    const sheet = await this.sheet();
+    if (!sheet || !this.words) return "There is no picture to download.";
+    const { fonts, name } = this.words;
+    const blob = await makeFile(sheet, format, { scale, fonts, family: this.family });
+    const link = element("a", { href: URL.createObjectURL(blob), download: `${name}.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     return `${link.download}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
@@ -125,16 +143,22 @@ class ExportView {
       return "This browser copies pictures only over https or on this machine. Download the PNG instead.";
     }
     const { scale } = this.fields.values;
-    const picture = Promise.resolve(this.sheet()).then((sheet) => pngOf(sheet, { scale, family: this.family }));
+    const picture = this.sheet().then((sheet) => {
+      if (!sheet) throw new Error("There is no picture to copy.");
+      return pngOf(sheet, { scale, family: this.family });
+    });
     try {
       await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
     } catch (why) {
-      if (why.name === "NotAllowedError") return "The browser did not allow it. Download the PNG instead.";
+      if (why instanceof Error && why.name === "NotAllowedError") {
+        return "The browser did not allow it. Download the PNG instead.";
+      }
       throw why;
     }
     return `Copied as a picture, ${scale}×.`;
   }
 
+  /** @param {string} text */
   say(text) {
     this.said.textContent = text;
     return null;

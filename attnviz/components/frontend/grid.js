@@ -6,10 +6,27 @@ import { gridPicture } from "./export_grid.js";
 import { boxAt, layOut, paintGrid, placeAt } from "./grid_paint.js";
 import { leastType } from "./type.js";
 
+/** @typedef {import("./grid_paint.js").GridLayout} GridLayout */
+/**
+ * @typedef {object} GridState what the grid shows
+ * @property {number} layers
+ * @property {number} heads of a layer
+ * @property {Overview | null} overview
+ * @property {Int32Array | null} order all heads' numbers in ranked order
+ * @property {Uint8Array | null} faded a byte a head: 1 where it stands back
+ * @property {Theme} theme
+ * @property {number} most px of height
+ * @property {{ head: HeadId, colour: string }[]} chosen
+ * @property {HeadId} current
+ * @property {(head: HeadId) => string} describe all about a head in one line
+ */
+
 export class Grid {
   /**
    * `onChoose(head, how)`: how is "only" (this one), "add" (beside the others) or "toggle".
-   * `onHover(head | null, event)`.
+   * `onHover(head | null)`.
+   * @param {HTMLElement} root
+   * @param {{ onChoose: (head: HeadId, how: HowToChoose) => void, onHover: (head: HeadId | null) => void }} does
    */
   constructor(root, { onChoose, onHover }) {
     this.onChoose = onChoose;
@@ -29,8 +46,16 @@ export class Grid {
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
     this.element.attnvizPicture = gridPicture(this);
     root.append(this.element);
+    /** @type {HTMLElement[]} */
     this.frames = [];
+    /** @type {HeadId} where the keyboard is */
     this.active = [0, 0];
+    /** @type {HeadId | null} */
+    this.hovered = null;
+    /** @type {GridState | null} */
+    this.given = null;
+    /** @type {GridLayout | null} */
+    this.layout = null;
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(root);
     this.room = root;
@@ -45,11 +70,7 @@ export class Grid {
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /**
-   * Shows `given`: {layers, heads, overview, order, faded, theme, most, chosen: [{head, colour}], current, describe}.
-   * `order` lists all heads' numbers in ranked order or is null; `faded` is one byte a head; `describe(head)` says it
-   * all.
-   */
+  /** @param {GridState} given */
   update(given) {
     const before = this.given;
     this.given = given;
@@ -63,7 +84,7 @@ export class Grid {
   fit() {
     if (!this.given || !this.room.clientWidth) return; // not shown yet
     const { layers, heads, order, most } = this.given;
-    this.layout = layOut({
+    const layout = layOut({
       layers,
       heads,
       width: this.room.clientWidth,
@@ -71,36 +92,43 @@ export class Grid {
       ranked: Boolean(order),
       least: leastType(),
     });
-    Object.assign(this.element.style, { width: `${this.layout.width}px`, height: `${this.layout.height}px` });
-    this.element.setAttribute("aria-rowcount", this.layout.rows);
-    this.element.setAttribute("aria-colcount", this.layout.columns);
-    this.paintNow();
+    this.layout = layout;
+    Object.assign(this.element.style, { width: `${layout.width}px`, height: `${layout.height}px` });
+    this.element.setAttribute("aria-rowcount", String(layout.rows));
+    this.element.setAttribute("aria-colcount", String(layout.columns));
+    this.paintNow(this.given, layout);
     this.markChosen();
   }
 
-  paintNow() {
-    const { heads, order, faded, overview, theme } = this.given;
+  /** @param {GridState} given @param {GridLayout} layout */
+  paintNow({ heads, order, faded, overview, theme }, layout) {
     const font = getComputedStyle(this.element).fontFamily || "sans-serif";
     const density = window.devicePixelRatio || 1;
-    paintGrid(this.canvas, { layout: this.layout, heads, order, faded, overview, theme, density, font });
+    paintGrid(this.canvas, { layout, heads, order, faded, overview, theme, density, font });
   }
 
   // ---- frames over the thumbnails
 
-  /** Where a head stands, counted row by row; null for what is no thumbnail (attention rollout). */
+  /**
+   * Where a head stands, counted row by row; null for what is no thumbnail (attention rollout).
+   * @param {HeadId} head
+   */
   placeOf([layer, head]) {
-    if (head < 0) return null;
+    if (head < 0 || !this.given) return null;
     const n = layer * this.given.heads + head;
     return this.given.order ? this.given.order.indexOf(n) : n;
   }
 
+  /** @param {number} place @returns {HeadId} */
   headAt(place) {
-    const n = this.given.order ? this.given.order[place] : place;
-    return [Math.floor(n / this.given.heads), n % this.given.heads];
+    const { order = null, heads = 1 } = this.given ?? {};
+    const n = order ? order[place] : place;
+    return [Math.floor(n / heads), n % heads];
   }
 
   markChosen() {
-    if (!this.layout) return;
+    if (!this.layout || !this.given) return;
+    const { current } = this.given;
     const seen = this.given.chosen.filter(({ head }) => head[1] >= 0);
     while (this.frames.length < seen.length) {
       this.frames.push(this.marks.appendChild(element("div", { class: "ring chosen" })));
@@ -109,39 +137,43 @@ export class Grid {
       frame.hidden = n >= seen.length;
       if (frame.hidden) return;
       frame.style.color = seen[n].colour;
-      frame.classList.toggle("current", same(seen[n].head, this.given.current));
+      frame.classList.toggle("current", same(seen[n].head, current));
       this.put(frame, seen[n].head);
     });
     this.put(this.focus, this.active);
   }
 
+  /** @param {HTMLElement} frame @param {HeadId} head */
   put(frame, head) {
     const place = this.placeOf(head);
     frame.style.visibility = place === null ? "hidden" : "visible";
-    if (place === null) return;
+    if (place === null || !this.layout) return;
     const { x, y, side } = boxAt(this.layout, place);
     frame.style.transform = `translate(${x}px, ${y}px)`;
-    [frame.style.width, frame.style.height] = [`${side}px`, `${side}px`];
+    frame.style.width = `${side}px`;
+    frame.style.height = `${side}px`;
   }
 
   speak() {
-    if (!this.layout) return;
+    if (!this.layout || !this.given) return;
     const { chosen, describe } = this.given;
     const place = this.placeOf(this.active) ?? 0;
     const { columns } = this.layout;
-    this.row.setAttribute("aria-rowindex", Math.floor(place / columns) + 1);
-    this.cell.setAttribute("aria-colindex", (place % columns) + 1);
+    this.row.setAttribute("aria-rowindex", String(Math.floor(place / columns) + 1));
+    this.cell.setAttribute("aria-colindex", String((place % columns) + 1));
     this.cell.setAttribute("aria-selected", String(chosen.some(({ head }) => same(head, this.active))));
     this.cell.setAttribute("aria-label", describe(this.active));
   }
 
   // ---- pointer and keys
 
+  /** @param {PointerEvent} event */
   point(event) {
     if (event.pointerType === "touch") return; // a finger chooses, it does not point
-    this.pointAt(this.under(event), event);
+    this.pointAt(this.under(event));
   }
 
+  /** @param {{ clientX: number, clientY: number }} at */
   under({ clientX, clientY }) {
     if (!this.layout) return null;
     const { left, top } = this.element.getBoundingClientRect();
@@ -149,15 +181,17 @@ export class Grid {
     return place === null ? null : this.headAt(place);
   }
 
-  pointAt(head, event) {
+  /** @param {HeadId | null} head */
+  pointAt(head) {
     if (!head !== !this.hovered || (head && !same(head, this.hovered))) {
       this.ring.hidden = !head;
       if (head) this.put(this.ring, head);
     }
     this.hovered = head;
-    this.onHover(head, event);
+    this.onHover(head);
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
     const head = this.under(event);
     if (!head) return;
@@ -165,11 +199,14 @@ export class Grid {
     this.onChoose(head, event.ctrlKey || event.metaKey || event.shiftKey ? "toggle" : "only");
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
+    if (!this.layout) return;
     const { columns, count } = this.layout;
     const place = this.placeOf(this.active) ?? 0;
     const first = place - (place % columns);
     const last = Math.min(first + columns, count) - 1;
+    /** @type {Record<string, number>} */
     const steps = {
       ArrowLeft: Math.max(place - 1, first),
       ArrowRight: Math.min(place + 1, last),
@@ -185,7 +222,10 @@ export class Grid {
     event.preventDefault();
   }
 
-  /** Arrow keys choose; with Shift they add, with Ctrl they only go there. */
+  /**
+   * Arrow keys choose; with Shift they add, with Ctrl they only go there.
+   * @param {HeadId} head @param {KeyboardEvent} event
+   */
   go(head, event) {
     this.active = head;
     if (event.ctrlKey || event.metaKey) {
@@ -194,7 +234,10 @@ export class Grid {
     } else this.onChoose(head, event.shiftKey ? "add" : "only");
   }
 
-  /** Whoever takes a head away stays where it was, though another one is current then. */
+  /**
+   * Whoever takes a head away stays where it was, though another one is current then.
+   * @param {HeadId} head
+   */
   toggle(head) {
     this.onChoose(head, "toggle");
     this.active = head;
@@ -208,6 +251,8 @@ export class Grid {
   }
 }
 
+/** @type {(keyof GridState)[]} */
 const PAINTED = ["layers", "heads", "overview", "order", "faded", "theme", "most"];
 
-const same = (a, b) => Boolean(a) && Boolean(b) && a[0] === b[0] && a[1] === b[1];
+/** @param {HeadId | null} a @param {HeadId | null} b */
+const same = (a, b) => a !== null && b !== null && a[0] === b[0] && a[1] === b[1];

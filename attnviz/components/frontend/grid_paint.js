@@ -5,6 +5,21 @@ import { blocks } from "./grid_pool.js";
 import { typeFor } from "./type.js";
 
 // What holds text grows with its type (see type.js).
+/** A canvas, or what stands for one where the painter's pen records. */
+/** @typedef {{ width?: number, height?: number, style: object, getContext(kind: "2d"): Canvas2D | null }} GridCanvas */
+/** @typedef {ReturnType<typeof layOut>} GridLayout where the thumbnails stand, in px */
+/**
+ * @typedef {object} GridLooks what is painted of the thumbnails
+ * @property {GridLayout} layout
+ * @property {number} heads of a layer
+ * @property {Int32Array | null} order all heads' numbers in ranked order
+ * @property {Uint8Array | null} faded a byte a head: 1 where it stands back
+ * @property {Overview | null} overview
+ * @property {Theme} theme
+ * @property {number} density
+ * @property {string} font
+ */
+
 const GUTTER = 36; // px left of the thumbnails: "layer" and its numbers
 const TOP = 32; // px above them: "head" and its numbers
 const CAPTION = 13; // px above each thumbnail in ranked order: its name
@@ -16,6 +31,7 @@ const STRIPE = 4; // px from one line of the hatching to the next
 /**
  * Where everything stands: a grid as wide as there is room, and no higher than `most` where that leaves it readable.
  * In ranked order rows are no layers, so there are as many columns as make the thumbnails largest.
+ * @param {{ layers: number, heads: number, width: number, most: number, ranked: boolean, least?: number }} given
  */
 export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
   const type = typeFor(least, TYPE);
@@ -23,6 +39,7 @@ export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
     Math.round(length * type.unit),
   );
   const count = layers * heads;
+  /** @param {number} columns */
   const sideOf = (columns) => {
     const across = Math.floor((width - left + GAP) / columns) - GAP;
     const down = Math.floor((most - top + GAP) / Math.ceil(count / columns)) - GAP - caption;
@@ -48,13 +65,17 @@ export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
   };
 }
 
-/** The box of the thumbnail at a place, counted row by row. */
+/**
+ * The box of the thumbnail at a place, counted row by row.
+ * @param {GridLayout} layout @param {number} place
+ */
 export function boxAt({ columns, left, top, caption, side, pitch }, place) {
   return { x: left + (place % columns) * pitch.x, y: top + caption + Math.floor(place / columns) * pitch.y, side };
 }
 
 /**
  * The place under a point, or null. Half the gap around a thumbnail belongs to it: there is no dead space between two.
+ * @param {GridLayout} layout @param {number} x @param {number} y
  */
 export function placeAt({ count, columns, left, top, pitch }, x, y) {
   const [column, row] = [Math.floor((x - left + GAP / 2) / pitch.x), Math.floor((y - top + GAP / 2) / pitch.y)];
@@ -62,19 +83,23 @@ export function placeAt({ count, columns, left, top, pitch }, x, y) {
   return column >= 0 && row >= 0 && column < columns && place < count ? place : null;
 }
 
-/** Paints all thumbnails. */
+/**
+ * Paints all thumbnails.
+ * @param {GridCanvas} canvas @param {GridLooks} looks
+ */
 export function paintGrid(canvas, { layout, heads, order, faded, overview, theme, density, font }) {
   const [wide, high] = [layout.width, layout.height].map((length) => Math.round(length * density));
   if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
   Object.assign(canvas.style, { width: `${layout.width}px`, height: `${layout.height}px` });
   const context = canvas.getContext("2d");
+  if (!context) return;
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, layout.width, layout.height);
   const thumb = overview && thumbPainter(overview, Math.round(layout.side * density), theme, density);
   for (let place = 0; place < layout.count; place += 1) {
     const n = order ? order[place] : place;
     const { x, y, side } = boxAt(layout, place);
-    if (thumb) context.putImageData(thumb(n, faded?.[n]), Math.round(x * density), Math.round(y * density));
+    if (thumb) context.putImageData(thumb(n, Boolean(faded?.[n])), Math.round(x * density), Math.round(y * density));
     context.strokeStyle = INK[theme].rule;
     context.lineWidth = 0.5;
     context.globalAlpha = faded?.[n] ? 0.35 : 0.8;
@@ -92,6 +117,10 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
   if (!order) paintLabels(context, layout, { theme, font });
 }
 
+/**
+ * @param {Canvas2D} context @param {string} text @param {number} x @param {number} y
+ * @param {TypeSizes & { theme: Theme, font: string, room: number }} looks
+ */
 function paintCaption(context, text, x, y, { theme, font, room, fine, least }) {
   context.font = `${fine}px ${font}`;
   if (least && context.measureText(text).width > room) return;
@@ -101,12 +130,14 @@ function paintCaption(context, text, x, y, { theme, font, room, fine, least }) {
   context.fillText(text, x, y);
 }
 
+/** @param {Canvas2D} context @param {GridLayout} layout @param {{ theme: Theme, font: string }} looks */
 function paintLabels(context, { type, rows, columns, left, top, side, pitch, width, height }, { theme, font }) {
   const { label, unit } = type;
   context.font = `${label}px ${font}`;
   context.fillStyle = INK[theme].text;
   context.textBaseline = "middle";
   context.textAlign = "right";
+  /** @param {number} room @param {number} needed */
   const every = (room, needed) => Math.ceil(needed / room); // labels that would touch are left out
   for (let l = 0; l < rows; l += every(pitch.y, label * 0.95)) {
     context.fillText(String(l), left - 7 * unit, top + l * pitch.y + side / 2);
@@ -129,6 +160,7 @@ function paintLabels(context, { type, rows, columns, left, top, side, pitch, wid
  * Gives a function of a head's number that paints it as `size` × `size` pixels, again and again on one image. Colours
  * go by the square root of a weight: in a long text most weights are small, and a picture to choose by must not be
  * empty.
+ * @param {Overview} overview @param {number} size @param {Theme} theme @param {number} density
  */
 function thumbPainter({ data, height, width, hidden }, size, theme, density) {
   const image = new ImageData(size, size);
@@ -142,7 +174,7 @@ function thumbPainter({ data, height, width, hidden }, size, theme, density) {
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
   const [ground, line] = HATCH[theme].map(pixel);
   const stripe = STRIPE * density;
-  return (n, faded) => {
+  return (/** @type {number} */ n, /** @type {boolean} */ faded) => {
     const colours = faded ? pale : table;
     const first = n * height * width;
     for (let y = 0; y < size; y += 1) {
@@ -155,7 +187,10 @@ function thumbPainter({ data, height, width, hidden }, size, theme, density) {
   };
 }
 
-/** For each pixel the cells [from, to) that it stands for: several where there are more cells than pixels, else one. */
+/**
+ * For each pixel the cells [from, to) that it stands for: several where there are more cells than pixels, else one.
+ * @param {number} cells @param {number} size @returns {Span[]}
+ */
 function spans(cells, size) {
   if (cells > size) {
     const ends = blocks(cells, size);
@@ -167,7 +202,11 @@ function spans(cells, size) {
   ]);
 }
 
-/** The largest byte of some cells; −1 where all of them are hidden. */
+/**
+ * The largest byte of some cells; −1 where all of them are hidden.
+ * @param {{ data: Numbers, first: number, width: number, hidden: Uint8Array | null }} thumb @param {Span} rows
+ * @param {Span} columns
+ */
 function largest({ data, first, width, hidden }, [top, bottom], [left, right]) {
   let most = -1;
   for (let i = top; i < bottom; i += 1) {
@@ -178,12 +217,16 @@ function largest({ data, first, width, hidden }, [top, bottom], [left, right]) {
   return most;
 }
 
+/** @param {string} colour */
 const pixel = (colour) => {
   const [red, green, blue] = channels(colour);
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 };
 
-/** Four fifths of the way from one pixel to another. */
+/**
+ * Four fifths of the way from one pixel to another.
+ * @param {number} from @param {number} to
+ */
 function mixed(from, to) {
   let made = 0;
   for (let shift = 0; shift < 32; shift += 8) {

@@ -2,12 +2,18 @@
 
 export const SIDE = 48; // cells along a thumbnail's longer side
 
-/** Where each of `size` blocks of a side of `length` cells begins, and at last its end. */
+/**
+ * Where each of `size` blocks of a side of `length` cells begins, and at last its end.
+ * @param {number} length @param {number} size
+ */
 export function blocks(length, size) {
   return Int32Array.from({ length: size + 1 }, (_, block) => Math.floor((block * length) / size));
 }
 
-/** Pools 16-bit weights of many heads (rows × cols each) to bytes: {data, height, width}, 255 for a weight of 1. */
+/**
+ * Pools 16-bit weights of many heads (rows × cols each) to bytes: {data, height, width}, 255 for a weight of 1.
+ * @param {Uint16Array[]} heads @param {number} rows @param {number} cols
+ */
 export function poolWeights(heads, rows, cols) {
   const [height, width] = [Math.min(rows, SIDE), Math.min(cols, SIDE)];
   const [down, across] = [blocks(rows, height), blocks(cols, width)];
@@ -28,11 +34,15 @@ export function poolWeights(heads, rows, cols) {
   return { data, height, width };
 }
 
-/** One byte a block: 1 where every cell of it is hidden. Null where nothing is hidden. */
+/**
+ * One byte a block: 1 where every cell of it is hidden. Null where nothing is hidden.
+ * @param {CellCount & { causal: boolean, hidden: Numbers | null }} frame @param {number} height @param {number} width
+ */
 export function poolHidden({ rows, cols, causal, hidden }, height, width) {
   if (!causal && !hidden) return null;
   const [down, across] = [blocks(rows, height), blocks(cols, width)];
   const pooled = new Uint8Array(height * width);
+  /** @param {number} i @param {number} j */
   const isHidden = (i, j) => (causal && j > i) || hidden?.[i * cols + j] === 1;
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {

@@ -1,19 +1,26 @@
 // The head strip: a real button for every head of the layer, with its attention as a small picture.
 
 import { channels, HATCH, SCALES } from "./colours.js";
-import { element, span } from "./dom.js";
+import { contextOf, element, span } from "./dom.js";
 
 const SIDE = 52; // CSS px
 
 export class HeadStrip {
-  /** `choose(head)` is called with the number of the head that is clicked. */
+  /**
+   * `choose(head)` is called with the number of the head that is clicked.
+   * @param {(head: number) => void} choose
+   */
   constructor(choose) {
     this.choose = choose;
+    /** @type {{ root: HTMLButtonElement, canvas: HTMLCanvasElement }[]} */
     this.buttons = [];
     this.root = element("div", { class: "strip", role: "group" });
   }
 
-  /** Draws every head: `weights` (H, n, m), and `hidden` (n, m) where cells are masked. */
+  /**
+   * Draws every head: `weights` (H, n, m), and `hidden` (n, m) where cells are masked.
+   * @param {Arrays} arrays @param {{ layer: string, shade: Theme }} looks
+   */
   draw({ weights, hidden }, { layer, shade }) {
     const [heads, height, width] = weights.shape;
     while (this.buttons.length < heads) this.buttons.push(this.makeButton(this.buttons.length));
@@ -30,6 +37,7 @@ export class HeadStrip {
     }
   }
 
+  /** @param {number} h */
   makeButton(h) {
     const canvas = element("canvas", { "aria-hidden": "true" });
     const root = element("button", { type: "button", "aria-label": `head ${h}` }, canvas, span("number", String(h)));
@@ -37,18 +45,23 @@ export class HeadStrip {
     return { root, canvas };
   }
 
+  /** @param {number} head */
   select(head) {
     this.buttons.forEach(({ root }, h) => root.setAttribute("aria-pressed", String(h === head)));
   }
 }
 
-/** Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low. */
+/**
+ * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low.
+ * @param {HTMLCanvasElement} canvas @param {Numbers} weights @param {Numbers | undefined} hidden
+ * @param {Size & { shade: Theme }} looks
+ */
 function paint(canvas, weights, hidden, { height, width, shade }) {
   const density = Math.max(1, Math.round(window.devicePixelRatio));
   const side = SIDE * density;
   canvas.width = side;
   canvas.height = side;
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   const image = context.createImageData(side, side);
   const [paper, ink] = SCALES[shade].weights.map(channels);
   const hatch = HATCH[shade].map(channels);

@@ -1,11 +1,11 @@
 // The inspector's entry: Streamlit calls the default function with new data, and with every change of theme.
 
 import { Attention } from "./arithmetic.js";
-import { perFrame, theme } from "./dom.js";
+import { perFrame, theme, typedInto } from "./dom.js";
 import { Overlay } from "./overlay.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
-import { cell, findPanel } from "./panels.js";
+import { findPanel } from "./panels.js";
 import { moved, Picture } from "./picture.js";
 import { NOTHING, Pin, samePin } from "./pin.js";
 import { View } from "./view.js";
@@ -15,9 +15,19 @@ const COVERED = "Covered: what will stand here? Guess, then click the cell, or p
 const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.pinned = new Pin((message) => this.setTriggerValue("updates", message));
+    /** @type {Cell | null} */
     this.hovered = null;
+    /** @type {Cell | null} */
+    this.clicked = null;
+    /** @type {Attention | null} */
+    this.attention = null;
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {Theme} */
+    this.theme = "light";
     this.overlay = new Overlay();
     this.draw = perFrame(() => this.drawNow());
     this.view = new View(root, {
@@ -34,9 +44,11 @@ class Inspector {
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     if (isNew) {
+      /** @type {Payload<InspectorHeader>} */
       const { header, arrays } = unpack(data);
       this.attention = new Attention(header, arrays);
       this.pinned.take(header);
@@ -51,12 +63,14 @@ class Inspector {
     return this.pinned.at;
   }
 
+  /** @param {Pair} pin @param {number} wait */
   setPin(pin, wait) {
-    if (!this.pinned.set(pin, wait)) return;
+    if (!this.attention || !this.pinned.set(pin, wait)) return;
     this.view.announce(this.attention, pin);
     this.draw();
   }
 
+  /** @param {Cell | null} at */
   point(at) {
     if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
     this.hovered = at;
@@ -64,16 +78,14 @@ class Inspector {
     this.draw();
   }
 
+  /** @param {Cell} at */
   click(at) {
-    if (this.picture.graph?.attnviz?.uncover?.(at)) return; // a guess is revealed, not pinned
+    if (this.picture.graph?.attnviz?.uncover(at)) return; // a guess is revealed, not pinned
     const pin = { ...this.pin };
-    for (const [kind, i] of [
-      [at.cols, at.j],
-      [at.rows, at.i],
-    ]) {
-      if (kind === "query") pin.q = i;
-      if (kind === "key") pin.k = i;
-    }
+    if (at.cols === "query") pin.q = at.j;
+    if (at.cols === "key") pin.k = at.j;
+    if (at.rows === "query") pin.q = at.i;
+    if (at.rows === "key") pin.k = at.i;
     if (at.rows !== "query" && at.rows !== "key" && at.cols !== "query" && at.cols !== "key") return;
     const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
     // In a panel with one token axis another cell of the pinned row is no request to unpin it.
@@ -82,7 +94,10 @@ class Inspector {
     this.setPin(again ? NOTHING : pin, 0);
   }
 
-  /** Arrow keys on the board move the pin; the server hears of the last of many. */
+  /**
+   * Arrow keys on the board move the pin; the server hears of the last of many.
+   * @param {KeyboardEvent} event
+   */
   arrow(event) {
     const to = moved(event, { query: this.pin.q, key: this.pin.k }, this.view.labels);
     if (!to) return;
@@ -90,14 +105,16 @@ class Inspector {
     this.setPin({ q: to.query, k: to.key }, SETTLE);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const typing = event.composedPath()[0];
-    const elsewhere = typing?.matches?.("input, textarea, [contenteditable]") && !this.view.section.contains(typing);
+    const typing = typedInto(event);
+    const elsewhere = typing && !this.view.section.contains(typing);
     if (event.key === "Escape" && !event.defaultPrevented && !elsewhere) this.setPin(NOTHING, 0);
   }
 
   drawNow() {
-    if (!this.attention) return;
+    const { attention } = this;
+    if (!attention) return;
     const { graph } = this.picture;
     graph?.attnviz?.hold({ query: this.pin.q, key: this.pin.k });
     const panels = this.picture.panels();
@@ -109,24 +126,31 @@ class Inspector {
       panels,
       products,
       labels: this.view.labels,
-      hovered: at && cell(panel, at.i, at.j),
+      hovered: at,
       pinned: this.pinned.any ? { kinds: { query: this.pin.q, key: this.pin.k }, operands: {}, at: null } : null,
       theme: this.theme,
     });
-    this.showCell({ at, panel, panels, products }); // after the light over the picture, which reads the picture's size
+    // After the light over the picture, which reads the picture's size.
+    this.showCell(attention, { at, panel, panels, products });
   }
 
-  showCell({ at, panel, panels, products }) {
-    const { view, attention, pin } = this;
+  /**
+   * @param {Attention} attention
+   * @param {{ at: Cell | null, panel: DrawnPanel | null, panels: DrawnPanel[], products: Products }} pointed
+   */
+  showCell(attention, { at, panel, panels, products }) {
+    const { view, pin } = this;
     view.setPin(pin);
     const covered = panels.find((one) => one.covered);
-    const meant = at ?? { i: pin.q, j: pin.k };
-    if (covered?.covered(meant.i, meant.j) && (!at || at.panel === covered.name)) {
+    const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
+    const guessed = row !== null && column !== null && covered?.covered?.(row, column);
+    if (guessed && (!at || at.panel === covered?.name)) {
       view.showHint(pin, COVERED);
       return;
     }
-    if (!at) {
-      if (attention.has(pin.q, pin.k)) view.showChain(attention, pin.q, pin.k, "pinned");
+    if (!at || !panel) {
+      const { q, k } = pin;
+      if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
       else view.showRow(attention, pin);
       return;
     }
@@ -148,6 +172,7 @@ class Inspector {
   }
 }
 
-const sameCell = (a, b) => Boolean(b) && a.panel === b.panel && a.i === b.i && a.j === b.j;
+/** @param {Cell} a @param {Cell | null} b */
+const sameCell = (a, b) => b !== null && a.panel === b.panel && a.i === b.i && a.j === b.j;
 
 export default mounting((root) => new Inspector(root));

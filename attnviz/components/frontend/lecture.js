@@ -11,12 +11,20 @@ import { allPaths, themeKey } from "./theme_choice.js";
 const TYPING =
   "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, dialog, [contenteditable], " +
   "[role=dialog], [role=listbox], [role=combobox], [role=slider], [data-testid=stDataFrame]";
+/** @type {Record<string, string>} */
+const SCROLLS = { PageDown: "scroll_on", PageUp: "scroll_back" };
 const LESSON = "attnviz-lesson"; // where the browser keeps it
 const PICTURES = [".st-key-picture", ".st-key-explorer", ".st-key-compare_picture"];
 
 class Keyboard {
+  /** @param {HTMLElement} root */
   constructor(root) {
     oneEntryEach();
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    this.lecture = false;
+    /** @type {Record<string, string>} what each key sends */
+    this.sends = {};
     this.says = element("div", { class: "lines" });
     const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
@@ -41,18 +49,21 @@ class Keyboard {
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
+  /** @param {string} text @param {string} title @param {string} act */
   button(text, title, act) {
     const made = element("button", { type: "button", title, "aria-label": title }, text);
     made.addEventListener("click", () => this.act(act));
     return made;
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     this.section.dataset.theme = theme(this.section);
-    if (isNew) this.take(unpack(data).header);
+    if (isNew) this.take(/** @type {KeyboardHeader} */ (unpack(data).header));
   }
 
+  /** @param {KeyboardHeader} header */
   take({ lines, lecture, lesson }) {
     if (typeof lesson === "string") keep(lesson);
     // Null asks, whether there is one or not.
@@ -67,12 +78,13 @@ class Keyboard {
     );
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     const name = pressed(event);
-    const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends?.[name] ?? this.scrolls(name));
+    const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends[name] ?? this.scrolls(name));
     if (!act || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     if (
-      event.composedPath().some((one) => one.matches?.(TYPING)) ||
+      event.composedPath().some((one) => one instanceof Element && one.matches(TYPING)) ||
       document.querySelector("[role=dialog][aria-modal=true]")
     ) {
       return;
@@ -83,35 +95,40 @@ class Keyboard {
 
   /** Esc lets go of what is pinned first; the link says whether anything is. */
   leaves() {
-    const link = new URL(location).searchParams;
+    const link = new URL(location.href).searchParams;
     return this.lecture && !link.has("q") && !link.has("k");
   }
 
-  /** In lecture mode a clicker that has nothing to step through shows what lies below. */
+  /**
+   * In lecture mode a clicker that has nothing to step through shows what lies below.
+   * @param {string} name
+   */
   scrolls(name) {
-    return this.lecture && { PageDown: "scroll_on", PageUp: "scroll_back" }[name];
+    return this.lecture ? SCROLLS[name] : undefined;
   }
 
+  /** @param {KeyboardEvent} event */
   inDialog(event) {
     event.stopPropagation();
     if (event.key === "?") this.dialog.close();
   }
 
+  /** @param {string} name */
   act(name) {
-    const own = {
+    /** @type {Record<string, () => void>} */
+    const acts = {
       help: () => this.dialog.showModal(),
       pin,
       listing,
       theme: () => this.otherTheme(),
       scroll_on: () => scroll(1),
       scroll_back: () => scroll(-1),
-    }[name];
+    };
+    /** @type {HTMLElement | null} a button of the page that does it: then the page runs as for a click, no more */
     const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
-    if (own) own();
+    if (acts[name]) acts[name]();
     else if (doneByStepper(name)) return;
-    else if (button) {
-      button.click();
-    } // a button of the page does it: then the page runs as for a click, no more
+    else if (button) button.click();
     else this.setTriggerValue("act", name);
   }
 
@@ -128,11 +145,17 @@ class Keyboard {
   }
 }
 
-/** Whether the stepper, where there is one, has done it. */
+/**
+ * Whether the stepper, where there is one, has done it.
+ * @param {string} name
+ */
 const doneByStepper = (name) =>
   !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
 
-/** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
+/**
+ * Keeps one's own lesson for as long as the tab is open; an empty text forgets it.
+ * @param {string} lesson
+ */
 function keep(lesson) {
   try {
     sessionStorage.removeItem(LESSON);
@@ -150,7 +173,10 @@ function kept() {
   }
 }
 
-/** What is pressed, whatever the state of Caps Lock: "h", "Shift+h", "PageDown", "?". */
+/**
+ * What is pressed, whatever the state of Caps Lock: "h", "Shift+h", "PageDown", "?".
+ * @param {{ key: string, shiftKey: boolean }} event
+ */
 export function pressed({ key, shiftKey }) {
   const letter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
   return letter ? `${shiftKey ? "Shift+" : ""}${key.toLowerCase()}` : key;
@@ -160,7 +186,9 @@ export function pressed({ key, shiftKey }) {
 function pin() {
   const inside = PICTURES.flatMap((css) => [...document.querySelectorAll(css)]).flatMap((host) => {
     const root = host.querySelector("[data-testid=stBidiComponentIsolated]")?.shadowRoot ?? host;
-    return [...root.querySelectorAll(".attnviz-board, .attnviz-lines")];
+    /** @type {NodeListOf<HTMLElement>} */
+    const pictures = root.querySelectorAll(".attnviz-board, .attnviz-lines");
+    return [...pictures];
   });
   const picture = inside.find((one) => one.checkVisibility());
   picture?.focus();
@@ -168,7 +196,10 @@ function pin() {
   picture?.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
 }
 
-/** Scrolls the page by most of a screen. */
+/**
+ * Scrolls the page by most of a screen.
+ * @param {number} by
+ */
 function scroll(by) {
   document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
 }
@@ -185,7 +216,7 @@ function listing() {
     window.addEventListener(kind, () => grows.disconnect(), { once: true });
   }
   grows.observe(expander);
-  expander.querySelector("summary").click();
+  expander.querySelector("summary")?.click();
 }
 
 export default mounting((root) => new Keyboard(root));

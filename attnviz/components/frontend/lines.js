@@ -9,24 +9,28 @@ import { contextOf, perFrame } from "./dom.js";
 import { linesPicture } from "./export_lines.js";
 import { Choice } from "./lines_choice.js";
 import { Input } from "./lines_input.js";
-import { longestOf, measurer, shortener } from "./lines_labels.js";
+import { longestOf, shortener } from "./lines_labels.js";
 import { arrange, typeOf } from "./lines_layout.js";
+import { LinesPainter } from "./lines_painter.js";
 import { pinSentence, tokenSentence } from "./lines_says.js";
-import { Strokes, trace } from "./lines_strokes.js";
 import { Surface } from "./lines_surface.js";
-import { paintWords } from "./lines_words.js";
-import { leastType } from "./type.js";
+import { leastType, measurer } from "./type.js";
 
-const PALE = 0.1; // what is left of the other lines while a token is meant
-const FIRST = 500; // thin lines in a frame that answers the user
-const NEXT = 1500; // in each frame after that
+/** @typedef {import("./lines_layout.js").Layout} Layout */
+
 const PAUSE = 60; // ms until the next frame: Chromium rasters what it was given first, and the user may go on
+/** @type {Pair} */
 const NOTHING = { q: null, k: null };
 
 export class Lines {
-  /** Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null. */
+  /**
+   * Fills `root`. `onPoint({q, k} | null)` and `onPin({q, k})` say which token is meant; the other one is null.
+   * @param {HTMLElement} root @param {{ onPoint?: (at: Pair | null) => void, onPin?: (at: Pair) => void }} does
+   */
   constructor(root, { onPoint = () => {}, onPin = () => {} } = {}) {
-    Object.assign(this, { onPoint, onPin });
+    this.onPoint = onPoint;
+    this.onPin = onPin;
+    /** @type {LinesState} */
     this.state = {
       queryLabels: [],
       keyLabels: [],
@@ -38,8 +42,20 @@ export class Lines {
       strongest: 0,
       theme: "light",
     };
+    /** @type {Layout | null} null while there is no room */
+    this.layout = null;
+    /** @type {Token | null} */
+    this.pointed = null;
+    this.font = "sans-serif";
+    /** @type {WidthOf} */
+    this.widthOf = () => 0;
+    /** @type {(side: number, i: number) => string} */
+    this.short = () => "";
+    this.choice = new Choice([], this.state);
+    this.lines = this.choice.lines();
     this.changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
     this.surface = new Surface();
+    this.painter = new LinesPainter(this.surface);
     this.element = this.surface.element;
     this.element.attnvizPicture = linesPicture(this);
     this.element.addEventListener("scroll", () => this.scroll());
@@ -62,11 +78,13 @@ export class Lines {
 
   /**
    * Takes the whole state or what changed of it; see the fields in the constructor, and `hovered` and `pinned` {q, k}.
+   * @param {Partial<LinesState>} changes
    */
   update(changes) {
     const [old, now] = [this.state, { ...this.state, ...changes }];
     check(now);
     this.state = now;
+    /** @param {(keyof LinesState)[]} names */
     const differ = (...names) => names.some((name) => old[name] !== now[name]);
     const heads = !sameItems(old.heads, now.heads, ["at", "name", "colour", "rows", "cols"]);
     if (heads || differ("low", "high", "threshold", "strongest")) this.change("choice");
@@ -91,6 +109,7 @@ export class Lines {
 
   // ---- what is meant
 
+  /** @param {Token | null} token */
   point(token) {
     if (sameToken(token, this.pointed)) return;
     this.pointed = token;
@@ -99,6 +118,7 @@ export class Lines {
     this.onPoint(token && cellOf(token));
   }
 
+  /** @param {Token | null} token */
   walk(token) {
     this.point(token);
     this.show(token);
@@ -107,20 +127,29 @@ export class Lines {
 
   /** The token where the arrow keys begin. */
   start() {
+    const { layout } = this;
+    if (!layout) return null;
     const { q, k } = this.within(this.state.pinned);
     if (q !== null) return { side: 0, index: q };
     if (k !== null) return { side: 1, index: k };
-    const side = this.layout.counts[0] ? 0 : 1;
-    return this.layout.counts[side] ? { side, index: this.layout.visible(side)[0] } : null;
+    const side = layout.counts[0] ? 0 : 1;
+    return layout.counts[side] ? { side, index: layout.visible(side)[0] } : null;
   }
 
-  /** A cell of which only what exists is left. */
+  /**
+   * A cell of which only what exists is left.
+   * @param {PartialPair | undefined} cell
+   */
   within(cell) {
-    const inside = (i, labels) => (Number.isInteger(i) && i >= 0 && i < labels.length ? i : null);
+    /** @param {number | null | undefined} i @param {string[]} labels */
+    const inside = (i, labels) => (i !== null && i !== undefined && labels[i] !== undefined ? i : null);
     return { q: inside(cell?.q, this.state.queryLabels), k: inside(cell?.k, this.state.keyLabels) };
   }
 
-  /** Scrolls so that a token is in view. */
+  /**
+   * Scrolls so that a token is in view.
+   * @param {Token | null} token
+   */
   show(token) {
     const offset = token && this.layout?.reveal(token.side, token.index);
     if (typeof offset !== "number") return;
@@ -138,11 +167,12 @@ export class Lines {
 
   resized() {
     const { width, height } = this.surface.size;
-    if (width !== this.layout?.size.width || height !== this.layout.size.height) this.change("layout");
+    if (width !== this.layout?.size.width || height !== this.layout?.size.height) this.change("layout");
   }
 
   // ---- what is worked out once
 
+  /** @param {keyof Lines["changed"]} what */
   change(what) {
     this.changed[what] = true;
     this.ask();
@@ -154,14 +184,14 @@ export class Lines {
     this.choice = new Choice(this.state.heads, this.state);
     this.lines = this.choice.lines();
     const { length } = this.lines;
-    Object.assign(this.element.dataset, { shown: length, total: this.choice.total });
+    Object.assign(this.element.dataset, { shown: String(length), total: String(this.choice.total) });
     const { heads, queryLabels, keyLabels } = this.state;
     const tokens = `${queryLabels.length} query tokens, ${keyLabels.length} key tokens`;
     const count = `${heads.length} head${heads.length === 1 ? "" : "s"}`;
     this.element.setAttribute("aria-label", `Attention as lines: ${tokens}, ${count}. Arrow keys move, Enter pins.`);
   }
 
-  /** Lays everything out anew where that is needed; says whether there is a layout: without room there is none. */
+  /** Lays everything out anew where that is needed; returns the layout, null where there is no room for one. */
   lay() {
     const { queryLabels, keyLabels, direction, heads } = this.state;
     const { surface } = this;
@@ -171,9 +201,9 @@ export class Lines {
     if (!size.width || !size.height) {
       this.layout = null; // not to be seen now: laid out when it is
       this.changed.layout = true;
-      return false;
+      return null;
     }
-    if (!this.changed.layout) return true;
+    if (this.layout && !this.changed.layout) return this.layout;
     Object.assign(this.changed, { layout: false, back: true, front: true, said: true });
     this.font = surface.font;
     const type = typeOf(leastType());
@@ -181,12 +211,13 @@ export class Lines {
     this.widthOf = measurer(contextOf(surface.front), `${type.label}px ${this.font}`);
     const longest = longestOf(labels, this.widthOf, vertical);
     const counts = labels.map(({ length }) => length);
-    this.layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
-    this.short = shortener(labels, this.layout.room, this.widthOf);
-    surface.fit(size, this.layout.travel);
-    this.layout.scroll(surface.offset);
+    const layout = arrange({ direction, size, counts, heads: heads.length, longest, type });
+    this.layout = layout;
+    this.short = shortener(labels, layout.room, this.widthOf);
+    surface.fit(size, layout.travel);
+    layout.scroll(surface.offset);
     this.input.moved();
-    return true;
+    return layout;
   }
 
   watchDensity() {
@@ -204,89 +235,46 @@ export class Lines {
 
   draw() {
     this.choose();
-    if (!this.lay()) return;
+    const layout = this.lay();
+    if (!layout) return;
     if (this.changed.pin) {
       Object.assign(this.changed, { pin: false, front: true, said: true });
       const { q, k } = this.within(this.state.pinned);
       if (k !== null) this.show({ side: 1, index: k });
       if (q !== null) this.show({ side: 0, index: q });
     }
-    const { back, front } = this.changed;
-    const portion = back || front ? FIRST : NEXT;
-    const { surface } = this;
-    const left =
-      portion - (front ? this.paintFront(portion) : this.litStrokes.paint(contextOf(surface.front), portion));
-    if (back) this.startBack();
-    const below = this.strokes.next > 0 ? surface.faint : surface.dark;
-    if (left > 0) this.strokes.paint(contextOf(below), left);
-    if (this.changed.said) this.say();
+    const { back, front, said } = this.changed;
+    const { choice, lines, font, short, widthOf } = this;
+    const { heads, theme } = this.state;
+    const [hovered, pinned] = [this.within(this.state.hovered), this.within(this.state.pinned)];
+    const scene = { layout, choice, lines, font, short, widthOf, heads, theme, hovered, pinned };
+    const painted = this.painter.paint({ ...scene, cursor: this.input.cursor }, { back, front });
+    Object.assign(this.element.dataset, painted);
+    if (front) this.showWhole(layout);
+    if (said) this.say();
     Object.assign(this.changed, { back: false, front: false, said: false });
-    const finished = this.litStrokes.finished && this.strokes.finished;
-    Object.assign(this.element.dataset, { lit: this.litStrokes.lines.length, painted: this.strokes.count, finished });
-    if (!finished) this.goOn(back || front ? PAUSE : 0);
+    if (painted.finished !== "true") this.goOn(back || front ? PAUSE : 0);
   }
 
-  /** Draws the rest, unless the user asks for something else before. */
+  /**
+   * Draws the rest, unless the user asks for something else before.
+   * @param {number} pause
+   */
   goOn(pause) {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.ask(), pause);
   }
 
-  strokesOf(lines) {
-    const { layout } = this;
-    const { density } = this.surface;
-    return new Strokes({ lines, layout, density, colours: this.state.heads.map(({ colour }) => colour) });
-  }
-
-  startBack() {
-    this.surface.wipe(this.surface.faint);
-    this.surface.wipe(this.surface.dark);
-    this.strokes = this.strokesOf(this.lines);
-  }
-
-  /** Paints all but the fainter ones of the lines that are meant; returns how many lines it drew. */
-  paintFront(portion) {
-    const { choice, layout, font, short, widthOf, surface } = this;
-    const { theme } = this.state;
-    const [hovered, pinned] = [this.state.hovered, this.state.pinned].map((cell) => this.within(cell));
-    const meant = { q: hovered.q ?? pinned.q, k: hovered.k ?? pinned.k };
-    const context = surface.wipe(surface.front);
-    const both = (name) => [...new Set([hovered[name], pinned[name]])].filter((i) => i !== null);
-    this.litStrokes = this.strokesOf(choice.touching(both("q"), both("k")));
-    surface.fade(meant.q === null && meant.k === null ? 1 : PALE);
-    if (meant.q !== null && meant.k !== null) this.underline(context, meant);
-    const spent = this.litStrokes.paint(context, portion);
-    const lit = { meant: pair(meant), hovered: pair(hovered), pinned: pair(pinned), cursor: this.input.cursor };
-    paintWords({ context, layout, theme, font, choice, short, widthOf }, lit);
-    this.showWhole();
-    return spent;
-  }
-
-  /** A broad band under the line between two tokens that are both meant. */
-  underline(context, { q, k }) {
-    const { layout, choice } = this;
-    if (!this.state.heads.some((_, h) => choice.keeps(h, q, k))) return;
-    context.save();
-    this.litStrokes.clip(context);
-    context.beginPath();
-    trace(context, layout, layout.at(0, q), layout.at(1, k));
-    Object.assign(context, { lineWidth: 9, globalAlpha: 0.2, strokeStyle: INK[this.state.theme].text });
-    context.stroke();
-    context.restore();
-  }
-
-  /** While a token is pointed at that is shortened in the picture, all of it. */
-  showWhole() {
-    const { side, index } = this.pointed ?? {};
+  /**
+   * While a token is pointed at that is shortened in the picture, all of it.
+   * @param {Layout} layout
+   */
+  showWhole(layout) {
+    const { whole } = this.surface;
+    const { side = 0, index = 0 } = this.pointed ?? {};
     const label = this.pointed && [this.state.queryLabels, this.state.keyLabels][side][index];
-    const shortened = Boolean(label) && this.short(side, index) !== label;
-    this.surface.whole.show(shortened ? label : null, {
-      side,
-      index,
-      layout: this.layout,
-      font: this.font,
-      ink: INK[this.state.theme],
-    });
+    const shortened = label !== null && this.short(side, index) !== label;
+    whole.show(shortened ? label : null, { side, index, layout, font: this.font, ink: INK[this.state.theme] });
   }
 
   say() {
@@ -308,6 +296,7 @@ export class Lines {
   }
 }
 
+/** @param {LinesState} state */
 function check({ heads, queryLabels, keyLabels }) {
   for (const { name, rows, cols, at } of heads) {
     if (rows === queryLabels.length && cols === keyLabels.length && at.length === rows * cols) continue;
@@ -315,11 +304,15 @@ function check({ heads, queryLabels, keyLabels }) {
   }
 }
 
-const pair = ({ q, k }) => [q, k];
+/** @param {Token | null} token @returns {Pair} */
 const cellOf = (token) =>
   token ? { q: token.side === 0 ? token.index : null, k: token.side === 1 ? token.index : null } : NOTHING;
+/** @param {PartialPair | undefined} a @param {PartialPair | undefined} b */
 const sameCell = (a, b) => (a?.q ?? null) === (b?.q ?? null) && (a?.k ?? null) === (b?.k ?? null);
+/** @param {Token | null} a @param {Token | null} b */
 const sameToken = (a, b) => a?.side === b?.side && a?.index === b?.index;
+/** @param {string[]} a @param {string[]} b */
 const sameList = (a, b) => a === b || (a.length === b.length && a.every((item, i) => item === b[i]));
+/** @param {LineHead[]} a @param {LineHead[]} b @param {(keyof LineHead)[]} names */
 const sameItems = (a, b, names) =>
   a === b || (a.length === b.length && a.every((item, i) => names.every((name) => item[name] === b[i][name])));

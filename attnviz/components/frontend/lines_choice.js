@@ -6,19 +6,28 @@ const SAMPLE = 17; // of so many cells one is looked at to guess how large the l
 const POWER = 0.75;
 const FAINTEST = 1 / 128; // a line that is drawn leaves a trace on a screen of 256 steps
 
-/** How dark a value is drawn, 0 to 1: a little above proportional, so that 0.05 is still seen. NaN gives 0. */
+/**
+ * How dark a value is drawn, 0 to 1: a little above proportional, so that 0.05 is still seen. NaN gives 0.
+ * @param {number} value @param {Scale} scale
+ */
 export function opacity(value, { low, high }) {
   const share = (value - low) / (high - low || 1);
   return share > 0 ? Math.min(share, 1) ** POWER : 0;
 }
 
-/** How dark the lines of a level are: the levels lie closer where lines are faint. */
+/**
+ * How dark the lines of a level are: the levels lie closer where lines are faint.
+ * @param {number} level
+ */
 export const darkness = (level) => Math.max(FAINTEST, (level / LEVELS) ** 2);
 
 /** Up to which share of the scale each level goes, so that no power is needed for every line. */
 const UP_TO = Float64Array.from({ length: LEVELS }, (_, i) => ((i + 1) / LEVELS) ** (2 / POWER));
 
-/** The level of a value above `low`: the lowest one at least as dark as the value's opacity. */
+/**
+ * The level of a value above `low`: the lowest one at least as dark as the value's opacity.
+ * @param {number} value @param {Scale} scale
+ */
 function levelOf(value, { low, high }) {
   const share = (value - low) / (high - low || 1);
   let level = 1;
@@ -31,14 +40,17 @@ function levelOf(value, { low, high }) {
  * the `strongest` largest (0 means all; of equal ones the first). NaN, a hidden cell, is never one of them.
  */
 export class Choice {
+  /** @param {LineHead[]} heads @param {LineRules} rules @param {number} cap */
   constructor(heads, rules, cap = CAP) {
     this.heads = heads;
     this.rules = rules;
     this.cap = cap;
     // The least value that may be drawn: one comparison for two conditions, and NaN fails it.
     const bound = Math.max(rules.threshold, rules.low + (Math.abs(rules.low) * Number.EPSILON || Number.MIN_VALUE));
+    /** @param {number} listed */
     const markAll = (listed) => heads.map((head) => mark(head, rules.strongest, bound, listed));
     this.marks = markAll(guessLeast(heads, rules.strongest, bound, cap));
+    /** @param {"exist" | "count"} name */
     const sum = (name) => this.marks.reduce((total, marked) => total + marked[name], 0);
     this.total = sum("exist");
     this.kept = sum("count");
@@ -47,12 +59,19 @@ export class Choice {
     if (listed < Math.min(this.kept, cap)) this.marks = markAll(-Infinity);
   }
 
+  /** @param {number} head @param {number} q @param {number} k */
   keeps(head, q, k) {
     const value = this.value(head, q, k);
     const { cuts, lasts } = this.marks[head];
     return value > cuts[q] || (value === cuts[q] && k <= lasts[q]);
   }
 
+  /** Whether the line between two tokens is drawn of any head. @param {number} q @param {number} k */
+  connects(q, k) {
+    return this.heads.some((_, head) => this.keeps(head, q, k));
+  }
+
+  /** @param {number} head @param {number} q @param {number} k */
   value(head, q, k) {
     return this.heads[head].at[q * this.heads[head].cols + k];
   }
@@ -88,10 +107,14 @@ export class Choice {
     return { cut, ties: this.cap - above };
   }
 
-  /** The lines that touch one of these tokens, each once. */
+  /**
+   * The lines that touch one of these tokens, each once.
+   * @param {number[]} queries @param {number[]} keys
+   */
   touching(queries, keys) {
     const most = this.heads.reduce((sum, { rows, cols }) => sum + queries.length * cols + keys.length * rows, 0);
     const lines = new Bundle(most, this.heads.length, this.rules);
+    /** @param {number} h @param {number} q @param {number} k */
     const add = (h, q, k) => this.keeps(h, q, k) && lines.add(h, q, k, this.value(h, q, k));
     this.heads.forEach(({ rows, cols }, h) => {
       for (const q of queries) for (let k = 0; k < cols; k += 1) add(h, q, k);
@@ -100,8 +123,12 @@ export class Choice {
     return lines;
   }
 
-  /** The head with the largest value between two tokens: {head, value}, or null where all are hidden. */
+  /**
+   * The head with the largest value between two tokens: {head, value}, or null where all are hidden.
+   * @param {number} q @param {number} k
+   */
   largest(q, k) {
+    /** @type {{ head: number, value: number } | null} */
     let best = null;
     for (let head = 0; head < this.heads.length; head += 1) {
       const value = this.value(head, q, k);
@@ -110,12 +137,16 @@ export class Choice {
     return best;
   }
 
-  /** The `count` largest values of one token ({q} or {k}), with the partner's number: [{head, partner, value}, ...]. */
+  /**
+   * The `count` largest values of one token ({q} or {k}), with the partner's number: [{head, partner, value}, ...].
+   * @param {PartialPair} token @param {number} count
+   */
   partners({ q = null, k = null }, count) {
+    /** @type {{ head: number, partner: number, value: number }[]} */
     const found = [];
     this.heads.forEach(({ rows, cols }, head) => {
       for (let partner = 0; partner < (q === null ? rows : cols); partner += 1) {
-        const value = q === null ? this.value(head, partner, k) : this.value(head, q, partner);
+        const value = q === null ? this.value(head, partner, k ?? 0) : this.value(head, q, partner);
         if (Number.isNaN(value) || (found.length === count && value <= found[count - 1].value)) continue;
         const at = found.findIndex((other) => other.value < value);
         found.splice(at < 0 ? found.length : at, 0, { head, partner, value });
@@ -128,6 +159,7 @@ export class Choice {
 
 /** Lines in typed arrays. `order` lists them from the darkest level to the palest, those of one head together. */
 export class Bundle {
+  /** @param {number} most @param {number} heads @param {Scale} scale */
   constructor(most, heads, scale) {
     this.length = 0;
     this.heads = heads;
@@ -136,8 +168,11 @@ export class Bundle {
     this.query = new Uint32Array(most);
     this.key = new Uint32Array(most);
     this.level = new Uint8Array(most);
+    /** @type {Uint32Array | null} */
+    this.sorted = null;
   }
 
+  /** @param {number} head @param {number} query @param {number} key @param {number} value */
   add(head, query, key, value) {
     const i = this.length;
     this.head[i] = head;
@@ -164,7 +199,10 @@ export class Bundle {
   }
 }
 
-/** A value that probably not many more than `cap` of the kept ones reach: the picture needs to list no others. */
+/**
+ * A value that probably not many more than `cap` of the kept ones reach: the picture needs to list no others.
+ * @param {LineHead[]} heads @param {number} strongest @param {number} bound @param {number} cap
+ */
 function guessLeast(heads, strongest, bound, cap) {
   const cells = heads.reduce((sum, { rows, cols }) => sum + rows * Math.min(cols, strongest || cols), 0);
   if (cells <= 8 * cap) return -Infinity;
@@ -180,6 +218,7 @@ function guessLeast(heads, strongest, bound, cap) {
 /**
  * Which cells of a head are kept: in row q those above `cuts[q]`, and equal to it up to column `lasts[q]`.
  * `count` are kept and `exist` not hidden; `cells` lists those that are kept and reach `listed`.
+ * @param {LineHead} head @param {number} strongest @param {number} bound @param {number} listed
  */
 function mark({ rows, cols, at }, strongest, bound, listed) {
   const heap = strongest > 0 && strongest < cols ? new Float32Array(strongest) : null;
@@ -206,13 +245,17 @@ function mark({ rows, cols, at }, strongest, bound, listed) {
   return { cuts, lasts, count, exist: rows * cols - hidden, cells: cells.subarray(0, length) };
 }
 
+/** @param {Uint32Array} list */
 function longer(list) {
   const copy = new Uint32Array(list.length * 2);
   copy.set(list);
   return copy;
 }
 
-/** The n-th largest value of a row, n being the heap's length, and how many equal to it are among the n largest. */
+/**
+ * The n-th largest value of a row, n being the heap's length, and how many equal to it are among the n largest.
+ * @param {Float32Array} heap @param {Float32Array} at @param {number} from @param {number} to @param {number} bound
+ */
 function rowLimit(heap, at, from, to, bound) {
   heap.fill(-Infinity); // the smallest of the n largest so far is on top
   let smallest = -Infinity;
@@ -226,7 +269,10 @@ function rowLimit(heap, at, from, to, bound) {
   return [smallest, ties];
 }
 
-/** Puts a value in the place of the heap's smallest; returns what is the smallest then. */
+/**
+ * Puts a value in the place of the heap's smallest; returns what is the smallest then.
+ * @param {Float32Array} heap @param {number} value
+ */
 function replaceSmallest(heap, value) {
   let i = 0;
   for (let child = 1; child < heap.length; child = 2 * i + 1) {
@@ -239,7 +285,10 @@ function replaceSmallest(heap, value) {
   return heap[0];
 }
 
-/** Hoare's selection: the value at `place` were the first `count` sorted from the largest. It reorders them. */
+/**
+ * Hoare's selection: the value at `place` were the first `count` sorted from the largest. It reorders them.
+ * @param {Float32Array} values @param {number} count @param {number} place
+ */
 function select(values, count, place) {
   let [from, to] = [0, count - 1];
   while (from < to) {

@@ -6,24 +6,6 @@ import { NAMES } from "./lines_words.js";
 const LONG = 80; // characters from which on a label is not measured: it is too wide anyway
 
 /**
- * Measures texts in a font, each once.
- * @param {CanvasRenderingContext2D} context @param {string} font
- * @returns {WidthOf}
- */
-export function measurer(context, font) {
-  /** @type {Map<string, number>} */
-  const known = new Map();
-  return (text) => {
-    const width = known.get(text);
-    if (width !== undefined) return width;
-    context.font = font;
-    const measured = context.measureText(text).width;
-    known.set(text, measured);
-    return measured;
-  };
-}
-
-/**
  * The widest label of each side in px; in a vertical layout the sides' names need room as well.
  * @param {string[][]} labels @param {WidthOf} widthOf @param {boolean} vertical
  */

@@ -16,10 +16,28 @@ const LONGEST = 170;
 const WIDEST = 620; // px between the two columns: wider lines are harder to follow
 export const TURN = Math.PI / 4;
 
-/** The type of all that stands beside lines, where nothing may be smaller than `least` px. */
+/**
+ * @typedef {object} Room what there is to lay out
+ * @property {Size} size
+ * @property {number[]} counts how many tokens each side has
+ * @property {number[]} longest the widest label of each side in px
+ * @property {TypeSizes} type
+ * @property {number} figure px that a number takes with the space around it
+ * @property {number} most tokens of the longer side
+ * @property {number} squares one a head, where there are several
+ */
+/** @typedef {ReturnType<typeof vertical>} Measures px, but for what is true or false */
+
+/**
+ * The type of all that stands beside lines, where nothing may be smaller than `least` px.
+ * @param {number} least
+ */
 export const typeOf = (least) => typeFor(least, TYPE);
 
-/** `longest` is the widest label of each side in px; `counts` how many tokens each side has. */
+/**
+ * `longest` is the widest label of each side in px; `counts` how many tokens each side has.
+ * @param {Pick<Room, "size" | "counts" | "longest"> & { direction: string, heads: number, type?: TypeSizes }} given
+ */
 export function arrange({ direction, size, counts, heads, longest, type = typeOf(0) }) {
   const given = {
     size,
@@ -33,11 +51,13 @@ export function arrange({ direction, size, counts, heads, longest, type = typeOf
   return new Layout(direction === "horizontal" ? horizontal(given) : vertical(given), given);
 }
 
+/** @param {{ squares: number }} given @param {number} room */
 function squareOf({ squares }, room) {
   const square = squares ? Math.min(SQUARE, room / squares) : 0;
   return square >= 1.5 ? square : 0; // too many heads for squares that could be told apart
 }
 
+/** @param {Room} given */
 function vertical({ size, longest, type: { unit }, figure, most, squares }) {
   const square = squareOf({ squares }, size.width * 0.1);
   const strip = square * squares;
@@ -69,6 +89,7 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }) {
   };
 }
 
+/** @param {Room} given @returns {Measures} */
 function horizontal({ size, longest, type, figure, most, squares }) {
   const { unit } = type;
   const head = HEAD * unit;
@@ -106,21 +127,44 @@ function horizontal({ size, longest, type, figure, most, squares }) {
   };
 }
 
-class Layout {
+export class Layout {
+  /** @param {Measures} measures @param {Room} room */
   constructor(measures, { size, counts, squares, type, figure }) {
-    Object.assign(this, measures, { size, counts, type, figure, squares: measures.square ? squares : 0 });
+    this.vertical = measures.vertical;
+    this.turned = measures.turned; // labels, by TURN
+    this.within = measures.within; // numbers stand at the ends of the lines
+    this.window = measures.window; // what is in view along a side
+    this.square = measures.square; // the width of a head's square, 0 for none
+    this.squares = measures.square ? squares : 0;
+    this.label = measures.label; // how far out a label begins
+    this.number = measures.number; // and a number, on each side
+    this.room = measures.room; // for the labels of each side
+    this.pitch = measures.pitch; // from one token to the next
+    this.ends = measures.ends; // of the lines, across
+    this.overhang = measures.overhang; // of turned labels, beyond the last token
+    this.heads = measures.heads; // where each side's name stands, across
+    this.size = size;
+    this.counts = counts;
+    this.type = type;
+    this.figure = figure;
     this.travels = counts.map((count) => Math.max(0, count * this.pitch + this.overhang - this.window.length));
     this.travel = Math.max(...this.travels);
     this.offsets = [0, 0];
   }
 
-  /** Scrolls both sides; of two unequal sides, each comes to its end when the other does. */
+  /**
+   * Scrolls both sides; of two unequal sides, each comes to its end when the other does.
+   * @param {number} offset
+   */
   scroll(offset) {
     const share = this.travel ? Math.min(Math.max(offset / this.travel, 0), 1) : 0;
     this.offsets = this.travels.map((travel) => travel * share);
   }
 
-  /** How far to scroll so that a token is in view, or null where it is. */
+  /**
+   * How far to scroll so that a token is in view, or null where it is.
+   * @param {number} side @param {number} index
+   */
   reveal(side, index) {
     const [at, half] = [this.at(side, index), this.pitch / 2];
     const { from, length } = this.window;
@@ -128,34 +172,50 @@ class Layout {
     return past && this.travels[side] ? ((this.offsets[side] + past) / this.travels[side]) * this.travel : null;
   }
 
-  /** Where a token is along its side. */
+  /**
+   * Where a token is along its side.
+   * @param {number} side @param {number} index
+   */
   at(side, index) {
     return this.window.from + (index + 0.5) * this.pitch - this.offsets[side];
   }
 
-  /** How far beside a token's middle the line of one of several heads begins, so that they do not hide one another. */
+  /**
+   * How far beside a token's middle the line of one of several heads begins, so that they do not hide one another.
+   * @param {number} head @param {number} heads
+   */
   spread(head, heads) {
     return (head - (heads - 1) / 2) * Math.min(2.5, (Math.min(this.pitch, 30) - 5) / heads);
   }
 
+  /** @param {number} along */
   sees(along) {
     return along >= this.window.from && along <= this.window.from + this.window.length;
   }
 
-  /** The tokens of a side that are in view: [from, to). */
+  /**
+   * The tokens of a side that are in view: [from, to).
+   * @param {number} side @returns {Span}
+   */
   visible(side) {
     const from = Math.max(0, Math.floor(this.offsets[side] / this.pitch));
     const to = Math.ceil((this.offsets[side] + this.window.length) / this.pitch);
     return [from, Math.min(this.counts[side], to)];
   }
 
-  /** The point at a distance outwards from a side's ends of lines. */
+  /**
+   * The point at a distance outwards from a side's ends of lines.
+   * @param {number} side @param {number} distance @param {number} along @returns {Point}
+   */
   point(side, distance, along) {
     const across = this.ends[side] + (side ? distance : -distance);
     return this.vertical ? [across, along] : [along, across];
   }
 
-  /** The token under a point: {side, index} or null. */
+  /**
+   * The token under a point: {side, index} or null.
+   * @param {number} x @param {number} y @returns {Token | null}
+   */
   hit(x, y) {
     const [across, along] = this.vertical ? [x, y] : [y, x];
     const reach = Math.min(24, (this.ends[1] - this.ends[0]) / 4); // the last bit of the lines counts as the token

@@ -6,6 +6,10 @@
 
 import { darkness, LEVELS } from "./lines_choice.js";
 
+/** @typedef {import("./lines_layout.js").Layout} Layout */
+/** @typedef {import("./lines_choice.js").Bundle} Bundle */
+/** @typedef {{ from: number, to: number, wide: boolean, leaves: boolean, cost: number }} Batch */
+
 const BATCH = 64; // curves a path
 const WIDE = 40; // at most so many lines show their weight by width as well
 const WIDE_COST = 6; // of a wide line, in thin ones
@@ -15,12 +19,22 @@ const BEYOND = 16; // px: more than the lines of several heads lie apart
 const FADE = 22; // px over which lines fade that leave the window
 
 export class Strokes {
-  /** Prepares to draw those of `lines` of which an end is in view. */
+  /**
+   * Prepares to draw those of `lines` of which an end is in view.
+   * @param {{ lines: Bundle, layout: Layout, colours: string[], density: number }} given
+   */
   constructor({ lines, layout, colours, density }) {
-    Object.assign(this, { lines, layout, colours, density });
+    this.lines = lines;
+    this.layout = layout;
+    this.colours = colours;
+    this.density = density;
     this.next = 0;
     this.ends = [0, 1].map((side) => Float64Array.from({ length: layout.counts[side] }, (_, i) => layout.at(side, i)));
     this.shifts = colours.map((_, h) => layout.spread(h, colours.length));
+    this.perLevel = new Uint32Array(LEVELS + 1);
+    this.shown = new Uint32Array(lines.length); // those with both ends in view, then those with one
+    this.inside = 0; // how many have both
+    this.count = 0;
     this.collect();
     this.thin = density > 1 && this.count > FEW ? 1 / density : 1;
     this.wideFrom = wideFrom(this.perLevel);
@@ -29,29 +43,31 @@ export class Strokes {
   /** Lists the lines with both ends in view, and after them those with one; counts them by level. */
   collect() {
     const { order, query, key, level } = this.lines;
-    const [seenFrom, seenTo] = this.ends.map((ends) => Uint8Array.from(ends, (along) => this.layout.sees(along)));
-    const [inside, leaving] = [new Uint32Array(order.length), new Uint32Array(order.length)];
-    this.perLevel = new Uint32Array(LEVELS + 1);
-    let [within, across] = [0, 0];
+    const [seenFrom, seenTo] = this.ends.map((ends) =>
+      Uint8Array.from(ends, (along) => (this.layout.sees(along) ? 1 : 0)),
+    );
+    const leaving = new Uint32Array(order.length);
+    let across = 0;
     for (let n = 0; n < order.length; n += 1) {
       const i = order[n];
       const seen = seenFrom[query[i]] + seenTo[key[i]];
       if (seen === 0) continue;
-      if (seen === 2) inside[within++] = i;
+      if (seen === 2) this.shown[this.inside++] = i;
       else leaving[across++] = i;
       this.perLevel[level[i]] += 1;
     }
-    this.inside = within;
-    this.count = within + across;
-    this.shown = inside;
-    this.shown.set(leaving.subarray(0, across), within);
+    this.count = this.inside + across;
+    this.shown.set(leaving.subarray(0, across), this.inside);
   }
 
   get finished() {
     return this.next >= this.count;
   }
 
-  /** Draws the next lines, at least a `portion` of thin ones' worth if so many are left; returns how much it drew. */
+  /**
+   * Draws the next lines, at least a `portion` of thin ones' worth if so many are left; returns how much it drew.
+   * @param {Canvas2D} context @param {number} portion
+   */
   paint(context, portion) {
     if (this.finished) return 0;
     const batches = [];
@@ -69,13 +85,17 @@ export class Strokes {
     return spent;
   }
 
-  /** Takes the next lines that look the same: {from, to, wide, leaves, cost}, the cost in thin lines. */
+  /**
+   * Takes the next lines that look the same: {from, to, wide, leaves, cost}, the cost in thin lines.
+   * @returns {Batch}
+   */
   batch() {
     const { head, level } = this.lines;
     const from = this.next;
     const first = this.shown[from];
     const leaves = from >= this.inside;
     const wide = !leaves && level[first] >= this.wideFrom;
+    /** @param {number} i */
     const same = (i) => level[i] === level[first] && head[i] === head[first];
     const end = Math.min(leaves ? this.count : this.inside, from + (wide ? 1 : BATCH));
     do this.next += 1;
@@ -83,6 +103,7 @@ export class Strokes {
     return { from, to: this.next, wide, leaves, cost: wide ? WIDE_COST : this.next - from };
   }
 
+  /** @param {Canvas2D} context @param {Batch} batch */
   stroke(context, { from, to, wide, leaves }) {
     const { head, level, query, key } = this.lines;
     const first = this.shown[from];
@@ -99,8 +120,12 @@ export class Strokes {
     context.stroke();
   }
 
-  /** Keeps to the window. The edges lie between device pixels, for any other clip makes lines three times dearer. */
+  /**
+   * Keeps to the window. The edges lie between device pixels, for any other clip makes lines three times dearer.
+   * @param {Canvas2D} context
+   */
   clip(context) {
+    /** @param {number} at */
     const whole = (at) => Math.round(at * this.density) / this.density;
     const [x, y, width, height] = this.box;
     context.beginPath();
@@ -108,7 +133,24 @@ export class Strokes {
     context.clip();
   }
 
-  /** Where the lines are: [x, y, width, height]. */
+  /**
+   * A broad band under the line between two tokens.
+   * @param {Canvas2D} context @param {number} q @param {number} k @param {string} ink
+   */
+  underline(context, q, k, ink) {
+    context.save();
+    this.clip(context);
+    context.beginPath();
+    trace(context, this.layout, this.layout.at(0, q), this.layout.at(1, k));
+    Object.assign(context, { lineWidth: 9, globalAlpha: 0.2, strokeStyle: ink });
+    context.stroke();
+    context.restore();
+  }
+
+  /**
+   * Where the lines are: [x, y, width, height].
+   * @returns {BoxNumbers}
+   */
   get box() {
     const { vertical, ends, window } = this.layout;
     const across = [ends[0] - 1, ends[1] - ends[0] + 2];
@@ -116,18 +158,22 @@ export class Strokes {
     return vertical ? [across[0], along[0], across[1], along[1]] : [along[0], across[0], along[1], across[1]];
   }
 
-  /** Where there is more beyond an edge of the window, lines end in nothing. */
+  /**
+   * Where there is more beyond an edge of the window, lines end in nothing.
+   * @param {Canvas2D} context
+   */
   fade(context) {
     const { layout } = this;
     const { from, length } = layout.window;
     const offset = Math.max(...layout.offsets);
     context.globalAlpha = 1;
     context.globalCompositeOperation = "destination-out";
-    for (const [edge, inner, more] of [
-      [from, from + FADE, offset > 1],
-      [from + length, from + length - FADE, offset < layout.travel - 1],
-    ]) {
-      if (!more) continue;
+    const edges = [
+      { edge: from, inner: from + FADE, more: offset > 1 },
+      { edge: from + length, inner: from + length - FADE, more: offset < layout.travel - 1 },
+    ];
+    for (const { edge, inner } of edges.filter(({ more }) => more)) {
+      /** @param {number} at @returns {Point} */
       const along = (at) => (layout.vertical ? [0, at] : [at, 0]);
       const gradient = context.createLinearGradient(...along(edge), ...along(inner));
       gradient.addColorStop(0, "#000000");
@@ -141,7 +187,11 @@ export class Strokes {
   }
 }
 
-/** One curve from a query to a key, given where each is along its side. */
+/**
+ * One curve from a query to a key, given where each is along its side.
+ * @param {Pick<Canvas2D, "moveTo" | "bezierCurveTo">} context @param {Layout} layout @param {number} from
+ * @param {number} to
+ */
 export function trace(context, { vertical, ends }, from, to) {
   const middle = (ends[0] + ends[1]) / 2;
   if (vertical) {
@@ -156,6 +206,7 @@ export function trace(context, { vertical, ends }, from, to) {
 /**
  * The part in the window of a curve with one end outside it. Chromium would trace all of it, pixel for pixel.
  * At time t the curve has come 3t² − 2t³ of the way along; its first part up to t is a Bézier curve as well.
+ * @param {Canvas2D} context @param {Layout} layout @param {number} from @param {number} to
  */
 function traceLeaving(context, { vertical, ends, window }, from, to) {
   const [first, last] = [window.from - BEYOND, window.from + window.length + BEYOND];
@@ -178,7 +229,10 @@ function traceLeaving(context, { vertical, ends, window }, from, to) {
   }
 }
 
-/** The lowest level whose lines may be wide: all lines of a level look the same, so all of them must be few enough. */
+/**
+ * The lowest level whose lines may be wide: all lines of a level look the same, so all of them must be few enough.
+ * @param {Uint32Array} perLevel
+ */
 function wideFrom(perLevel) {
   let [from, sum] = [LEVELS + 1, 0];
   while (from > LEVELS / 2 + 1 && sum + perLevel[from - 1] <= WIDE) {
@@ -188,4 +242,5 @@ function wideFrom(perLevel) {
   return from;
 }
 
+/** @param {number} level */
 const widthOf = (level) => 1 + 2.4 * (darkness(level) - darkness(LEVELS / 2));

@@ -9,7 +9,9 @@ const HIGHEST_DENSITY = 3; // device pixels for a CSS pixel: more cost time and 
 export class Surface {
   constructor() {
     const canvas = () => element("canvas", { "aria-hidden": "true", style: FILL });
-    [this.faint, this.dark, this.front] = [canvas(), canvas(), canvas()];
+    this.faint = canvas();
+    this.dark = canvas();
+    this.front = canvas();
     this.whole = new Whole();
     this.pane = element(
       "div",

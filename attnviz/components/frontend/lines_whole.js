@@ -2,6 +2,8 @@
 
 import { element } from "./dom.js";
 
+/** @typedef {import("./lines_layout.js").Layout} Layout */
+
 const AWAY = 14; // px from the middle of the token
 const STYLE = `position: absolute; box-sizing: border-box; max-height: 60%; overflow: hidden; overflow-wrap: anywhere;
   padding: 4px 8px; border: 1px solid; border-radius: 4px; pointer-events: none; unicode-bidi: isolate`;
@@ -11,7 +13,11 @@ export class Whole {
     this.element = element("div", { "aria-hidden": "true", hidden: true, style: STYLE });
   }
 
-  /** Shows a text beside a token, or with null nothing. */
+  /**
+   * Shows a text beside a token, or with null nothing.
+   * @param {string | null} text
+   * @param {{ side: number, index: number, layout: Layout, font: string, ink: Record<string, string> }} at
+   */
   show(text, { side, index, layout, font, ink }) {
     this.element.hidden = text === null;
     if (text === null) return;

@@ -5,22 +5,35 @@ import { opacity } from "./lines_choice.js";
 import { GAP, SWATCH, TURN } from "./lines_layout.js";
 import { digits } from "./lines_says.js";
 
+/** @typedef {import("./lines_layout.js").Layout} Layout */
+/** @typedef {import("./lines_choice.js").Choice} Choice */
+/**
+ * @typedef {object} WordsPen what tokens are written with
+ * @property {Canvas2D} context
+ * @property {Layout} layout
+ * @property {Theme} theme
+ * @property {string} font
+ * @property {Choice} choice
+ * @property {(side: number, i: number) => string} short a token as it is written
+ * @property {WidthOf} widthOf
+ */
+/** @typedef {{ i: number, best: { head: number, value: number }, alpha: number }} TokenNumber */
+/** @typedef {{ reach: number, x: number, y: number }} Beside to which side of (x, y) a text lies: 1, -1 or 0 */
+
 export const NAMES = ["query (from)", "key (to)"];
+/** @type {("query" | "key")[]} */
 const ROLES = ["query", "key"];
 const PALE = 0.34; // of a token that the one that is meant has nothing to do with
 
-/**
- * `pen` is {context, layout, theme, font, choice, short(side, i), widthOf(text)}; `lit` is {meant: [q, k], hovered: [q,
- * k], pinned: [q, k], cursor: {side, index} | null}, each of them a token's number or null.
- */
+/** @param {WordsPen} pen @param {LitTokens} lit */
 export function paintWords(pen, lit) {
-  pen.dimmed = lit.meant.some((token) => token !== null);
   for (const side of [0, 1]) {
     paintName(pen, side, lit);
     paintSide(pen, side, lit);
   }
 }
 
+/** @param {WordsPen} pen @param {number} side @param {LitTokens} lit */
 function paintName({ context, layout, theme, font, choice }, side, lit) {
   const several = choice.heads.length > 1 && lit.meant[1 - side] !== null;
   const across = layout.heads[side];
@@ -43,7 +56,10 @@ function paintName({ context, layout, theme, font, choice }, side, lit) {
   context.fillText("largest", layout.point(side, layout.number[side], 0)[0], across);
 }
 
-/** Which column of squares is which head's. */
+/**
+ * Which column of squares is which head's.
+ * @param {Canvas2D} context @param {Layout} layout @param {Choice} choice @param {number} side
+ */
 function paintSwatches(context, layout, { heads }, side) {
   for (let h = 0; h < layout.squares; h += 1) {
     const [left] = squareAt(layout, side, h, 0);
@@ -52,9 +68,11 @@ function paintSwatches(context, layout, { heads }, side) {
   }
 }
 
+/** @param {WordsPen} pen @param {number} side @param {LitTokens} lit */
 function paintSide(pen, side, lit) {
   const { context, layout, choice } = pen;
   const other = lit.meant[1 - side];
+  const dimmed = lit.meant.some((token) => token !== null);
   const [from, to] = layout.visible(side);
   const { from: start, length } = layout.window;
   context.save();
@@ -69,12 +87,13 @@ function paintSide(pen, side, lit) {
     textBaseline: "middle",
     direction: "ltr",
   });
+  /** @type {TokenNumber[]} */
   const numbers = [];
   for (let i = from; i < to; i += 1) {
-    const best = other === null ? null : choice.largest(...(side ? [other, i] : [i, other]));
+    const best = other === null ? null : side ? choice.largest(other, i) : choice.largest(i, other);
     const strength = best ? opacity(best.value, choice.rules) : 0;
     const isLit = lit.meant[side] === i || lit.pinned[side] === i;
-    const alpha = !pen.dimmed || isLit ? 1 : other === null ? 0.6 : best ? 0.55 + 0.45 * strength : PALE;
+    const alpha = !dimmed || isLit ? 1 : other === null ? 0.6 : best ? 0.55 + 0.45 * strength : PALE;
     at(pen, side, i, (x, y) =>
       paintToken(pen, side, i, { lit, alpha, ground: layout.square ? 0 : strength, reach, x, y }),
     );
@@ -86,7 +105,10 @@ function paintSide(pen, side, lit) {
   context.restore();
 }
 
-/** Does some work where a token's label begins, turned as it is. */
+/**
+ * Does some work where a token's label begins, turned as it is.
+ * @param {WordsPen} pen @param {number} side @param {number} i @param {(x: number, y: number) => void} work
+ */
 function at({ context, layout }, side, i, work) {
   const { vertical, turned, label, type } = layout;
   const [x, y] = layout.point(side, label + (vertical || turned ? 0 : type.label / 2 + 1), layout.at(side, i));
@@ -101,7 +123,11 @@ function at({ context, layout }, side, i, work) {
   context.restore();
 }
 
-/** `reach` is 1, -1 or 0: to which side of (x, y) the text lies. */
+/**
+ * `reach` is 1, -1 or 0: to which side of (x, y) the text lies.
+ * @param {WordsPen} pen @param {number} side @param {number} i
+ * @param {Beside & { lit: LitTokens, alpha: number, ground: number }} looks
+ */
 function paintToken(pen, side, i, { lit, alpha, ground, reach, x, y }) {
   const { context, layout, theme, font, choice } = pen;
   const text = pen.short(side, i);
@@ -127,18 +153,26 @@ function paintToken(pen, side, i, { lit, alpha, ground, reach, x, y }) {
   context.fillText(`\u2068${text}\u2069`, x, y + 0.5); // isolated: a token's own direction ends with it
 }
 
+/**
+ * @param {number} x @param {number} y @param {number} width @param {number} height @param {number} reach
+ * @returns {BoxNumbers}
+ */
 function boxOf(x, y, width, height, reach) {
   const left = reach > 0 ? x : reach < 0 ? x - width : x - width / 2;
   return [left - 3, y - height / 2, width + 6, height];
 }
 
+/** @param {Canvas2D} context @param {BoxNumbers} box @param {string} colour @param {number} alpha */
 function fillBox(context, box, colour, alpha) {
   context.globalAlpha = alpha;
   context.fillStyle = colour;
   context.fillRect(...box);
 }
 
-/** The square of a head beside a token: the first head's is nearest to the lines, on either side. */
+/**
+ * The square of a head beside a token: the first head's is nearest to the lines, on either side.
+ * @param {Layout} layout @param {number} side @param {number} h @param {number} along @returns {BoxNumbers}
+ */
 function squareAt(layout, side, h, along) {
   const [x, y] = layout.point(side, GAP + (h + 0.5) * layout.square, along);
   const across = Math.max(1, layout.square - 1);
@@ -147,7 +181,10 @@ function squareAt(layout, side, h, along) {
   return [x - width / 2, y - height / 2, width, height];
 }
 
-/** A row of squares, one a head: each as dark as that head's weight between this token and the one that is meant. */
+/**
+ * A row of squares, one a head: each as dark as that head's weight between this token and the one that is meant.
+ * @param {WordsPen} pen @param {number} side @param {{ from: number, to: number, other: number | null }} some
+ */
 function paintSquares({ context, layout, theme, choice }, side, { from, to, other }) {
   context.fillStyle = INK[theme].rule;
   context.globalAlpha = other === null ? 0.07 : 0.1;
@@ -161,7 +198,8 @@ function paintSquares({ context, layout, theme, choice }, side, { from, to, othe
       Math.abs(last[1] - first[1]) + first[3],
     );
   }
-  for (let h = 0; other !== null && h < layout.squares; h += 1) {
+  if (other === null) return;
+  for (let h = 0; h < layout.squares; h += 1) {
     context.fillStyle = choice.heads[h].colour;
     for (let i = from; i < to; i += 1) {
       const shade = opacity(choice.value(h, side ? other : i, side ? i : other), choice.rules);
@@ -173,9 +211,13 @@ function paintSquares({ context, layout, theme, choice }, side, { from, to, othe
   context.globalAlpha = 1;
 }
 
-/** The numbers that find room, the largest first. */
+/**
+ * The numbers that find room, the largest first.
+ * @param {TokenNumber[]} numbers @param {Layout} layout
+ */
 function fitting(numbers, { vertical, turned, pitch, figure }) {
   if (vertical || turned || pitch >= figure) return numbers;
+  /** @type {number[]} */
   const taken = [];
   return numbers
     .toSorted((a, b) => b.best.value - a.best.value)
@@ -185,6 +227,7 @@ function fitting(numbers, { vertical, turned, pitch, figure }) {
 /**
  * A number in its column; in a narrow layout over the ends of the lines; behind its token where labels are turned, or
  * else under or over it.
+ * @param {WordsPen} pen @param {number} side @param {TokenNumber & Beside} number
  */
 function paintNumber(pen, side, { i, best, alpha, reach, x, y }) {
   const { context, layout, theme, font, choice } = pen;

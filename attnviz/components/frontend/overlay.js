@@ -6,10 +6,13 @@ import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 // The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
+/** @type {[shape: string, colour: string, width: number][]} */
 const OUTLINES = [
   ["halo", "#FFFFFF", 4.5],
   ["cell", "#1B1B26", 2],
 ];
+/** @type {("query" | "key" | "value")[]} */
+const VECTORS = ["query", "key", "value"];
 const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
 
 export class Overlay {
@@ -19,13 +22,29 @@ export class Overlay {
     this.svg.dataset.attnvizOverlay = "";
     this.svg.style.cssText =
       "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
+    /** @type {SVGRectElement[]} */
     this.marks = [];
+    this.used = 0;
+    this.colours = INK.light;
     this.names = new Names(this.svg);
   }
 
-  /** Draws what is lit for the hovered cell, and the pinned one with it (dashed while another is hovered). */
+  /**
+   * Draws what is lit for the hovered cell, and the pinned one with it (dashed while another is hovered).
+   * @param {object} given
+   * @param {HTMLElement | null} given.graph
+   * @param {DrawnPanel[]} given.panels
+   * @param {Products} given.products
+   * @param {Labels} given.labels
+   * @param {LitCell | null} given.hovered
+   * @param {Lit | null} given.pinned
+   * @param {Theme} given.theme
+   */
   draw({ graph, panels, products, labels, hovered, pinned, theme }) {
-    if (!graph) return this.remove();
+    if (!graph) {
+      this.remove();
+      return;
+    }
     if (this.svg.parentNode !== graph) {
       if (getComputedStyle(graph).position === "static") graph.style.position = "relative";
       graph.append(this.svg);
@@ -41,9 +60,9 @@ export class Overlay {
       mark.setAttribute("display", "none");
       mark.dataset.state = "off";
     }
-    return undefined;
   }
 
+  /** @param {DrawnPanel[]} panels @param {Lit} meant @param {string} state */
   drawOne(panels, meant, state) {
     for (const panel of panels) {
       const { row, column, own } = litIn(panel, meant);
@@ -60,20 +79,28 @@ export class Overlay {
     }
   }
 
+  /** @param {DrawnPanel} panel @param {number | null} row @param {number | null} column @param {string} state */
   nameLabels(panel, row, column, state) {
-    const [across, down] = [row !== null && rowBox(panel, row), column !== null && columnBox(panel, column)];
-    if (across && panel.labelled?.rows) this.names.row(panel, row, across, state);
-    if (down && panel.labelled?.columns) this.names.column(panel, column, down, state);
+    const { rows, columns } = panel.labelled ?? {};
+    const across = rows && row !== null && rowBox(panel, row);
+    const down = columns && column !== null && columnBox(panel, column);
+    if (across) this.names.row(panel, row, across, state);
+    if (down) this.names.column(panel, column, down, state);
   }
 
+  /** @param {DrawnPanel} panel @param {string} kind */
   colour(panel, kind) {
     if (panel.name === "value" || panel.name === "W_value") return this.colours.value;
     if (kind === "query" || kind === "key") return this.colours[kind];
     // A feature axis takes the colour of the vectors that it belongs to.
-    const owner = ["query", "key", "value"].find((name) => panel.name.includes(name));
+    const owner = VECTORS.find((name) => panel.name.includes(name));
     return owner ? this.colours[owner] : this.colours.attention;
   }
 
+  /**
+   * @param {Box | null} at @param {DrawnPanel} panel @param {string} shape @param {string} state @param {string} colour
+   * @param {number} stroke
+   */
   mark(at, panel, shape, state, colour, stroke = 1.75) {
     if (!at) return;
     const mark = (this.marks[this.used] ??= this.svg.appendChild(document.createElementNS(SVG, "rect")));
@@ -97,7 +124,7 @@ export class Overlay {
       "data-shape": shape,
       "data-state": state,
     };
-    for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, value);
+    for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, String(value));
   }
 
   remove() {

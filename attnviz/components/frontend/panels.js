@@ -3,7 +3,10 @@
 // A panel is one matrix of a board, or one Plotly heatmap: its name is the quantity, its meta says what its rows and
 // columns are.
 
-/** The panels of a drawn picture, with what is needed to hit and to outline them. */
+/**
+ * The panels of a drawn picture, with what is needed to hit and to outline them.
+ * @param {HTMLElement | null | undefined} graph @returns {DrawnPanel[]}
+ */
 export function readPanels(graph) {
   if (graph?.attnviz) return graph.attnviz.panels();
   const layout = graph?._fullLayout;
@@ -19,19 +22,25 @@ export function readPanels(graph) {
       z: trace.z,
       height: trace.z.length,
       width: trace.z[0].length,
-      x: layout[trace.xaxis.replace("x", "xaxis")],
-      y: layout[trace.yaxis.replace("y", "yaxis")],
+      x: /** @type {Axis} */ (layout[trace.xaxis.replace("x", "xaxis")]),
+      y: /** @type {Axis} */ (layout[trace.yaxis.replace("y", "yaxis")]),
     }))
     .filter(({ x, y }) => x?._length && y?._length);
 }
 
-/** The result panel -> operands map of the figure. */
+/**
+ * The result panel -> operands map of the figure.
+ * @param {HTMLElement | null | undefined} graph @returns {Products}
+ */
 export function readProducts(graph) {
   if (graph?.attnviz) return graph.attnviz.products();
   return graph?._fullLayout?.meta?.products ?? {};
 }
 
-/** The cell at a point of the graph (in its own pixels), or null. */
+/**
+ * The cell at a point of the graph (in its own pixels), or null.
+ * @param {DrawnPanel[]} panels @param {number} left @param {number} top
+ */
 export function cellAt(panels, left, top) {
   for (const panel of panels) {
     const [x, y] = [left - panel.x._offset, top - panel.y._offset];
@@ -43,35 +52,50 @@ export function cellAt(panels, left, top) {
   return null;
 }
 
+/** @param {DrawnPanel} panel @param {number} i @param {number} j @returns {Cell} */
 export function cell(panel, i, j) {
   return { panel: panel.name, rows: panel.rows, cols: panel.cols, i, j };
 }
 
-/** Whether a cell is still there after the picture was drawn anew. */
+/**
+ * Whether a cell is still there after the picture was drawn anew.
+ * @param {DrawnPanel[]} panels @param {Cell} at
+ */
 export function findPanel(panels, at) {
   const panel = panels.find(({ name, rows, cols }) => name === at.panel && rows === at.rows && cols === at.cols);
   return panel && at.i < panel.height && at.j < panel.width ? panel : null;
 }
 
-/** The box of rows i0..i1 and columns j0..j1 in the graph's pixels, cut to what the zoom shows; null if nothing is. */
+/**
+ * The box of rows i0..i1 and columns j0..j1 in the graph's pixels, cut to what the zoom shows; null if nothing is.
+ * @param {DrawnPanel} panel @param {Span} rows @param {Span} columns
+ */
 export function box(panel, [i0, i1], [j0, j1]) {
   const across = stretch(panel.x, j0, j1);
   const down = stretch(panel.y, i0, i1);
   return across && down && { x: across[0], y: down[0], width: across[1] - across[0], height: down[1] - down[0] };
 }
 
+/** @param {DrawnPanel} panel @param {number} i */
 export const rowBox = (panel, i) => box(panel, [i, i], [0, panel.width - 1]);
+/** @param {DrawnPanel} panel @param {number} j */
 export const columnBox = (panel, j) => box(panel, [0, panel.height - 1], [j, j]);
+/** @param {DrawnPanel} panel @param {number} i @param {number} j */
 export const cellBox = (panel, i, j) => box(panel, [i, i], [j, j]);
 
+/** @param {Axis} axis @param {number} first @param {number} last */
 function stretch(axis, first, last) {
   const ends = [axis.l2p(first - 0.5), axis.l2p(last + 0.5)].sort((a, b) => a - b);
   const [from, to] = ends.map((end) => Math.min(Math.max(end, 0), axis._length));
   return to > from ? [axis._offset + from, axis._offset + to] : null;
 }
 
-/** What is lit for a cell: an index for each axis kind, and for the operands of a product their own row and column. */
+/**
+ * What is lit for a cell: an index for each axis kind, and for the operands of a product their own row and column.
+ * @param {LitCell} at @param {Products} products @returns {Lit}
+ */
 export function lit(at, products) {
+  /** @type {Lit["kinds"]} */
   const kinds = {};
   if (at.cols) kinds[at.cols] = at.j;
   if (at.rows) kinds[at.rows] = at.i;
@@ -80,18 +104,34 @@ export function lit(at, products) {
   return { kinds, operands, at };
 }
 
-/** The rows and columns of one panel that are lit. */
+/**
+ * The rows and columns of one panel that are lit.
+ * @param {DrawnPanel} panel @param {Lit} meant
+ */
 export function litIn(panel, { kinds, operands, at }) {
   const own = panel.name === at?.panel && panel.rows === at.rows && panel.cols === at.cols;
   let row = kinds[panel.rows] ?? null;
   let column = kinds[panel.cols] ?? null;
   // In a square self-attention matrix of one kind only, both of its axes would take the same index.
-  if (own) [row, column] = [at.i, at.j];
-  else if (panel.name === operands.left) [row, column] = [at.i, null];
-  else if (panel.name === operands.right) [row, column] = [null, at.j];
+  if (own && at) [row, column] = [at.i, at.j];
+  else if (at && panel.name === operands.left) [row, column] = [at.i, null];
+  else if (at && panel.name === operands.right) [row, column] = [null, at.j];
   return {
     row: row !== null && row < panel.height ? row : null,
     column: column !== null && column < panel.width ? column : null,
     own,
+  };
+}
+
+/**
+ * An axis of a matrix that lies at `offset`, `length` px long, and shows the cells of a view.
+ * @param {number} offset @param {number} length @param {Span} view @returns {Axis}
+ */
+export function axisOf(offset, length, [from, to]) {
+  return {
+    _offset: offset,
+    _length: length,
+    p2l: (pixel) => from + (pixel / length) * (to - from) - 0.5,
+    l2p: (at) => ((at + 0.5 - from) / (to - from)) * length,
   };
 }

@@ -10,6 +10,10 @@
 //        `cells`: few enough to be drawn as rectangles
 // each with `alpha`, and `clip`: {path, parent} or null. All are in the picture's own pixels, colours are "#rrggbb".
 
+import { contextOf } from "./dom.js";
+import { applied, boxPath, IDENTITY, times } from "./pen_geometry.js";
+import { colourOf, fontOf, measure } from "./pen_measure.js";
+
 const PLAIN = {
   fillStyle: "#000000",
   strokeStyle: "#000000",
@@ -22,28 +26,52 @@ const PLAIN = {
   globalCompositeOperation: "source-over",
   imageSmoothingEnabled: true,
 };
+/** @type {(keyof Pen)[]} */
 const OWN = ["matrix", "base", "clipping", "opacity", "dash", "paper"];
-const STATE = [...Object.keys(PLAIN), ...OWN];
+const STATE = [.../** @type {(keyof typeof PLAIN)[]} */ (Object.keys(PLAIN)), ...OWN];
 const MOST_CELLS = 64 * 64; // a larger matrix is one image: as rectangles it would be slow to open and no sharper
+/** @type {Record<string, Anchor>} */
 const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
 // They keep a text's direction to itself on a canvas; every mark is a text of its own.
 const ISOLATES = /[\u2066-\u2069]/g;
 const HATCH_PITCH = 6; // px from one line of the hatching to the next, measured across
 
+/** @typedef {Omit<ShapeMark, "clip"> | Omit<TextMark, "clip"> | Omit<ImageMark, "clip">} NewMark */
+/** @typedef {{ hatch: Hatch }} Hatching what fills with lines */
+/** @typedef {Record<string, unknown>} State of a pen that is saved */
+
 export class Pen {
-  /** `paper` is the colour that lies under the picture, or null where nothing does. */
+  /**
+   * `paper` is the colour that lies under the picture, or null where nothing does.
+   * @param {{ paper?: string | null }} on
+   */
   constructor({ paper = null } = {}) {
-    Object.assign(this, PLAIN, {
-      marks: [],
-      saved: [],
-      path: [],
-      matrix: IDENTITY,
-      base: IDENTITY,
-      clipping: null,
-      opacity: 1,
-      dash: [],
-      paper,
-    });
+    /** @type {string | object} */
+    this.fillStyle = PLAIN.fillStyle;
+    /** @type {string | object} */
+    this.strokeStyle = PLAIN.strokeStyle;
+    this.lineWidth = PLAIN.lineWidth;
+    this.globalAlpha = PLAIN.globalAlpha;
+    this.font = PLAIN.font;
+    this.textAlign = PLAIN.textAlign;
+    this.textBaseline = PLAIN.textBaseline;
+    this.direction = PLAIN.direction;
+    this.globalCompositeOperation = PLAIN.globalCompositeOperation;
+    this.imageSmoothingEnabled = PLAIN.imageSmoothingEnabled;
+    /** @type {Mark[]} */
+    this.marks = [];
+    /** @type {State[]} */
+    this.saved = [];
+    /** @type {PathStep[]} */
+    this.path = [];
+    this.matrix = IDENTITY;
+    this.base = IDENTITY;
+    /** @type {Clip | null} */
+    this.clipping = null;
+    this.opacity = 1;
+    /** @type {number[]} */
+    this.dash = [];
+    this.paper = paper;
   }
 
   save() {
@@ -57,6 +85,7 @@ export class Pen {
   /**
    * Draws a picture that knows nothing of its place: at (x, y), as pale as `opacity` says, `density` of its pixels in
    * one of ours.
+   * @param {{ x?: number, y?: number, opacity?: number, density?: number }} where @param {(pen: Pen) => void} work
    */
   within({ x = 0, y = 0, opacity = 1, density = 1 }, work) {
     this.save();
@@ -68,27 +97,35 @@ export class Pen {
 
   // ---- where
 
+  /** @param {Matrix} matrix */
   transform(...matrix) {
     this.matrix = times(this.matrix, matrix);
   }
 
+  /** @param {Matrix} matrix */
   setTransform(...matrix) {
     this.matrix = times(this.base, matrix);
   }
 
+  /** @param {number} x @param {number} y */
   translate(x, y) {
     this.transform(1, 0, 0, 1, x, y);
   }
 
+  /** @param {number} turn */
   rotate(turn) {
     this.transform(Math.cos(turn), Math.sin(turn), -Math.sin(turn), Math.cos(turn), 0, 0);
   }
 
-  /** Where a point is in the picture. */
+  /**
+   * Where a point is in the picture.
+   * @param {number} x @param {number} y
+   */
   place(x, y) {
     return applied(this.matrix, [x, y]);
   }
 
+  /** @param {number} x @param {number} y */
   scale(x, y) {
     this.transform(x, 0, 0, y, 0, 0);
   }
@@ -99,14 +136,17 @@ export class Pen {
     this.path = [];
   }
 
+  /** @param {number[]} at */
   moveTo(...at) {
     this.add("M", at);
   }
 
+  /** @param {number[]} at */
   lineTo(...at) {
     this.add("L", at);
   }
 
+  /** @param {number[]} points */
   bezierCurveTo(...points) {
     this.add("C", points);
   }
@@ -115,10 +155,12 @@ export class Pen {
     this.path.push(["Z"]);
   }
 
+  /** @param {number[]} box */
   rect(...box) {
     this.path.push(...boxPath(this.matrix, box));
   }
 
+  /** @param {string} name @param {number[]} points */
   add(name, points) {
     this.path.push([name, ...applied(this.matrix, points)]);
   }
@@ -128,43 +170,54 @@ export class Pen {
   }
 
   fill() {
-    this.shape({ path: this.path, ...this.colour("fill", this.fillStyle) });
+    this.fillPath(this.path);
+  }
+
+  /** @param {PathStep[]} path */
+  fillPath(path) {
+    const { hex, alpha } = this.colour(this.fillStyle);
+    this.shape({ path, fill: hex, alpha });
   }
 
   stroke() {
     this.strokePath(this.path);
   }
 
+  /** @param {PathStep[]} path */
   strokePath(path) {
     const [a, b, c, d] = this.matrix;
     const grown = Math.sqrt(Math.abs(a * d - b * c));
-    this.shape({
-      path,
-      ...this.colour("stroke", this.strokeStyle),
-      lineWidth: this.lineWidth * grown,
-      dash: this.dash,
-    });
+    const { hex, alpha } = this.colour(this.strokeStyle);
+    this.shape({ path, stroke: hex, lineWidth: this.lineWidth * grown, dash: this.dash, alpha });
   }
 
+  /** @param {number[]} box */
   fillRect(...box) {
     if (this.globalCompositeOperation !== "source-over") return; // a fade at an edge: here the clip is the edge
-    if (this.fillStyle.hatch) this.hatchRect(box);
-    else this.shape({ path: boxPath(this.matrix, box), ...this.colour("fill", this.fillStyle) });
+    const { hatch } = /** @type {Partial<Hatching>} */ (this.fillStyle);
+    if (hatch) this.hatchRect(box, hatch);
+    else this.fillPath(boxPath(this.matrix, box));
   }
 
+  /** @param {number[]} box */
   strokeRect(...box) {
     this.strokePath(boxPath(this.matrix, box));
   }
 
-  /** What lies below can't be taken away again, but paper can cover it. */
+  /**
+   * What lies below can't be taken away again, but paper can cover it.
+   * @param {number[]} box
+   */
   clearRect(...box) {
     if (this.paper) this.shape({ path: boxPath(this.matrix, box), fill: this.paper, alpha: 1 });
   }
 
+  /** @param {number[]} dash */
   setLineDash(dash) {
     this.dash = dash;
   }
 
+  /** @param {HatchTile} tile @returns {Hatching} */
   createPattern(tile) {
     return { hatch: tile.hatch };
   }
@@ -173,9 +226,11 @@ export class Pen {
     return { addColorStop() {} };
   }
 
-  /** Hatching as lines: a pattern would become an image in most programs. */
-  hatchRect([x, y, width, height]) {
-    const { ground, line, lineWidth } = this.fillStyle.hatch;
+  /**
+   * Hatching as lines: a pattern would become an image in most programs.
+   * @param {number[]} box @param {Hatch} hatch
+   */
+  hatchRect([x, y, width, height], { ground, line, lineWidth }) {
     this.save();
     Object.assign(this, { fillStyle: ground, strokeStyle: line, lineWidth });
     this.fillRect(x, y, width, height);
@@ -193,12 +248,15 @@ export class Pen {
 
   // ---- words
 
+  /** @param {string} text */
   measureText(text) {
     return measure(this.font, text);
   }
 
+  /** @param {string} text @param {number} x @param {number} y */
   fillText(text, x, y) {
     const { size, bold, shift } = fontOf(this.font, this.textBaseline);
+    const { hex, alpha } = this.colour(this.fillStyle);
     this.mark({
       kind: "text",
       text: String(text).replace(ISOLATES, ""),
@@ -207,12 +265,14 @@ export class Pen {
       bold,
       anchor: ANCHORS[this.textAlign],
       width: this.measureText(text).width,
-      ...this.colour("fill", this.fillStyle),
+      fill: hex,
+      alpha,
     });
   }
 
   // ---- images
 
+  /** @param {HTMLCanvasElement} image @param {number[]} numbers */
   drawImage(image, ...numbers) {
     const [sx, sy, sw, sh, dx, dy, dw, dh] =
       numbers.length === 8 ? numbers : [0, 0, image.width, image.height, ...numbers];
@@ -220,18 +280,25 @@ export class Pen {
     const [left, top] = [Math.floor(sx + 1e-6), Math.floor(sy + 1e-6)];
     const [wide, high] = [Math.ceil(sx + sw - 1e-6) - left, Math.ceil(sy + sh - 1e-6) - top];
     const [across, down] = [dw / sw, dh / sh];
-    const pixels = image.getContext("2d").getImageData(left, top, wide, high);
+    const pixels = contextOf(image).getImageData(left, top, wide, high);
     const box = [dx + (left - sx) * across, dy + (top - sy) * down, wide * across, high * down];
     const smooth = this.imageSmoothingEnabled;
     this.image(pixels, this.matrix, box, { smooth, cells: !smooth && wide * high <= MOST_CELLS });
   }
 
-  /** On a canvas this knows nothing of transforms: the place is in pixels of the screen. */
+  /**
+   * On a canvas this knows nothing of transforms: the place is in pixels of the screen.
+   * @param {ImageData} image @param {number} x @param {number} y
+   */
   putImageData(image, x, y) {
     const kept = new ImageData(new Uint8ClampedArray(image.data), image.width, image.height);
     this.image(kept, this.base, [x, y, image.width, image.height], { smooth: true });
   }
 
+  /**
+   * @param {ImageData} image @param {Matrix} matrix @param {number[]} box
+   * @param {{ smooth: boolean, cells?: boolean }} looks
+   */
   image(image, matrix, box, { smooth, cells = false }) {
     const [[, x, y, width, height]] = boxPath(matrix, box);
     this.mark({ kind: "image", image, x, y, width, height, smooth, cells, alpha: this.globalAlpha * this.opacity });
@@ -239,102 +306,19 @@ export class Pen {
 
   // ---- what is recorded
 
-  colour(name, style) {
-    const { hex, alpha } = colourOf(style);
-    return { [name]: hex, alpha: alpha * this.globalAlpha * this.opacity };
+  /** @param {string | object} style */
+  colour(style) {
+    const { hex, alpha } = colourOf(String(style));
+    return { hex, alpha: alpha * this.globalAlpha * this.opacity };
   }
 
-  shape({ fill = null, stroke = null, lineWidth = 0, dash = [], ...rest }) {
-    this.mark({ kind: "shape", fill, stroke, lineWidth, dash, ...rest });
+  /** @param {Partial<ShapeMark> & { path: PathStep[], alpha: number }} shape */
+  shape({ path, fill = null, stroke = null, lineWidth = 0, dash = [], alpha }) {
+    this.mark({ kind: "shape", path, fill, stroke, lineWidth, dash, alpha });
   }
 
+  /** @param {NewMark} mark */
   mark(mark) {
-    if (mark.alpha > 0) this.marks.push({ ...mark, clip: this.clipping });
+    if (mark.alpha > 0) this.marks.push(/** @type {Mark} */ ({ ...mark, clip: this.clipping }));
   }
-}
-
-const IDENTITY = [1, 0, 0, 1, 0, 0];
-
-function times([a, b, c, d, e, f], [g, h, i, j, k, l]) {
-  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
-}
-
-/** Points x0, y0, x1, y1, ... moved by a matrix. */
-export function applied([a, b, c, d, e, f], points) {
-  const moved = [];
-  for (let n = 0; n < points.length; n += 2) {
-    const [x, y] = [points[n], points[n + 1]];
-    moved.push(a * x + c * y + e, b * x + d * y + f);
-  }
-  return moved;
-}
-
-/** A rectangle under a matrix: one still, or where it is turned four lines. */
-function boxPath(matrix, [x, y, width, height]) {
-  const corners = applied(matrix, [x, y, x + width, y, x + width, y + height, x, y + height]);
-  const [x0, y0, , y1, x2, y2] = corners;
-  if (y0 === y1) return [["R", Math.min(x0, x2), Math.min(y0, y2), Math.abs(x2 - x0), Math.abs(y2 - y0)]];
-  return [
-    ["M", ...corners.slice(0, 2)],
-    ["L", ...corners.slice(2, 4)],
-    ["L", ...corners.slice(4, 6)],
-    ["L", ...corners.slice(6)],
-    ["Z"],
-  ];
-}
-
-// ---- what only a browser's own canvas knows
-
-let scratch = null;
-const colours = new Map();
-const fonts = new Map();
-
-function canvas() {
-  scratch ??= document.createElement("canvas").getContext("2d");
-  return scratch;
-}
-
-export function measure(font, text) {
-  const context = canvas();
-  context.font = font;
-  context.textBaseline = "alphabetic";
-  return context.measureText(text);
-}
-
-/** Any colour that a canvas takes as {hex, alpha}. */
-export function colourOf(style) {
-  if (!colours.has(style)) {
-    const context = canvas();
-    context.fillStyle = "#000000";
-    context.fillStyle = style;
-    const own = context.fillStyle; // "#rrggbb" or "rgba(r, g, b, a)"
-    const [red, green, blue, alpha] = own.startsWith("#") ? [] : own.match(/[\d.]+/g).map(Number);
-    const hex = (channel) => channel.toString(16).padStart(2, "0");
-    colours.set(
-      style,
-      own.startsWith("#") ? { hex: own, alpha: 1 } : { hex: `#${[red, green, blue].map(hex).join("")}`, alpha },
-    );
-  }
-  return colours.get(style);
-}
-
-/** A canvas's font as {size, bold, shift}; `shift` is how far the foot of the letters lies below the given line. */
-function fontOf(font, baseline) {
-  const name = `${baseline} ${font}`;
-  if (!fonts.has(name)) {
-    const context = canvas();
-    context.font = font;
-    const top = (line) => {
-      context.textBaseline = line;
-      return context.measureText("x").actualBoundingBoxAscent;
-    };
-    const [, weight = "400"] = context.font.match(/\b(bold|\d00)\b/) ?? [];
-    const size = Number(context.font.match(/([\d.]+)px/)[1]);
-    fonts.set(name, {
-      size,
-      bold: weight === "bold" || Number(weight) >= 600,
-      shift: top("alphabetic") - top(baseline),
-    });
-  }
-  return fonts.get(name);
 }

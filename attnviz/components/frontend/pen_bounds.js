@@ -1,8 +1,11 @@
 // How much room a record of marks takes.
 
-import { applied } from "./pen.js";
+import { applied } from "./pen_geometry.js";
 
-/** The box around all marks, {x, y, width, height}, each cut to its clip; null where there is none. */
+/**
+ * The box around all marks, {x, y, width, height}, each cut to its clip; null where there is none.
+ * @param {Mark[]} marks @returns {Box | null}
+ */
 export function bounds(marks) {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const mark of marks) {
@@ -14,7 +17,10 @@ export function bounds(marks) {
   return right >= left ? { x: left, y: top, width: right - left, height: bottom - top } : null;
 }
 
-/** [left, top, right, bottom] of a mark. */
+/**
+ * [left, top, right, bottom] of a mark.
+ * @param {Mark} mark
+ */
 function boxOf(mark) {
   if (mark.kind === "image") return [mark.x, mark.y, mark.x + mark.width, mark.y + mark.height];
   if (mark.kind === "shape") return pathBox(mark.path, mark.stroke ? mark.lineWidth / 2 : 0);
@@ -24,6 +30,7 @@ function boxOf(mark) {
   return pathBox([["M", ...applied(mark.matrix, [start, above, end, above, start, below, end, below])]], 0);
 }
 
+/** @param {PathStep[]} path @param {number} around */
 function pathBox(path, around) {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [name, ...numbers] of path) {
@@ -36,6 +43,7 @@ function pathBox(path, around) {
   return [left - around, top - around, right + around, bottom + around];
 }
 
+/** @param {number[]} box @param {Clip | null} clip */
 function clipped(box, clip) {
   let cut = box;
   for (let at = clip; at; at = at.parent) {

@@ -1,12 +1,16 @@
 // Draws a record of marks on a canvas.
 
-import { measure } from "./pen.js";
+import { contextOf } from "./dom.js";
+import { measure } from "./pen_measure.js";
 
-/** Draws {marks, width, height, paper} on a new canvas, `scale` pixels of it for one of the picture's. */
+/**
+ * Draws {marks, width, height, paper} on a new canvas, `scale` pixels of it for one of the picture's.
+ * @param {Pick<Sheet, "marks" | "width" | "height" | "paper">} sheet @param {{ scale?: number, family: string }} how
+ */
 export function toCanvas({ marks, width, height, paper }, { scale = 1, family }) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   if (paper) {
     context.fillStyle = paper;
     context.fillRect(0, 0, canvas.width, canvas.height);
@@ -16,12 +20,15 @@ export function toCanvas({ marks, width, height, paper }, { scale = 1, family })
     context.scale(scale, scale);
     clipTo(context, mark.clip);
     context.globalAlpha = mark.alpha;
-    DRAW[mark.kind](context, mark, family);
+    if (mark.kind === "shape") drawShape(context, mark);
+    else if (mark.kind === "text") drawText(context, mark, family);
+    else drawImage(context, mark);
     context.restore();
   }
   return canvas;
 }
 
+/** @param {CanvasRenderingContext2D} context @param {Clip | null} clip */
 function clipTo(context, clip) {
   if (!clip) return;
   clipTo(context, clip.parent);
@@ -29,56 +36,69 @@ function clipTo(context, clip) {
   context.clip();
 }
 
+/** @param {CanvasRenderingContext2D} context @param {PathStep[]} path */
 function trace(context, path) {
   context.beginPath();
-  const draw = { M: "moveTo", L: "lineTo", C: "bezierCurveTo", R: "rect", Z: "closePath" };
-  for (const [name, ...numbers] of path) context[draw[name]](...numbers);
+  for (const [name, x, y, ...more] of path) {
+    if (name === "M") context.moveTo(x, y);
+    else if (name === "L") context.lineTo(x, y);
+    else if (name === "C") context.bezierCurveTo(x, y, more[0], more[1], more[2], more[3]);
+    else if (name === "R") context.rect(x, y, more[0], more[1]);
+    else context.closePath();
+  }
 }
 
-const DRAW = {
-  shape(context, { path, fill, stroke, lineWidth, dash }) {
-    trace(context, path);
-    if (fill) {
-      context.fillStyle = fill;
-      context.fill();
-    }
-    if (!stroke) return;
-    Object.assign(context, { strokeStyle: stroke, lineWidth });
-    context.setLineDash(dash);
-    context.stroke();
-  },
+/** @param {CanvasRenderingContext2D} context @param {ShapeMark} mark */
+function drawShape(context, { path, fill, stroke, lineWidth, dash }) {
+  trace(context, path);
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  if (!stroke) return;
+  Object.assign(context, { strokeStyle: stroke, lineWidth });
+  context.setLineDash(dash);
+  context.stroke();
+}
 
-  text(context, { text, matrix, size, bold, anchor, fill }, family) {
-    context.transform(...matrix);
-    const align = { start: "left", middle: "center", end: "right" };
-    Object.assign(context, {
-      font: fontName({ size, bold }, family),
-      textAlign: align[anchor],
-      direction: "ltr",
-      fillStyle: fill,
-    });
-    context.fillText(`\u2068${text}\u2069`, 0, 0);
-  },
+/** @param {CanvasRenderingContext2D} context @param {TextMark} mark @param {string} family */
+function drawText(context, { text, matrix, size, bold, anchor, fill }, family) {
+  context.transform(...matrix);
+  /** @type {Record<Anchor, CanvasTextAlign>} */
+  const align = { start: "left", middle: "center", end: "right" };
+  Object.assign(context, {
+    font: fontName({ size, bold }, family),
+    textAlign: align[anchor],
+    direction: "ltr",
+    fillStyle: fill,
+  });
+  context.fillText(`\u2068${text}\u2069`, 0, 0);
+}
 
-  image(context, { image, x, y, width, height, smooth }) {
-    Object.assign(context, { imageSmoothingEnabled: smooth, imageSmoothingQuality: "high" });
-    context.drawImage(canvasOf(image), x, y, width, height);
-  },
-};
+/** @param {CanvasRenderingContext2D} context @param {ImageMark} mark */
+function drawImage(context, { image, x, y, width, height, smooth }) {
+  Object.assign(context, { imageSmoothingEnabled: smooth, imageSmoothingQuality: "high" });
+  context.drawImage(canvasOf(image), x, y, width, height);
+}
 
+/** @param {{ size: number, bold: boolean }} looks @param {string} family */
 export const fontName = ({ size, bold }, family) => `${bold ? "600 " : ""}${size}px ${family}`;
 
-/** A canvas with these pixels. */
+/**
+ * A canvas with these pixels.
+ * @param {ImageData} image
+ */
 export function canvasOf(image) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [image.width, image.height];
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  contextOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
 
 /**
  * A text on a canvas of its own, as large as it needs: {canvas, x, y, width, height}, the place that it has beside its
  * start.
+ * @param {TextMark} mark @param {{ scale: number, family: string }} how
  */
 export function textImage({ text, size, bold, fill, width }, { scale, family }) {
   const font = fontName({ size, bold }, family);
@@ -90,7 +110,7 @@ export function textImage({ text, size, bold, fill, width }, { scale, family }) 
   const wide = Math.ceil(width) + 8;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [wide * scale, (up + down) * scale];
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.scale(scale, scale);
   Object.assign(context, { font, direction: "ltr", fillStyle: fill });
   context.fillText(`\u2068${text}\u2069`, 4, up);

@@ -3,79 +3,109 @@
 // The cut keeps the glyphs' numbers and empties those that are not used, so that no table but `glyf`, `loca` and `cmap`
 // changes; the emptied places cost next to nothing once compressed. (OpenType specification 1.9; WOFF 1.0 of the W3C.)
 
+/** @typedef {Map<string, Uint8Array<ArrayBuffer>>} Tables */
+
 const KEPT = ["OS/2", "cmap", "glyf", "head", "hhea", "hmtx", "loca", "maxp", "name", "post"];
 const WHOLE = 0xb1b0afba; // the sum of all words of a correct file
 
 export class Font {
-  /** `bytes` is a static TrueType file (ArrayBuffer); a RangeError says that it is none. */
+  /**
+   * `bytes` is a static TrueType file (ArrayBuffer); a RangeError says that it is none.
+   * @param {ArrayBuffer} bytes
+   */
   constructor(bytes) {
     this.tables = readTables(bytes);
-    const [head, hhea, maxp] = ["head", "hhea", "maxp"].map((tag) => view(this.tables.get(tag)));
+    const [head, hhea, maxp] = ["head", "hhea", "maxp"].map((tag) => view(this.table(tag)));
     this.unit = head.getUint16(18);
     this.box = [36, 38, 40, 42].map((at) => head.getInt16(at));
-    [this.ascent, this.descent] = [hhea.getInt16(4), hhea.getInt16(6)];
+    this.ascent = hhea.getInt16(4);
+    this.descent = hhea.getInt16(6);
     this.count = maxp.getUint16(4);
     this.metrics = hhea.getUint16(34);
-    const loca = view(this.tables.get("loca"));
+    const loca = view(this.table("loca"));
     const long = head.getInt16(50) === 1;
     this.places = Uint32Array.from({ length: this.count + 1 }, (_, n) =>
       long ? loca.getUint32(n * 4) : loca.getUint16(n * 2) * 2,
     );
-    this.glyphs = readCmap(view(this.tables.get("cmap")));
+    this.glyphs = readCmap(view(this.table("cmap")));
   }
 
-  /** The number of a character's glyph; undefined where the font has none. */
+  /** @param {string} tag */
+  table(tag) {
+    return tableOf(this.tables, tag);
+  }
+
+  /**
+   * The number of a character's glyph; undefined where the font has none.
+   * @param {string} character
+   */
   glyph(character) {
-    return this.glyphs.get(character.codePointAt(0));
+    return this.glyphs.get(codeOf(character));
   }
 
-  /** Whether every character can be set from this font, one after the other. */
+  /**
+   * Whether every character can be set from this font, one after the other.
+   * @param {string} text
+   */
   sets(text) {
     // Marks need to be placed over their letter, and that needs more than a width.
     if (/\p{M}/u.test(text)) return false;
     return Array.from(text).every((character) => this.glyph(character) !== undefined);
   }
 
-  /** How far a glyph advances, in thousandths of the type size. */
+  /**
+   * How far a glyph advances, in thousandths of the type size.
+   * @param {number} glyph
+   */
   advance(glyph) {
     const at = Math.min(glyph, this.metrics - 1) * 4;
-    return (view(this.tables.get("hmtx")).getUint16(at) * 1000) / this.unit;
+    return (view(this.table("hmtx")).getUint16(at) * 1000) / this.unit;
   }
 
+  /** @param {string} text */
   width(text) {
     return Array.from(text).reduce((sum, character) => sum + this.advance(this.glyph(character) ?? 0), 0) / 1000;
   }
 
-  /** The font with these characters only, as a TrueType file. */
+  /**
+   * The font with these characters only, as a TrueType file.
+   * @param {Set<string>} characters
+   */
   subset(characters) {
     return writeFile(this.cut(characters));
   }
 
-  /** The same as a WOFF file, which is compressed; */
+  /**
+   * The same as a WOFF file, which is compressed.
+   * @param {Set<string>} characters
+   */
   woff(characters) {
     return writeWoff(this.cut(characters));
   }
 
+  /** @param {Set<string>} characters */
   cut(characters) {
-    const used = new Map(
-      [...characters].map((c) => [c.codePointAt(0), this.glyph(c)]).filter(([, glyph]) => glyph !== undefined),
-    );
+    /** @type {Map<number, number>} */
+    const used = new Map();
+    for (const character of characters) {
+      const glyph = this.glyph(character);
+      if (glyph !== undefined) used.set(codeOf(character), glyph);
+    }
     const tables = new Map([...this.tables].filter(([tag]) => KEPT.includes(tag)));
     const { glyf, loca } = this.keep(this.closure([0, ...used.values()]));
-    for (const [tag, bytes] of [
-      ["glyf", glyf],
-      ["loca", loca],
-      ["cmap", writeCmap(used)],
-    ]) {
-      tables.set(tag, bytes);
-    }
-    const head = this.tables.get("head").slice();
+    tables.set("glyf", glyf);
+    tables.set("loca", loca);
+    tables.set("cmap", writeCmap(used));
+    const head = this.table("head").slice();
     view(head).setInt16(50, 1); // long places
     tables.set("head", head);
     return tables;
   }
 
-  /** These glyphs and all that they are put together from. */
+  /**
+   * These glyphs and all that they are put together from.
+   * @param {number[]} glyphs
+   */
   closure(glyphs) {
     const found = new Set(glyphs);
     // A set goes on over what is added.
@@ -83,10 +113,13 @@ export class Font {
     return found;
   }
 
+  /** @param {number} glyph */
   partsOf(glyph) {
     const data = this.outline(glyph);
     if (data.byteLength < 10 || view(data).getInt16(0) >= 0) return [];
-    const [parts, at] = [[], view(data)];
+    const at = view(data);
+    /** @type {number[]} */
+    const parts = [];
     for (let offset = 10, flags = 0x20; flags & 0x20;) {
       flags = at.getUint16(offset);
       parts.push(at.getUint16(offset + 2));
@@ -96,10 +129,12 @@ export class Font {
     return parts;
   }
 
+  /** @param {number} glyph */
   outline(glyph) {
-    return this.tables.get("glyf").subarray(this.places[glyph], this.places[glyph + 1]);
+    return this.table("glyf").subarray(this.places[glyph], this.places[glyph + 1]);
   }
 
+  /** @param {Set<number>} glyphs */
   keep(glyphs) {
     const kept = Array.from({ length: this.count }, (_, n) => (glyphs.has(n) ? this.outline(n) : new Uint8Array(0)));
     const loca = new Uint8Array((this.count + 1) * 4);
@@ -114,12 +149,26 @@ export class Font {
   }
 }
 
+/** @param {string} character */
+const codeOf = (character) => character.codePointAt(0) ?? 0;
+
+/** @param {Tables} tables @param {string} tag @throws {RangeError} where the font lacks it */
+function tableOf(tables, tag) {
+  const bytes = tables.get(tag);
+  if (!bytes) throw new RangeError(`the font has no table ${tag}`);
+  return bytes;
+}
+
+/** @param {Uint8Array} bytes */
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** @param {number} length */
 const padded = (length) => (length + 3) & ~3;
 
+/** @param {ArrayBuffer} bytes */
 function readTables(bytes) {
   const at = new DataView(bytes);
   if (at.getUint32(0) !== 0x00010000) throw new RangeError("this is no TrueType file");
+  /** @type {Tables} */
   const tables = new Map();
   for (let n = 0; n < at.getUint16(4); n += 1) {
     const entry = 12 + n * 16;
@@ -129,8 +178,12 @@ function readTables(bytes) {
   return tables;
 }
 
-/** Code point -> glyph, from the table for all of Unicode (format 12) or else for its first plane (format 4). */
+/**
+ * Code point -> glyph, from the table for all of Unicode (format 12) or else for its first plane (format 4).
+ * @param {DataView} cmap
+ */
 function readCmap(cmap) {
+  /** @type {Map<number, number>} */
   const found = new Map();
   for (let n = 0; n < cmap.getUint16(2); n += 1) {
     const offset = cmap.getUint32(4 + n * 8 + 4);
@@ -141,6 +194,7 @@ function readCmap(cmap) {
   return found;
 }
 
+/** @param {DataView} cmap @param {number} offset @param {Map<number, number>} found */
 function readGroups(cmap, offset, found) {
   for (let n = 0; n < cmap.getUint32(offset + 12); n += 1) {
     const [first, last, glyph] = [0, 4, 8].map((by) => cmap.getUint32(offset + 16 + n * 12 + by));
@@ -148,6 +202,7 @@ function readGroups(cmap, offset, found) {
   }
 }
 
+/** @param {DataView} cmap @param {number} offset @param {Map<number, number>} found */
 function readSegments(cmap, offset, found) {
   const size = cmap.getUint16(offset + 6); // twice the number of segments
   for (let n = 0; n < size; n += 2) {
@@ -161,9 +216,12 @@ function readSegments(cmap, offset, found) {
   }
 }
 
-/** A format 12 table with a group for each character. */
+/**
+ * A format 12 table with a group for each character.
+ * @param {Map<number, number>} used
+ */
 function writeCmap(used) {
-  const codes = [...used.keys()].sort((a, b) => a - b);
+  const codes = [...used].sort(([a], [b]) => a - b);
   const bytes = new Uint8Array(12 + 16 + codes.length * 12);
   const at = view(bytes);
   [
@@ -175,32 +233,34 @@ function writeCmap(used) {
   at.setUint16(12, 12);
   at.setUint32(16, bytes.byteLength - 12);
   at.setUint32(24, codes.length);
-  codes.forEach((code, n) =>
-    [code, code, used.get(code)].forEach((value, k) => at.setUint32(28 + n * 12 + k * 4, value)),
+  codes.forEach(([code, glyph], n) =>
+    [code, code, glyph].forEach((value, k) => at.setUint32(28 + n * 12 + k * 4, value)),
   );
   return bytes;
 }
 
+/** @param {Uint8Array} bytes */
 function checksum(bytes) {
   let sum = 0;
   for (let n = 0; n < bytes.byteLength; n += 1) sum = (sum + bytes[n] * 2 ** (24 - 8 * (n % 4))) % 2 ** 32;
   return sum;
 }
 
+/** @param {Tables} tables */
 function writeFile(tables) {
   const tags = [...tables.keys()].sort();
   const start = 12 + tags.length * 16;
-  const file = new Uint8Array(tags.reduce((sum, tag) => sum + padded(tables.get(tag).byteLength), start));
+  const file = new Uint8Array(tags.reduce((sum, tag) => sum + padded(tableOf(tables, tag).byteLength), start));
   const at = view(file);
   const power = 2 ** Math.floor(Math.log2(tags.length));
   at.setUint32(0, 0x00010000);
   [tags.length, power * 16, Math.log2(power), (tags.length - power) * 16].forEach((value, n) =>
     at.setUint16(4 + n * 2, value),
   );
-  view(tables.get("head")).setUint32(8, 0);
+  view(tableOf(tables, "head")).setUint32(8, 0);
   let offset = start;
   tags.forEach((tag, n) => {
-    const bytes = tables.get(tag);
+    const bytes = tableOf(tables, tag);
     file.set(bytes, offset);
     file.set(
       [...tag].map((letter) => letter.charCodeAt(0)),
@@ -214,14 +274,15 @@ function writeFile(tables) {
   return file;
 }
 
+/** @param {Tables} tables */
 async function writeWoff(tables) {
   const tags = [...tables.keys()].sort();
   const whole = writeFile(tables);
-  tables.set("head", readTables(whole.buffer).get("head")); // with the sum of the whole
+  tables.set("head", tableOf(readTables(whole.buffer), "head")); // with the sum of the whole
   const packed = await Promise.all(
     tags.map(async (tag) => {
-      const small = await deflate(tables.get(tag));
-      return small.byteLength < tables.get(tag).byteLength ? small : tables.get(tag);
+      const small = await deflate(tableOf(tables, tag));
+      return small.byteLength < tableOf(tables, tag).byteLength ? small : tableOf(tables, tag);
     }),
   );
   const start = 44 + tags.length * 20;
@@ -236,7 +297,7 @@ async function writeWoff(tables) {
   at.setUint16(12, tags.length);
   let offset = start;
   tags.forEach((tag, n) => {
-    const bytes = tables.get(tag);
+    const bytes = tableOf(tables, tag);
     const sum = checksum(tag === "head" ? zeroed(bytes) : bytes);
     file.set(
       [...tag].map((letter) => letter.charCodeAt(0)),
@@ -251,14 +312,20 @@ async function writeWoff(tables) {
   return file;
 }
 
-/** `head` as its own checksum counts it: without the sum of the whole file. */
+/**
+ * `head` as its own checksum counts it: without the sum of the whole file.
+ * @param {Uint8Array} head
+ */
 function zeroed(head) {
   const copy = head.slice();
   view(copy).setUint32(8, 0);
   return copy;
 }
 
-/** Compresses as zlib does. */
+/**
+ * Compresses as zlib does.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
 export async function deflate(bytes) {
   const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"));
   return new Uint8Array(await new Response(packed).arrayBuffer());

@@ -3,10 +3,14 @@
 // Text in characters that the font lacks, or whose letters join or stack, is drawn as an image, with unseen text over
 // it to search and copy. The font's glyph numbers are the codes of what is written; codes from UNSEEN on have no glyph.
 
-import { measure } from "./pen.js";
+import { contextOf } from "./dom.js";
+import { measure } from "./pen_measure.js";
 import { fontName, textImage } from "./pen_canvas.js";
-import { deflate } from "./pen_font.js";
+import { File, hex, latin, textString, utf16 } from "./pen_pdf_file.js";
 import { chain, eachCell, RIGHT_TO_LEFT, short } from "./pen_svg.js";
+
+/** @typedef {"regular" | "bold"} Weight */
+/** @typedef {Map<number, string>} Codes the character that each code stands for */
 
 const POINTS = 0.75; // a CSS pixel in points
 const UNSEEN = 0xe000;
@@ -18,6 +22,7 @@ const NAMES = { regular: "SourceSans-Regular", bold: "SourceSans-Semibold" };
 /**
  * Writes {marks, width, height, paper, title, caption} as bytes; `fonts` is {regular, bold}, `family` the canvas's
  * font.
+ * @param {Sheet} picture @param {Fonts} fonts @param {string} family
  */
 export async function toPdf(picture, fonts, family) {
   const file = new File();
@@ -41,21 +46,40 @@ export async function toPdf(picture, fonts, family) {
 }
 
 class Page {
+  /** @param {File} file @param {Fonts} fonts @param {string} family */
   constructor(file, fonts, family) {
-    Object.assign(this, { file, fonts, family, lines: [], open: [], alphas: new Map(), images: [] });
-    this.written = { regular: new Map(), bold: new Map() }; // code -> the character that it stands for
+    this.file = file;
+    this.fonts = fonts;
+    this.family = family;
+    /** @type {string[]} */
+    this.lines = [];
+    /** @type {Clip[]} */
+    this.open = [];
+    /** @type {Map<string, string>} */
+    this.alphas = new Map();
+    /** @type {number[]} */
+    this.images = [];
+    /** @type {Record<Weight, Codes>} */
+    this.written = { regular: new Map(), bold: new Map() };
   }
 
+  /** @param {string[]} operators */
   say(...operators) {
     this.lines.push(...operators);
   }
 
+  /** @param {Mark} mark */
   async draw(mark) {
     this.within(chain(mark.clip));
-    await this[mark.kind](mark);
+    if (mark.kind === "shape") this.shape(mark);
+    else if (mark.kind === "text") await this.text(mark);
+    else await this.image(mark);
   }
 
-  /** Clips only ever grow narrower: to leave one, the state from before it is taken back. */
+  /**
+   * Clips only ever grow narrower: to leave one, the state from before it is taken back.
+   * @param {Clip[]} clips
+   */
   within(clips) {
     const differs = this.open.findIndex((clip, n) => clip !== clips[n]);
     const kept = differs === -1 ? this.open.length : differs;
@@ -64,14 +88,18 @@ class Page {
     this.open = clips;
   }
 
-  /** Sets opacity for both filling and stroking. */
+  /**
+   * Sets opacity for both filling and stroking.
+   * @param {number} value
+   */
   alpha(value) {
     const name = short(value, 3);
     if (!this.alphas.has(name)) this.alphas.set(name, `G${this.alphas.size}`);
     this.say(`/${this.alphas.get(name)} gs`);
   }
 
-  shape({ path, fill, stroke, lineWidth, dash = [], alpha }) {
+  /** @param {Pick<ShapeMark, "path" | "fill" | "alpha"> & Partial<ShapeMark>} shape */
+  shape({ path, fill, stroke, lineWidth = 0, dash = [], alpha }) {
     this.alpha(alpha);
     if (fill) this.say(`${channels(fill)} rg`);
     if (stroke) this.say(`${channels(stroke)} RG ${short(lineWidth, 3)} w [${dash.join(" ")}] 0 d`);
@@ -82,13 +110,14 @@ class Page {
 
   /**
    * What the font can set is set; the rest is drawn, piece by piece where that leaves the order of the letters alone.
+   * @param {TextMark} mark
    */
   async text(mark) {
     const own = this.fonts[weight(mark)];
-    const pieces = RIGHT_TO_LEFT.test(mark.text) ? [{ text: mark.text, set: false }] : piecesOf(mark.text, own);
-    for (const piece of pieces) {
-      piece.width = piece.set ? own.width(piece.text) * mark.size : widthOf(piece.text, mark, this.family);
-    }
+    const parts = RIGHT_TO_LEFT.test(mark.text) ? [{ text: mark.text, set: false }] : piecesOf(mark.text, own);
+    const pieces = parts.map(({ text, set }) => {
+      return { text, set, width: set ? own.width(text) * mark.size : widthOf(text, mark, this.family) };
+    });
     const whole = pieces.reduce((sum, { width }) => sum + width, 0);
     let x = { start: 0, middle: -whole / 2, end: -whole }[mark.anchor];
     this.alpha(mark.alpha);
@@ -99,7 +128,10 @@ class Page {
     }
   }
 
-  /** Writes letters, seen or not. What is not seen is what a drawn text says: for who searches, copies or listens. */
+  /**
+   * Writes letters, seen or not. What is not seen is what a drawn text says: for who searches, copies or listens.
+   * @param {TextMark & { set: boolean }} mark @param {number} x
+   */
   letters(mark, x) {
     const { text, set, size, fill } = mark;
     const font = weight(mark);
@@ -110,11 +142,14 @@ class Page {
     this.say(`${place.map((value) => short(value, 4)).join(" ")} Tm <${codes}> Tj`, "ET");
   }
 
-  /** The number that stands for a character; one that is not drawn gets a number that has no glyph. */
+  /**
+   * The number that stands for a character; one that is not drawn gets a number that has no glyph.
+   * @param {Weight} font @param {string} character @param {boolean} set
+   */
   code(font, character, set) {
     const codes = this.written[font];
     const glyph = this.fonts[font].glyph(character);
-    if (set) {
+    if (set && glyph !== undefined) {
       codes.set(glyph, character);
       return glyph;
     }
@@ -124,9 +159,10 @@ class Page {
     return code;
   }
 
+  /** @param {TextMark} mark @param {number} start */
   async textAsImage(mark, start) {
     const { canvas, x, y, width, height } = textImage(mark, { scale: SHARP, family: this.family });
-    const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const image = contextOf(canvas).getImageData(0, 0, canvas.width, canvas.height);
     const matrix = mark.matrix.map((value) => short(value, 4)).join(" ");
     this.say("q", `${matrix} cm`);
     await this.embed(image, { x: x + start, y, width, height });
@@ -135,6 +171,7 @@ class Page {
 
   // ---- images
 
+  /** @param {ImageMark} mark */
   async image(mark) {
     this.alpha(mark.alpha);
     if (!mark.cells) {
@@ -147,6 +184,7 @@ class Page {
     }
   }
 
+  /** @param {ImageData} image @param {Box} box */
   async embed(image, { x, y, width, height }) {
     const count = image.width * image.height;
     const [colours, mask] = [new Uint8Array(count * 3), new Uint8Array(count)];
@@ -168,12 +206,15 @@ class Page {
     const states = [...this.alphas].map(([value, name]) => `/${name} << /ca ${value} /CA ${value} >>`).join(" ");
     const images = this.images.map((number, n) => `/I${n} ${number} 0 R`).join(" ");
     const fonts = await Promise.all(
-      Object.entries(FONTS).map(([font, name]) => this.font(font).then((number) => number && `/${name} ${number} 0 R`)),
+      WEIGHTS.map((font) => this.font(font).then((number) => number && `/${FONTS[font]} ${number} 0 R`)),
     );
     return `<< /ExtGState << ${states} >> /XObject << ${images} >> /Font << ${fonts.filter(Boolean).join(" ")} >> >>`;
   }
 
-  /** A weight with the glyphs that are used, or 0 where none is. */
+  /**
+   * A weight with the glyphs that are used, or 0 where none is.
+   * @param {Weight} name
+   */
   async font(name) {
     const codes = this.written[name];
     if (!codes.size) return 0;
@@ -183,6 +224,7 @@ class Page {
     const named = `ATTNVZ+${NAMES[name]}`;
     const bytes = font.subset(new Set(drawn.map(([, character]) => character)));
     const program = await file.stream(`/Length1 ${bytes.byteLength}`, bytes);
+    /** @param {number} value */
     const thousandths = (value) => Math.round((value * 1000) / font.unit);
     const [ascent, descent] = [thousandths(font.ascent), thousandths(font.descent)];
     const descriptor = file.add(
@@ -204,33 +246,47 @@ class Page {
   }
 }
 
+/** @param {{ bold: boolean }} mark @returns {Weight} */
 const weight = ({ bold }) => (bold ? "bold" : "regular");
+/** @param {string} text @param {TextMark} mark @param {string} family */
 const widthOf = (text, mark, family) => measure(fontName(mark, family), text).width;
 
 /**
  * A text with what runs from right to left turned round: readers of PDF expect letters in the order in which they
  * stand.
+ * @param {string} text
  */
 function inOrderSeen(text) {
   return text.replace(RIGHT_TO_LEFT_RUN, (run) => Array.from(run).reverse().join(""));
 }
 
-/** A text in pieces {text, set}: as long as the font can set it, and as long as it can not. */
+/**
+ * A text in pieces {text, set}: as long as the font can set it, and as long as it can not.
+ * @param {string} text @param {import("./pen_font.js").Font} font
+ */
 function piecesOf(text, font) {
+  /** @type {{ text: string, set: boolean }[]} */
   const pieces = [];
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     const set = font.sets(segment);
-    if (pieces.at(-1)?.set === set) pieces.at(-1).text += segment;
+    const last = pieces.at(-1);
+    if (last?.set === set) last.text += segment;
     else pieces.push({ text: segment, set });
   }
   return pieces;
 }
 
+/** @type {Weight[]} */
+const WEIGHTS = ["regular", "bold"];
 const FONTS = { regular: "F4", bold: "F6" };
 
-/** Which character each code stands for, for those who search or copy. A block may hold a hundred at most. */
+/**
+ * Which character each code stands for, for those who search or copy. A block may hold a hundred at most.
+ * @param {Codes} codes
+ */
 function toUnicode(codes) {
   const lines = [...codes].map(([code, character]) => `<${hex(code)}> <${utf16(character)}>`);
+  /** @type {string[]} */
   const blocks = [];
   for (let n = 0; n < lines.length; n += 100) {
     const some = lines.slice(n, n + 100);
@@ -246,66 +302,13 @@ function toUnicode(codes) {
   ].join("\n");
 }
 
-class File {
-  constructor() {
-    this.objects = [];
-  }
-
-  reserve() {
-    return this.objects.push(null);
-  }
-
-  set(number, text) {
-    this.objects[number - 1] = [latin(text)];
-  }
-
-  add(text) {
-    const number = this.reserve();
-    this.set(number, text);
-    return number;
-  }
-
-  async stream(entries, bytes) {
-    const number = this.reserve();
-    const packed = await deflate(bytes);
-    const head = latin(`<< ${entries} /Length ${packed.byteLength} /Filter /FlateDecode >>\nstream\n`);
-    this.objects[number - 1] = [head, packed, latin("\nendstream")];
-    return number;
-  }
-
-  bytes(root, info) {
-    const parts = [latin("%PDF-1.7\n%\u00e2\u00e3\u00cf\u00d3\n")];
-    const places = [];
-    let length = parts[0].byteLength;
-    const say = (...some) =>
-      some.forEach((part) => {
-        parts.push(part);
-        length += part.byteLength;
-      });
-    this.objects.forEach((object, n) => {
-      places.push(length);
-      say(latin(`${n + 1} 0 obj\n`), ...object, latin("\nendobj\n"));
-    });
-    const table = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
-    const size = this.objects.length + 1;
-    say(
-      latin(
-        `xref\n0 ${size}\n0000000000 65535 f \n${table}` +
-          `trailer\n<< /Size ${size} /Root ${root} 0 R /Info ${info} 0 R >>\nstartxref\n${length}\n%%EOF\n`,
-      ),
-    );
-    return new Blob(parts, { type: "application/pdf" });
-  }
-}
-
-const latin = (text) => Uint8Array.from(text, (character) => character.charCodeAt(0));
-const hex = (code) => code.toString(16).padStart(4, "0").toUpperCase();
-const utf16 = (text) => Array.from({ length: text.length }, (_, n) => hex(text.charCodeAt(n))).join("");
-const textString = (text) => `<FEFF${utf16(text)}>`;
+/** @param {string} colour */
 const channels = (colour) =>
   [1, 3, 5].map((at) => short(Number.parseInt(colour.slice(at, at + 2), 16) / 255, 4)).join(" ");
 
+/** @param {PathStep[]} path */
 function outline(path) {
+  /** @type {Record<string, string>} */
   const operators = { M: "m", L: "l", C: "c", R: "re", Z: "h" };
   return path
     .map(([name, ...numbers]) => [...numbers.map((value) => short(value, 3)), operators[name]].join(" "))

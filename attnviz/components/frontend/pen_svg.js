@@ -5,18 +5,22 @@ import { canvasOf } from "./pen_canvas.js";
 const FALLBACK = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', sans-serif";
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what XML 1.0 has no place for
+/** @type {Record<string, string>} */
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const IMAGE_NOTE =
   "More than 64 by 64 cells: one image with a pixel for each, drawn with hard edges, " +
   "for as rectangles it would open slowly.";
 
-/** Writes {marks, width, height, paper, title, caption}; `fonts` is {regular: Font, bold: Font}. */
+/**
+ * Writes {marks, width, height, paper, title, caption}; `fonts` is {regular: Font, bold: Font}.
+ * @param {Sheet} sheet @param {Fonts} fonts
+ */
 export async function toSvg({ marks, width, height, paper, title, caption }, fonts) {
   const faces = await Promise.all(
     [
-      [false, fonts.regular, 400],
-      [true, fonts.bold, 600],
-    ].map(async ([bold, font, weight]) => {
+      { bold: false, font: fonts.regular, weight: 400 },
+      { bold: true, font: fonts.bold, weight: 600 },
+    ].map(async ({ bold, font, weight }) => {
       const used = charactersOf(marks, bold);
       if (!used.size) return "";
       const file = base64(await font.woff(used));
@@ -39,24 +43,36 @@ export async function toSvg({ marks, width, height, paper, title, caption }, fon
   ].join("");
 }
 
-/** The characters that are written in a weight. */
+/**
+ * The characters that are written in a weight.
+ * @param {Mark[]} marks @param {boolean} bold
+ */
 export function charactersOf(marks, bold) {
   return new Set(marks.flatMap((mark) => (mark.kind === "text" && mark.bold === bold ? [...mark.text] : [])));
 }
 
 class Body {
   constructor() {
+    /** @type {string[]} */
     this.lines = [];
-    this.open = []; // the clips that the next element lies in
+    /** @type {Clip[]} the clips that the next element lies in */
+    this.open = [];
+    /** @type {Map<Clip, number>} */
     this.clips = new Map();
   }
 
+  /** @param {Mark} mark */
   write(mark) {
     this.within(chain(mark.clip));
-    this.lines.push(WRITE[mark.kind](mark));
+    if (mark.kind === "shape") this.lines.push(shapeElement(mark));
+    else if (mark.kind === "text") this.lines.push(textElement(mark));
+    else this.lines.push(mark.cells ? cells(mark) : embedded(mark));
   }
 
-  /** Closes and opens groups until the next element lies in these clips and no others. */
+  /**
+   * Closes and opens groups until the next element lies in these clips and no others.
+   * @param {Clip[]} clips
+   */
   within(clips) {
     const shared = this.open.findIndex((clip, n) => clip !== clips[n]);
     const kept = shared === -1 ? this.open.length : shared;
@@ -67,6 +83,7 @@ class Body {
     this.open = clips;
   }
 
+  /** @param {Clip} clip */
   define(clip) {
     if (this.clips.has(clip)) return "";
     this.clips.set(clip, this.clips.size);
@@ -79,41 +96,42 @@ class Body {
   }
 }
 
-/** A clip and those around it, the outermost first. */
+/**
+ * A clip and those around it, the outermost first.
+ * @param {Clip | null} clip
+ */
 export function chain(clip) {
+  /** @type {Clip[]} */
   const clips = [];
   for (let at = clip; at; at = at.parent) clips.unshift(at);
   return clips;
 }
 
-const WRITE = {
-  shape({ path, fill, stroke, lineWidth, dash, alpha }) {
-    const opacity = alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "";
-    const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
-    const line = stroke ? ` stroke="${stroke}" stroke-width="${short(lineWidth)}"${dashes}` : "";
-    return `${shape(path)} fill="${fill ?? "none"}"${line}${opacity}/>\n`;
-  },
+/** @param {ShapeMark} mark */
+function shapeElement({ path, fill, stroke, lineWidth, dash, alpha }) {
+  const opacity = alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "";
+  const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+  const line = stroke ? ` stroke="${stroke}" stroke-width="${short(lineWidth)}"${dashes}` : "";
+  return `${shape(path)} fill="${fill ?? "none"}"${line}${opacity}/>\n`;
+}
 
-  text({ text, matrix, size, bold, anchor, fill, alpha }) {
-    const [a, b, c, d, e, f] = matrix;
-    const plain = a === 1 && b === 0 && c === 0 && d === 1;
-    const place = plain
-      ? `x="${short(e)}" y="${short(f)}"`
-      : `transform="matrix(${matrix.map((x) => short(x, 4)).join(" ")})"`;
-    const more = [
-      bold ? ' font-weight="600"' : "",
-      anchor === "start" ? "" : ` text-anchor="${anchor}"`,
-      alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "",
-      RIGHT_TO_LEFT.test(text) ? ' unicode-bidi="plaintext"' : "",
-    ].join("");
-    return `<text ${place} font-size="${short(size)}"${more} fill="${fill}">${written(text)}</text>\n`;
-  },
+/** @param {TextMark} mark */
+function textElement({ text, matrix, size, bold, anchor, fill, alpha }) {
+  const [a, b, c, d, e, f] = matrix;
+  const plain = a === 1 && b === 0 && c === 0 && d === 1;
+  const place = plain
+    ? `x="${short(e)}" y="${short(f)}"`
+    : `transform="matrix(${matrix.map((x) => short(x, 4)).join(" ")})"`;
+  const more = [
+    bold ? ' font-weight="600"' : "",
+    anchor === "start" ? "" : ` text-anchor="${anchor}"`,
+    alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "",
+    RIGHT_TO_LEFT.test(text) ? ' unicode-bidi="plaintext"' : "",
+  ].join("");
+  return `<text ${place} font-size="${short(size)}"${more} fill="${fill}">${written(text)}</text>\n`;
+}
 
-  image(mark) {
-    return mark.cells ? cells(mark) : embedded(mark);
-  },
-};
-
+/** @param {ImageMark} mark */
 function cells(mark) {
   const group = `<g shape-rendering="crispEdges"${mark.alpha < 1 ? ` opacity="${short(mark.alpha, 4)}"` : ""}>\n`;
   const rects = Array.from(eachCell(mark), ({ x, y, width, height, hex, alpha }) => {
@@ -123,7 +141,10 @@ function cells(mark) {
   return `${group}${rects.join("")}</g>\n`;
 }
 
-/** The pixels of an image as rectangles: {x, y, width, height, hex, alpha}; what is transparent is left out. */
+/**
+ * The pixels of an image as rectangles: {x, y, width, height, hex, alpha}; what is transparent is left out.
+ * @param {ImageMark} mark
+ */
 export function* eachCell({ image, x, y, width, height }) {
   const [across, down] = [width / image.width, height / image.height];
   for (let n = 0; n < image.width * image.height; n += 1) {
@@ -135,6 +156,7 @@ export function* eachCell({ image, x, y, width, height }) {
   }
 }
 
+/** @param {ImageMark} mark */
 function embedded({ image, x, y, width, height, alpha, smooth }) {
   const opacity = alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "";
   const place = `${placed({ x, y, width, height })} preserveAspectRatio="none"`;
@@ -143,33 +165,43 @@ function embedded({ image, x, y, width, height, alpha, smooth }) {
   return `<!-- ${IMAGE_NOTE} -->\n<image ${place} style="image-rendering:pixelated"${data}/>\n`;
 }
 
+/** @param {Box} box */
 const placed = ({ x, y, width, height }) =>
   `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
 
-/** The beginning of an element with a path's outline. */
+/**
+ * The beginning of an element with a path's outline.
+ * @param {PathStep[]} path
+ */
 function shape(path) {
   if (path.length === 1 && path[0][0] === "R") {
-    const [x, y, width, height] = path[0].slice(1);
+    const [[, x, y, width, height]] = path;
     return `<rect ${placed({ x, y, width, height })}`;
   }
   return `<path d="${path.map(segment).join("")}"`;
 }
 
+/** @param {PathStep} step */
 function segment([name, ...numbers]) {
   const [x, y, width, height] = numbers.map((value) => short(value));
   if (name === "R") return `M${x} ${y}h${width}v${height}h${short(-numbers[2])}Z`;
   return name + numbers.map((value) => short(value)).join(" ");
 }
 
-/** A number without needless digits. */
+/**
+ * A number without needless digits.
+ * @param {number} value @param {number} digits
+ */
 export function short(value, digits = 2) {
   return String(Number(value.toFixed(digits)));
 }
 
+/** @param {string} text */
 function written(text) {
   return text.replace(UNWRITABLE, "\ufffd").replace(/[&<>"]/g, (character) => ENTITIES[character]);
 }
 
+/** @param {Uint8Array} bytes */
 function base64(bytes) {
   let text = "";
   for (let n = 0; n < bytes.length; n += 0x8000) text += String.fromCharCode(...bytes.subarray(n, n + 0x8000));

@@ -1,41 +1,57 @@
-// Values that the user changes: shown at once, sent to the server, and taken from it once it has acknowledged them.
+// Values that are changed here at once, sent to the server until it has acknowledged them, and otherwise taken from it.
 
-const ANSWER_TIMEOUT = 5000; // ms without an answer after which an update is sent again
-const LOST_TIMEOUT = 2000; // ms after an answer without the acknowledgement: of two updates at once, one can be lost
-const TRIES = 4; // after so many the server's values count, acknowledged or not
+const LATE = 5000; // ms without an answer after which a message is sent again
+const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
+const TRIES = 4; // after so many the server's values count, whatever it has acknowledged
 
 let last = 0;
 
-/** The next update's number: higher than all before it, also after the component was mounted anew. */
+/** The number of a message: higher than all before it, also where a component is made anew. */
 const nextNumber = () => (last = Math.max(last + 1, Date.now()));
 
+/** @param {unknown} a @param {unknown} b */
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
+/** @template {object} Values */
 export class PendingUpdates {
-  /** `send({number, values})` sends an update; `values` are the first values, by name. */
+  /**
+   * `send` gives the server changed values; `values` are the values to begin with, by their names.
+   * @param {(message: Message) => void} send @param {Values} values
+   */
   constructor(send, values) {
     this.send = send;
     this.values = values;
-    this.pending = new Map(); // name -> the number of the update with its change; Infinity until it is sent
+    this.tries = 0;
+    /** @type {number | undefined} */
+    this.timer = undefined;
+    /** @type {Map<string, number>} name -> the number of the message with its change; Infinity until it is sent */
+    this.pending = new Map();
   }
 
-  /** Takes the server's values, except those with a change that is not `acknowledged` yet (an update's number). */
+  /**
+   * Takes the server's values, but for those whose change it has not acknowledged.
+   * @param {Partial<Values>} values @param {number} acknowledged the number of the last message that they know of
+   */
   receive(values, acknowledged = 0) {
     for (const [name, number] of this.pending) if (number <= acknowledged) this.pending.delete(name);
-    const settled = Object.entries(values).filter(([name]) => !this.pending.has(name));
-    this.values = { ...this.values, ...Object.fromEntries(settled) };
+    const known = Object.entries(values).filter(([name]) => !this.pending.has(name));
+    this.values = { ...this.values, ...Object.fromEntries(known) };
     if (!this.pending.size) clearTimeout(this.timer);
-    else if (!this.hasUnsent()) this.retryAfter(LOST_TIMEOUT);
+    else if (!this.hasUnsent()) this.sendAgainAfter(OVERTAKEN);
   }
 
-  /** Changes values, and sends them after `wait` ms without another change; says whether any value is new. */
+  /**
+   * Changes values, and sends them after `wait` ms without another change; says whether any is a new one.
+   * @param {Partial<Values>} values @param {number} wait
+   */
   set(values, wait = 0) {
-    const changed = Object.entries(values).filter(([name, value]) => !same(value, this.values[name]));
+    const before = new Map(Object.entries(this.values));
+    const changed = Object.entries(values).filter(([name, value]) => !same(value, before.get(name)));
     if (!changed.length) return false;
     this.values = { ...this.values, ...Object.fromEntries(changed) };
     for (const [name] of changed) this.pending.set(name, Infinity);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush(TRIES), wait);
+    this.timer = setTimeout(() => this.sendAll(TRIES), wait);
     return true;
   }
 
@@ -43,19 +59,23 @@ export class PendingUpdates {
     return [...this.pending.values()].includes(Infinity);
   }
 
-  /** Sends all pending values: an update replaces an earlier one that the server has not read yet. */
-  flush(tries) {
+  /**
+   * Sends all that is not acknowledged, for the latest message takes the place of one that the server has not read.
+   * @param {number} tries how many are left
+   */
+  sendAll(tries) {
     this.tries = tries - 1;
     const number = this.hasUnsent() ? nextNumber() : Math.max(...this.pending.values());
-    const names = [...this.pending.keys()];
-    for (const name of names) this.pending.set(name, number);
-    this.retryAfter(ANSWER_TIMEOUT);
-    this.send({ number, values: Object.fromEntries(names.map((name) => [name, this.values[name]])) });
+    for (const name of this.pending.keys()) this.pending.set(name, number);
+    const values = Object.fromEntries(Object.entries(this.values).filter(([name]) => this.pending.has(name)));
+    this.sendAgainAfter(LATE);
+    this.send({ number, values });
   }
 
-  retryAfter(ms) {
+  /** @param {number} ms */
+  sendAgainAfter(ms) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.tries > 0 ? this.flush(this.tries) : this.pending.clear()), ms);
+    this.timer = setTimeout(() => (this.tries > 0 ? this.sendAll(this.tries) : this.pending.clear()), ms);
   }
 
   destroy() {

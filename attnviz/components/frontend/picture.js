@@ -15,16 +15,30 @@ export class Picture {
   /**
    * `onPoint(cell | null)`, `onClick(cell)`, `onKey(event)` for keys pressed on a board, `onDrawn()` when the picture
    * or its place changed. `find()` gives the picture; the page's own one unless said otherwise.
+   * @param {object} does
+   * @param {() => HTMLElement | null} [does.find]
+   * @param {(at: Cell | null) => void} does.onPoint
+   * @param {(at: Cell) => void} does.onClick
+   * @param {(event: KeyboardEvent) => void} does.onKey
+   * @param {() => void} does.onDrawn
    */
-  constructor({ find = () => document.querySelector(GRAPH), onPoint, onClick, onKey, onDrawn }) {
-    this.find = find;
+  constructor({ find, onPoint, onClick, onKey, onDrawn }) {
+    this.find = find ?? (() => /** @type {HTMLElement | null} */ (document.querySelector(GRAPH)));
     this.onPoint = onPoint;
     this.onKey = onKey;
     this.onClick = onClick;
+    /** @type {HTMLElement | null} */
     this.graph = null;
+    /** @type {PlotlyEmitter | null} */
     this.emitter = null;
+    /** @type {PointerEvent | null} */
     this.pointer = null;
+    /** @type {Cell | null} */
+    this.hit = null;
+    /** @type {{ event: PointerEvent, cell: Cell | null } | null} */
     this.press = null;
+    /** @type {AbortController | null} */
+    this.pointing = null;
     this.drawn = perFrame(() => {
       this.follow();
       if (this.pointer) this.onPoint(this.cellUnder(this.pointer));
@@ -60,37 +74,40 @@ export class Picture {
       this.graph = graph;
       if (graph) this.listen(graph);
     }
-    this.unhear();
+    this.stopListening();
     this.emitter = graph?._ev ?? null;
     for (const name of DRAWN) this.emitter?.on(name, this.drawn);
     this.drawn();
   }
 
-  unhear() {
+  stopListening() {
     for (const name of DRAWN) this.emitter?.removeListener(name, this.drawn);
   }
 
+  /** @param {HTMLElement} graph */
   listen(graph) {
     this.pointing = new AbortController();
     const options = { signal: this.pointing.signal, capture: true };
     // Entering counts as well: the picture may move under a pointer that rests.
-    for (const name of ["pointermove", "pointerover"]) {
+    for (const name of /** @type {const} */ (["pointermove", "pointerover"])) {
       graph.addEventListener(name, (event) => this.move(event), options);
     }
     graph.addEventListener("pointerdown", (event) => this.hold(event), options);
     graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
     graph.addEventListener("pointercancel", () => this.cancel(), options);
     graph.addEventListener("attnviz-drawn", this.drawn, options);
-    if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey?.(event), options);
+    if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey(event), options);
     this.sizes.observe(graph);
   }
 
+  /** @param {PointerEvent} event */
   cellUnder({ clientX, clientY, target }) {
-    if (!this.graph || target?.closest?.(".modebar")) return null;
+    if (!this.graph || (target instanceof Element && target.closest(".modebar"))) return null;
     const { left, top } = this.graph.getBoundingClientRect();
     return cellAt(this.panels(), clientX - left, clientY - top);
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     this.pointer = event;
     this.hit = this.cellUnder(event);
@@ -104,7 +121,10 @@ export class Picture {
     this.onPoint(null);
   }
 
-  /** A graph does not hear that the pointer left it where Plotly's cover lay in between. */
+  /**
+   * A graph does not hear that the pointer left it where Plotly's cover lay in between.
+   * @param {PointerEvent} event
+   */
   elsewhere(event) {
     if (this.pointer && this.graph && !event.composedPath().includes(this.graph)) this.leave();
   }
@@ -115,11 +135,13 @@ export class Picture {
     this.leave();
   }
 
+  /** @param {PointerEvent} event */
   hold(event) {
     this.move(event);
     this.press = event.button === 0 && event.isPrimary ? { event, cell: this.hit } : null;
   }
 
+  /** @param {PointerEvent} event */
   release(event) {
     const { press } = this;
     this.press = null;
@@ -136,24 +158,30 @@ export class Picture {
     this.watcher.disconnect();
     this.sizes.disconnect();
     this.drawn.cancel();
-    this.unhear();
+    this.stopListening();
   }
 }
 
+/** @param {Event} event */
+const targetOf = ({ target }) => (target instanceof Element ? target : null);
+
+/** @type {Record<string, [kind: string, by: number]>} */
 const ARROWS = { ArrowUp: ["query", -1], ArrowDown: ["query", 1], ArrowLeft: ["key", -1], ArrowRight: ["key", 1] };
 
 /**
  * The pin {query, key} that a key press moves to, or null where it moves none: arrows move what is pinned, Enter pins
  * the first cell. What moves is taken from the page's own shortcuts.
+ * @param {KeyboardEvent} event @param {AxisPin} pin @param {Labels} labels @returns {AxisPin | null}
  */
 export function moved(event, pin, labels) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("button")) return null;
+  if (event.ctrlKey || event.metaKey || event.altKey || targetOf(event)?.closest("button")) return null;
   const free = pin.query === null && pin.key === null;
-  const [kind, by] = ARROWS[event.key] ?? [];
-  if (free ? event.key !== "Enter" : !kind) return null;
+  const arrow = ARROWS[event.key];
+  if (free ? event.key !== "Enter" : !arrow) return null;
   event.preventDefault();
   event.stopPropagation();
   if (free) return { query: 0, key: 0 };
+  const [kind, by] = arrow;
   const last = (labels[kind]?.length ?? 1) - 1;
   return { query: pin.query ?? 0, key: pin.key ?? 0, [kind]: Math.min(Math.max((pin[kind] ?? 0) + by, 0), last) };
 }

@@ -11,7 +11,10 @@ export class RowSummary {
     this.root = element("ul", { class: "looks-at", "aria-label": "Where the row looks" });
   }
 
-  /** Shows the largest of `weights`, a row of numbers; `token(k)` names a key. */
+  /**
+   * Shows the largest of `weights`, a row of numbers; `token(k)` names a key.
+   * @param {Float64Array} weights @param {(k: number) => Node} token
+   */
   show(weights, token) {
     const found = strongestOf(weights, MOST).filter(([, weight]) => weight > 0);
     const lines = found.map(([k, weight]) =>

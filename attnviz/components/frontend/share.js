@@ -11,7 +11,15 @@ const SHOWN = 160; // characters of an address under the code
 const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
+  /** @param {HTMLElement} root */
   constructor(root) {
+    /** @type {SetTriggerValue | null} */
+    this.setTriggerValue = null;
+    this.address = "";
+    /** @type {string | null} the address that a code was asked for */
+    this.asked = null;
+    /** @type {{ address: string, modules?: Packed, sentence: string }} */
+    this.known = { address: "", sentence: "" };
     this.field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
     this.field.addEventListener("focus", () => this.field.select());
     this.copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
@@ -25,6 +33,8 @@ class Share {
       { class: "local" },
       "This address opens on this machine only. To share it, open the app under the machine's own address first.",
     );
+    this.code = document.createElementNS(SVG, "svg");
+    this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
     this.section = element(
       "section",
@@ -44,19 +54,19 @@ class Share {
   makeDialog() {
     const close = element("button", { type: "button", class: "close" }, "Close");
     close.addEventListener("click", () => this.dialog.close());
-    this.code = document.createElementNS(SVG, "svg");
     this.code.setAttribute("role", "img");
     this.code.setAttribute("shape-rendering", "crispEdges");
-    this.under = element("p", { class: "under", dir: "ltr" });
     const dialog = element("dialog", { "aria-label": "QR code of this view" }, this.code, this.under, close);
     // The page's own keys (steps, heads) must not act on the picture behind the code.
     dialog.addEventListener("keydown", (event) => event.stopPropagation());
     return dialog;
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     if (!isNew) return;
+    /** @type {Payload<ShareHeader>} */
     const { header, arrays } = unpack(data);
     this.known = { address: header.address, modules: arrays.modules, sentence: header.sentence };
     if (this.asked && this.asked === header.address) this.show();
@@ -66,7 +76,7 @@ class Share {
   read() {
     const { href, hostname } = window.location;
     if (href === this.address) return;
-    if (this.address !== undefined) this.setTriggerValue?.("moved", href); // the scene file follows
+    if (this.address) this.setTriggerValue?.("moved", href); // the scene file follows
     this.address = href;
     this.field.value = href;
     this.said.textContent = "";
@@ -92,18 +102,19 @@ class Share {
       this.show();
     } else {
       this.codeButton.disabled = true;
-      this.setTriggerValue("code", this.asked);
+      this.setTriggerValue?.("code", this.asked);
     }
   }
 
   show() {
     const { address, modules, sentence } = this.known;
-    this.asked = undefined;
+    this.asked = null;
     this.codeButton.disabled = false;
     this.said.textContent = sentence;
     if (modules) this.draw(address, modules);
   }
 
+  /** @param {string} address @param {Packed} modules */
   draw(address, { data, shape: [size] }) {
     const whole = size + 2 * QUIET;
     this.code.setAttribute("viewBox", `0 0 ${whole} ${whole}`);
@@ -122,7 +133,10 @@ class Share {
   }
 }
 
-/** The dark modules as one path: a rectangle for each run in a row. */
+/**
+ * The dark modules as one path: a rectangle for each run in a row.
+ * @param {Numbers} dark @param {number} size
+ */
 function runs(dark, size) {
   let path = "";
   for (let y = 0; y < size; y += 1) {
@@ -136,7 +150,10 @@ function runs(dark, size) {
   return path;
 }
 
-/** Copies text; pages served without https have no clipboard of their own, so there the marked field is copied. */
+/**
+ * Copies text; pages served without https have no clipboard of their own, so there the marked field is copied.
+ * @param {string} text @param {HTMLInputElement} field
+ */
 async function written(text, field) {
   try {
     await navigator.clipboard.writeText(text);

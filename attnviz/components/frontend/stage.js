@@ -3,45 +3,56 @@
 
 import { Board } from "./board.js";
 import { NARROW, stacked } from "./board_stack.js";
-import { theme } from "./dom.js";
+import { clickOn, theme, typedInto } from "./dom.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 
 class Stage {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.painted = 0;
     this.row = 0;
+    /** @type {Set<number | "row" | "all">} columns that are revealed, or more at once */
     this.revealed = new Set();
+    /** @type {StageHeader | null} */
+    this.header = null;
+    /** @type {Panel[]} */
+    this.panels = [];
+    this.narrow = false;
+    this.fresh = false;
     this.board = new Board(root, { className: "attnviz-stage" });
-    this.board.onHold = () => this.turnTo(this.board.lights.pinned.query ?? 0);
+    this.board.onHold = () => this.chooseRow(this.board.lights.pinned.query ?? 0);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
-    this.sizes = new ResizeObserver(() => this.header && this.isNarrow() !== this.narrow && this.show());
+    this.sizes = new ResizeObserver(() => {
+      if (this.header && this.isNarrow() !== this.narrow) this.show(this.header);
+    });
     this.sizes.observe(this.board.element);
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} _ @param {boolean} isNew */
   update(data, _, isNew) {
     this.board.setTheme(theme(this.board.element));
     if (isNew) this.take(unpack(data));
   }
 
+  /** @param {Payload<StageHeader>} payload */
   take({ header, arrays }) {
     const before = this.header;
     this.header = header;
-    const panels = header.panels.map((panel, i) => ({ ...panel, data: arrays[i].data, shape: arrays[i].shape }));
-    for (const panel of panels) {
+    this.panels = header.panels.map((panel, i) => {
+      const { data, shape } = /** @type {{ data: Float32Array, shape: [number, number] }} */ (arrays[i]);
       // The same numbers stay the same array, so a matrix that is only moved is not painted anew.
-      const own = this.panels?.find(({ name, data }) => name === panel.name && equal(data, panel.data));
-      if (own) panel.data = own.data;
-    }
-    this.panels = panels;
-    const along = Boolean(before) && before.walk === header.walk && before.order !== header.order;
+      const own = this.panels.find((one) => one.name === panel.name && equal(one.data, data));
+      return { ...panel, data: own?.data ?? data, shape };
+    });
+    const along = before?.walk === header.walk && before.order !== header.order;
     if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
     this.coverUp();
     this.fresh = true;
-    this.show({ morph: along, backwards: along && header.order < before.order });
+    this.show(header, { morph: along, backwards: along && header.order < before.order });
   }
 
   isNarrow() {
@@ -49,9 +60,10 @@ class Stage {
     return clientWidth > 0 && clientWidth < NARROW;
   }
 
-  show(motion) {
+  /** @param {StageHeader} header @param {{ morph?: boolean, backwards?: boolean }} [motion] */
+  show(header, motion) {
     this.narrow = this.isNarrow();
-    const picture = { ...this.header, panels: this.panels };
+    const picture = { ...header, panels: this.panels };
     const { tall, ...shown } = this.narrow ? stacked(picture) : { ...picture, tall: picture.grid.length > 2 };
     // Matrices stacked higher than two need a picture that is higher than the window.
     this.board.element.classList.toggle("attnviz-tall", tall);
@@ -60,7 +72,7 @@ class Stage {
 
   /** Tells the page, and whoever measures it, that a new picture is complete. */
   note() {
-    if (!this.fresh || this.board.moment < 1) return;
+    if (!this.header || !this.fresh || this.board.changing) return;
     this.fresh = false;
     this.painted += 1;
     const { step, layer, head } = this.header;
@@ -70,8 +82,11 @@ class Stage {
 
   // ---- predict, then reveal
 
-  /** The row to guess is the pinned one; another row is covered anew. */
-  turnTo(row) {
+  /**
+   * The row to guess is the pinned one; another row is covered anew.
+   * @param {number} row
+   */
+  chooseRow(row) {
     if (row === this.row) return;
     this.row = row;
     this.revealed.clear();
@@ -79,33 +94,38 @@ class Stage {
   }
 
   coverUp() {
-    const { predict, result } = this.header;
+    const { predict, result } = this.header ?? {};
     if (!predict || this.revealed.has("all")) {
       this.board.cover(null);
       return;
     }
+    /** @type {IsCovered} */
     const covered = (i, j) => i === this.row && !this.revealed.has("row") && !this.revealed.has(j);
     this.board.cover((name) => (name === result ? covered : null));
   }
 
-  /** Reveals a covered cell; says whether it was one. */
+  /**
+   * Reveals a covered cell; says whether it was one.
+   * @param {Cell} at
+   */
   uncover({ panel, i, j }) {
     if (!this.board.covers?.(panel)?.(i, j)) return false;
     this.reveal(j);
-    const { shape } = this.panels.find(({ name }) => name === panel);
+    const columns = this.panels.find(({ name }) => name === panel)?.shape[1];
     // Who has guessed the last cell has revealed the row, for which a lesson's question waits.
-    if (this.revealed.size === shape[1]) document.querySelector(".st-key-lesson_reveal button")?.click();
+    if (this.revealed.size === columns) clickOn(".st-key-lesson_reveal button");
     return true;
   }
 
+  /** @param {number | "row" | "all"} what */
   reveal(what) {
     this.revealed.add(what);
     this.coverUp();
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    const typing = event.composedPath()[0]?.matches?.("input, textarea, [contenteditable]");
-    if (!this.header?.predict || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.header?.predict || typedInto(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "r" || event.key === "R") this.reveal("row");
     if (event.key === "a" || event.key === "A") this.reveal("all");
   }
@@ -117,6 +137,7 @@ class Stage {
   }
 }
 
+/** @param {Float32Array} a @param {Float32Array} b */
 function equal(a, b) {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i] && !(Number.isNaN(a[i]) && Number.isNaN(b[i]))) return false;

@@ -1,21 +1,42 @@
 // The stepper: the steps in their order; under them the layer, its heads, and how the picture is drawn. What is chosen
 // shows at once; the server sends what belongs to it.
 
-import { element, span, theme } from "./dom.js";
+import { element, focused, span, theme } from "./dom.js";
 import { HeadStrip } from "./head_strip.js";
 import { mounting } from "./mounting.js";
 import { unpack } from "./packing.js";
 import { PendingUpdates } from "./pending_updates.js";
 
 // Their values are a link's: "weights", "3", "1".
+const ACT = "attnviz-act"; // what the page's keys send
 const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"];
 
+/** @type {StepperHeader} what there is before anything was sent */
+const EMPTY = {
+  steps: [],
+  drawings: [],
+  layers: 0,
+  heads: 0,
+  layer_label: "",
+  place: "",
+  switches: [],
+  chosen: {},
+  acknowledged: 0,
+};
+
 class Stepper {
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.updates = new PendingUpdates(
       (message) => this.setTriggerValue("updates", message),
       Object.fromEntries(CHOICES.map((name) => [name, ""])),
     );
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {StepperHeader} */
+    this.header = EMPTY;
+    /** @type {Theme | null} */
+    this.shade = null;
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
     this.next = arrow("›", "Next step (→)", () => this.act("next"));
     this.steps = new Row("Step", (value) => this.choose("step", value));
@@ -34,20 +55,24 @@ class Stepper {
     );
     root.append(this.section);
     this.ends = new AbortController();
-    window.addEventListener("attnviz-act", (event) => this.asked(event), { signal: this.ends.signal });
+    window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), {
+      signal: this.ends.signal,
+    });
   }
 
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
   update(data, setTriggerValue, isNew) {
     this.setTriggerValue = setTriggerValue;
     const shade = theme(this.section);
     if (isNew || shade !== this.shade) {
       this.shade = shade;
       this.section.dataset.theme = shade;
-      this.take(unpack(data));
+      this.take(unpack(data), shade);
     }
   }
 
-  take({ header, arrays }) {
+  /** @param {Payload<StepperHeader>} payload @param {Theme} shade */
+  take({ header, arrays }, shade) {
     this.header = header;
     this.steps.offer(header.steps);
     this.drawings.offer(header.drawings);
@@ -59,7 +84,7 @@ class Stepper {
       this.layer.replaceChildren(...layers);
     }
     this.strip.root.hidden = !arrays.weights;
-    if (arrays.weights) this.strip.draw(arrays, { layer: header.layer_label, shade: this.shade });
+    if (arrays.weights) this.strip.draw(arrays, { layer: header.layer_label, shade });
     this.offerSwitches(header.switches);
     this.place.textContent = header.place;
     this.section.classList.toggle("lecture", Boolean(header.place));
@@ -67,15 +92,19 @@ class Stepper {
     this.show();
   }
 
-  /** Those that are there already stay, and with them the focus. */
+  /**
+   * Those that are there already stay, and with them the focus.
+   * @param {StepperHeader["switches"]} switches
+   */
   offerSwitches(switches) {
-    const known = new Map([...this.switches.children].map((one) => [one.dataset.name, one]));
-    if (names(switches).join() === [...known.keys()].join()) return;
+    const known = new Map(buttonsOf(this.switches).map((one) => [one.dataset.name, one]));
+    if (switches.map(([name]) => name).join() === [...known.keys()].join()) return;
     this.switches.replaceChildren(
-      ...switches.map(([name, ...said]) => known.get(name) ?? this.makeSwitch(name, ...said)),
+      ...switches.map(([name, label, help]) => known.get(name) ?? this.makeSwitch(name, label, help)),
     );
   }
 
+  /** @param {string} name @param {string} label @param {string} help */
   makeSwitch(name, label, help) {
     const made = element(
       "button",
@@ -88,10 +117,12 @@ class Stepper {
     return made;
   }
 
+  /** @param {string} name @returns {string} */
   chosen(name) {
     return this.updates.values[name];
   }
 
+  /** @param {string} name @param {string} value */
   choose(name, value) {
     if (this.updates.set({ [name]: value })) this.show();
   }
@@ -106,18 +137,23 @@ class Stepper {
     this.drawings.select(this.chosen("drawing"));
     this.layer.value = this.chosen("layer");
     this.strip.select(Number(this.chosen("head")));
-    for (const one of this.switches.children) {
-      one.setAttribute("aria-checked", String(this.chosen(one.dataset.name) === "1"));
+    for (const one of buttonsOf(this.switches)) {
+      one.setAttribute("aria-checked", String(this.chosen(one.dataset.name ?? "") === "1"));
     }
   }
 
-  /** A key of the page asks for something: what can be done here is, and the server need not be asked. */
+  /**
+   * A key of the page asks for something: what can be done here is, and the server need not be asked.
+   * @param {CustomEvent<string>} event
+   */
   asked(event) {
     if (this.act(event.detail)) event.preventDefault();
   }
 
+  /** @param {string} name */
   act(name) {
     const { steps, drawings, layers, heads } = this.header;
+    /** @type {Record<string, () => void>} */
     const acts = {
       next: () => this.go("step", names(steps), 1),
       previous: () => this.go("step", names(steps), -1),
@@ -134,15 +170,21 @@ class Stepper {
     return name in acts;
   }
 
-  /** Goes on in an order, or back; the first and the last are its ends. */
+  /**
+   * Goes on in an order, or back; the first and the last are its ends.
+   * @param {string} name @param {string[]} order @param {number} by
+   */
   go(name, order, by) {
     const to = Math.max(0, Math.min(order.length - 1, order.indexOf(this.chosen(name)) + by));
     if (order.length) this.choose(name, order[to]);
   }
 
-  /** Turns a switch over; one that this step has not stays as it is. */
+  /**
+   * Turns a switch over; one that this step has not stays as it is.
+   * @param {string} name
+   */
   turnOver(name) {
-    if (names(this.header.switches).includes(name)) this.choose(name, this.chosen(name) === "1" ? "0" : "1");
+    if (this.header.switches.some(([one]) => one === name)) this.choose(name, this.chosen(name) === "1" ? "0" : "1");
   }
 
   destroy() {
@@ -154,11 +196,13 @@ class Stepper {
 
 /** A row of buttons of which one is chosen. */
 class Row {
+  /** @param {string} label @param {(name: string) => void} choose */
   constructor(label, choose) {
     this.choose = choose;
     this.root = element("div", { class: "row", role: "radiogroup", "aria-label": label });
   }
 
+  /** @param {Option[]} options */
   offer(options) {
     this.root.hidden = !options.length;
     if (this.root.childElementCount === options.length) return; // what is offered never changes but comes and goes
@@ -172,9 +216,10 @@ class Row {
     );
   }
 
+  /** @param {string} name */
   select(name) {
-    const inside = this.root.contains(this.root.getRootNode().activeElement);
-    for (const one of this.root.children) {
+    const inside = this.root.contains(focused(this.root));
+    for (const one of buttonsOf(this.root)) {
       const chosen = one.dataset.name === name;
       one.setAttribute("aria-checked", String(chosen));
       one.tabIndex = chosen ? 0 : -1;
@@ -184,20 +229,28 @@ class Row {
   }
 }
 
-/** Scrolls a row, and nothing else, until one of its buttons is seen. */
+/**
+ * Scrolls a row, and nothing else, until one of its buttons is seen.
+ * @param {HTMLElement} row @param {HTMLElement} one
+ */
 function reveal(row, one) {
   const over = one.offsetLeft + one.offsetWidth - row.offsetLeft - row.clientWidth;
   const under = one.offsetLeft - row.offsetLeft;
   row.scrollLeft = Math.min(Math.max(row.scrollLeft, over + 24), Math.max(0, under - 24));
 }
 
+/** @param {string} text @param {string} says @param {() => void} act */
 function arrow(text, says, act) {
   const made = element("button", { type: "button", class: "arrow", title: says, "aria-label": says }, text);
   made.addEventListener("click", act);
   return made;
 }
 
+/** @param {Option[]} options */
 const names = (options) => options.map(([name]) => name);
+/** @param {HTMLElement} row @returns {HTMLElement[]} */
+const buttonsOf = (row) => Array.from(row.querySelectorAll("button"));
+/** @param {number} count */
 const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));
 
 export default mounting((root) => new Stepper(root));

@@ -16,3 +16,21 @@ export function typeFor(least = 0, { label = 12, fine = 11 } = {}) {
   const unit = Math.max(1, least / label);
   return { least, unit, label: label * unit, fine: Math.max(fine, least) };
 }
+
+/**
+ * Measures texts in a font, each once.
+ * @param {CanvasRenderingContext2D} context @param {string} font
+ * @returns {WidthOf}
+ */
+export function measurer(context, font) {
+  /** @type {Map<string, number>} */
+  const known = new Map();
+  return (text) => {
+    const width = known.get(text);
+    if (width !== undefined) return width;
+    context.font = font;
+    const measured = context.measureText(text).width;
+    known.set(text, measured);
+    return measured;
+  };
+}

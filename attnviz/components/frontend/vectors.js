@@ -3,6 +3,17 @@
 import { element } from "./dom.js";
 import { number, subscript } from "./format.js";
 
+/**
+ * The value of key k, its weight in row q, and the row's whole output.
+ * @typedef {object} Vectors
+ * @property {number} count
+ * @property {number} weight
+ * @property {(d: number) => number} own
+ * @property {(d: number) => number} row
+ * @property {number} q
+ * @property {number} k
+ */
+
 export class VectorTable {
   constructor() {
     this.summary = element("summary");
@@ -12,19 +23,22 @@ export class VectorTable {
     const scroller = element("div", { class: "vectors", tabIndex: 0, role: "group" }, table);
     scroller.setAttribute("aria-label", "weighted value, number by number");
     this.root = element("details", { dataset: { terms: "head_outputs" } }, this.summary, scroller);
+    /** @type {ReturnType<typeof makeRow>[]} */
     this.rows = [];
-    this.root.addEventListener("toggle", () => this.vectors && this.root.open && this.write());
+    /** @type {Vectors | null} */
+    this.vectors = null;
+    this.root.addEventListener("toggle", () => this.vectors && this.root.open && this.write(this.vectors));
   }
 
-  /** `vectors` is {count, weight, own(d), row(d), q, k}. */
+  /** @param {Vectors} vectors */
   set(vectors) {
     this.vectors = vectors;
     this.summary.textContent = vectors.count === 1 ? "the one number" : `all ${vectors.count} numbers`;
-    if (this.root.open) this.write();
+    if (this.root.open) this.write(vectors);
   }
 
-  write() {
-    const { count, weight, own, row, q, k } = this.vectors;
+  /** @param {Vectors} vectors */
+  write({ count, weight, own, row, q, k }) {
     const v = `v${subscript(k)}`;
     const titles = [
       ["", ""],
@@ -45,11 +59,13 @@ export class VectorTable {
   }
 }
 
+/** @param {HTMLElement} cell @param {number} x */
 function put(cell, x) {
   cell.textContent = number(x);
   cell.dataset.value = String(x);
 }
 
+/** @param {number} d */
 function makeRow(d) {
   const own = element("td", { class: "value" });
   const share = element("td", { dataset: { share: String(d) } });

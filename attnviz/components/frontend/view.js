@@ -1,16 +1,25 @@
 // What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
 
 import { Chain, hasWeights } from "./chain.js";
-import { element, screenReaderOnly, span } from "./dom.js";
+import { element, focused, screenReaderOnly, span } from "./dom.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
 
+/** @typedef {import("./arithmetic.js").Attention} Attention */
+
 const HINT = "Point at a cell to see its arithmetic; click to pin it.";
+/** @type {Record<string, string>} */
 const BADGES = { pinned: "pinned", pointer: "under the pointer" };
 
 export class View {
+  /** @param {HTMLElement} root @param {{ onPin: (pin: Pair) => void, onUnpin: () => void }} does */
   constructor(root, { onPin, onUnpin }) {
     this.onPin = onPin;
+    /** @type {Pair} */
+    this.pin = { q: null, k: null };
+    this.step = "";
+    /** @type {Labels} */
+    this.labels = {};
     this.fields = {
       q: field("query row", "query"),
       k: field("key column", "key"),
@@ -46,27 +55,33 @@ export class View {
     root.append(this.section);
   }
 
+  /** @param {InspectorHeader} header @param {Attention} attention */
   setPayload(header, attention) {
     if (header.step !== this.step) this.section.style.minHeight = "";
     this.step = header.step;
     this.labels = { query: header.query_labels, key: header.key_labels };
     this.chain.markStep(header.step);
-    this.fields.q.input.max = attention.queries - 1;
-    this.fields.k.input.max = attention.keys - 1;
+    this.fields.q.input.max = String(attention.queries - 1);
+    this.fields.k.input.max = String(attention.keys - 1);
   }
 
-  /** Writes the pinned cell into the fields, but never into the one that is being typed in. */
+  /**
+   * Writes the pinned cell into the fields, but never into the one that is being typed in.
+   * @param {Pair} pin
+   */
   setPin(pin) {
     this.pin = pin;
-    const typing = this.section.getRootNode().activeElement;
-    for (const [name, { input }] of Object.entries(this.fields)) {
-      const text = pin[name] === null ? "" : String(pin[name]);
+    const typing = focused(this.section);
+    for (const name of /** @type {const} */ (["q", "k"])) {
+      const { input } = this.fields[name];
+      const text = String(pin[name] ?? "");
       if (input.value !== text && (input !== typing || pin[name] === null)) input.value = text;
     }
     this.unpin.disabled = pin.q === null && pin.k === null;
   }
 
   readFields() {
+    /** @param {{ input: HTMLInputElement }} field */
     const read = ({ input }) => {
       if (input.value === "") return null;
       return Math.min(Math.max(Math.trunc(Number(input.value)), 0), Number(input.max));
@@ -75,17 +90,22 @@ export class View {
     this.onPin(this.pin);
   }
 
+  /** @param {Pair} pin @param {string} [instead] */
   showHint(pin, instead) {
-    const half = (pin.q === null) !== (pin.k === null);
+    const at = pin.q ?? pin.k;
+    const half = at !== null && (pin.q === null || pin.k === null);
     const missing = pin.q === null ? "a query row" : "a key column";
     const next = `Now choose ${missing}, here or in the picture, to see the cell's arithmetic.`;
     this.hint.textContent = instead ?? (half ? next : HINT);
     this.show("hint");
-    this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", pin.q ?? pin.k)] : []));
+    this.title.replaceChildren(...(half ? [this.token(pin.q === null ? "key" : "query", at)] : []));
     this.setBadge(half ? "pinned" : null);
   }
 
-  /** Of a pinned row alone, once there are weights: where it looks. */
+  /**
+   * Of a pinned row alone, once there are weights: where it looks.
+   * @param {Attention} attention @param {Pair} pin
+   */
   showRow(attention, pin) {
     this.showHint(pin);
     if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !hasWeights(this.step)) return;
@@ -93,6 +113,7 @@ export class View {
     this.row.show(attention.row(pin.q).weights, (k) => this.token("key", k, "key"));
   }
 
+  /** @param {Attention} attention @param {number} q @param {number} k @param {string} state */
   showChain(attention, q, k, state) {
     this.show("chain");
     this.title.replaceChildren(this.token("query", q), span("arrow", " → "), this.token("key", k));
@@ -100,20 +121,25 @@ export class View {
     this.chain.show(attention, q, k);
   }
 
+  /** @param {{ at: Cell, panel: DrawnPanel, panels: DrawnPanel[], products: Products }} pointed */
   showProduct({ at, panel, panels, products }) {
     this.show("product");
-    const tokens = [
+    /** @type {[kind: string, i: number][]} */
+    const axes = [
       [at.rows, at.i],
       [at.cols, at.j],
-    ].filter(([kind]) => this.labels[kind]);
+    ];
+    const tokens = axes.filter(([kind]) => this.labels[kind]);
     const parts = tokens.flatMap(([kind, i], n) => [...(n ? [" → "] : []), this.token(kind, i, kind)]);
     const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
     this.title.replaceChildren(name, " ", ...parts);
     this.setBadge("pointer");
+    /** @param {string} kind @param {number} i */
     const labels = (kind, i) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
     this.product.show({ at, panel, panels, products, labels });
   }
 
+  /** @param {string} part */
   show(part) {
     // Once it has grown it stays so while the step lasts: what lies below must not jump with the pointer.
     const shown = this.section.dataset.shows;
@@ -125,13 +151,17 @@ export class View {
     this.product.root.hidden = part !== "product";
   }
 
+  /** @param {string | null} state */
   setBadge(state) {
     this.badge.hidden = !state;
-    this.badge.textContent = BADGES[state] ?? "";
+    this.badge.textContent = BADGES[state ?? ""] ?? "";
     this.badge.dataset.state = state ?? "";
   }
 
-  /** `row 3 "animal" (query)`, the token shortened by the style sheet only. */
+  /**
+   * `row 3 "animal" (query)`, the token shortened by the style sheet only.
+   * @param {string} kind @param {number} i @param {string} place
+   */
   token(kind, i, place = kind === "query" ? "row" : "column") {
     const text = this.labels[kind]?.[i] ?? "";
     const quoted = element("bdi", { class: "token", title: text }, text);
@@ -139,12 +169,16 @@ export class View {
     return span(`place ${kind}`, `${place} ${i} "`, quoted, '"', ...role);
   }
 
-  /** Says a pin aloud; hovering stays silent. */
+  /**
+   * Says a pin aloud; hovering stays silent.
+   * @param {Attention} attention @param {Pair} pin
+   */
   announce(attention, { q, k }) {
-    const spoken = (kind, i) => `${kind} ${i} "${this.labels[kind]?.[i] ?? ""}"`;
+    /** @param {string} kind @param {number | null} i */
+    const spoken = (kind, i) => `${kind} ${i} "${this.labels[kind]?.[i ?? -1] ?? ""}"`;
     if (q === null && k === null) {
       this.live.textContent = "Unpinned.";
-    } else if (attention.has(q, k)) {
+    } else if (q !== null && k !== null && attention.has(q, k)) {
       const weight = attention.cell(q, k).weight.toFixed(4);
       this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
     } else {
@@ -153,6 +187,7 @@ export class View {
   }
 }
 
+/** @param {string} name @param {string} kind */
 function field(name, kind) {
   const input = element("input", { type: "number", min: 0, step: 1, inputMode: "numeric", placeholder: "–" });
   return { input, root: element("label", { class: `field ${kind}` }, span("field-name", name), input) };

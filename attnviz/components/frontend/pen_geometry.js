@@ -1,0 +1,40 @@
+// Points and boxes under a matrix [a, b, c, d, e, f], as a canvas has it.
+
+/** @type {Matrix} */
+export const IDENTITY = [1, 0, 0, 1, 0, 0];
+
+/** @param {Matrix} one @param {Matrix} other @returns {Matrix} */
+export function times([a, b, c, d, e, f], [g, h, i, j, k, l]) {
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+}
+
+/**
+ * Points x0, y0, x1, y1, ... moved by a matrix.
+ * @param {Matrix} matrix @param {number[]} points
+ */
+export function applied([a, b, c, d, e, f], points) {
+  /** @type {number[]} */
+  const moved = [];
+  for (let n = 0; n < points.length; n += 2) {
+    const [x, y] = [points[n], points[n + 1]];
+    moved.push(a * x + c * y + e, b * x + d * y + f);
+  }
+  return moved;
+}
+
+/**
+ * A rectangle under a matrix: one still, or where it is turned four lines.
+ * @param {Matrix} matrix @param {number[]} box @returns {PathStep[]}
+ */
+export function boxPath(matrix, [x, y, width, height]) {
+  const corners = applied(matrix, [x, y, x + width, y, x + width, y + height, x, y + height]);
+  const [x0, y0, , y1, x2, y2] = corners;
+  if (y0 === y1) return [["R", Math.min(x0, x2), Math.min(y0, y2), Math.abs(x2 - x0), Math.abs(y2 - y0)]];
+  return [
+    ["M", ...corners.slice(0, 2)],
+    ["L", ...corners.slice(2, 4)],
+    ["L", ...corners.slice(4, 6)],
+    ["L", ...corners.slice(6)],
+    ["Z"],
+  ];
+}
