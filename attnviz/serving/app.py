@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
-import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -47,7 +44,6 @@ _wanted = threading.Event()
 @asynccontextmanager
 async def warm_up(_: st.App) -> AsyncIterator[None]:
     """Import torch and load the built-in model in the background, while the browser is still opening the page."""
-    answer_at_once()
     sys.setswitchinterval(0.002)
     threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
@@ -165,32 +161,3 @@ def middleware() -> list[Middleware]:
         Middleware(Uploads),
         Middleware(PreloadTrigger),
     ]
-
-
-def answer_at_once() -> None:
-    """Set TCP_NODELAY on the listening sockets, from which Linux hands it down to every connection.
-
-    Streamlit binds its socket itself, and asyncio then leaves Nagle's algorithm on: some 40 ms on every small answer.
-    Where there is no /proc, the app runs without this.
-    """
-    folder = Path("/proc/self/fd")
-    for entry in list(folder.iterdir()) if folder.is_dir() else ():
-        listening = _socket_of(int(entry.name))
-        if listening is None:
-            continue
-        with listening, suppress(OSError):
-            if listening.family in (socket.AF_INET, socket.AF_INET6) and listening.type == socket.SOCK_STREAM:
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _socket_of(descriptor: int) -> socket.socket | None:
-    """Return a socket of our own for what a descriptor stands for, or None where that is no socket."""
-    try:
-        ours = os.dup(descriptor)
-    except OSError:
-        return None  # closed since it was listed
-    try:
-        return socket.socket(fileno=ours)
-    except OSError:
-        os.close(ours)
-        return None

@@ -41,8 +41,7 @@ def serve(host: str, port: int) -> None:
     from attnviz.serving.app import ROUTES, middleware, warm_up
     from attnviz.serving.http.messages import MESSAGE
     from attnviz.serving.logs import keep_texts_out
-    from attnviz.serving.patches.sending import send_together
-    from attnviz.serving.patches.tuning import read_components_plainly, remember_theme, start_runs_aside
+    from attnviz.serving.patches import apply_patches
     from attnviz.ui import FRAME
 
     keep_texts_out()
@@ -50,10 +49,7 @@ def serve(host: str, port: int) -> None:
     chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
     for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
         config.set_option(option, value)
-    remember_theme()
-    read_components_plainly()
-    start_runs_aside()
-    send_together()
+    apply_patches()
     server = uvicorn.Config(
         app,
         ws="websockets-sansio",

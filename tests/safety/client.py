@@ -112,7 +112,7 @@ class Visitor:
         asked.context_info.timezone = "UTC"
         self._socket.send(message.SerializeToString())
         shown = Shown()
-        while not shown.take(answer := self._next()):
+        while not shown.take(answer := self.receive()):
             if answer.WhichOneof("type") == "new_session":
                 self.session_id = answer.new_session.initialize.session_id
                 self.page_hash = answer.new_session.page_script_hash
@@ -122,7 +122,8 @@ class Visitor:
         """Send what no browser would."""
         self._socket.send(data)
 
-    def _next(self) -> ForwardMsg:
+    def receive(self) -> ForwardMsg:
+        """Return the next message."""
         message = ForwardMsg()
         raw = self._socket.recv(self.timeout)
         assert isinstance(raw, bytes)
