@@ -187,7 +187,7 @@ def _loaded(server: Server) -> None:
                 said = figures.read().decode()
         except OSError:
             said = ""
-        if "attnviz_ready 1\n" in said and (processors() < 2 or "attnviz_pass_process 1\n" in said):
+        if "attnviz_ready 1.0\n" in said and (processors() < 2 or "attnviz_pass_process 1.0\n" in said):
             return
         time.sleep(0.2)
     raise RuntimeError(f"the model did not load:\n{server.said()}")

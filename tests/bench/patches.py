@@ -20,6 +20,7 @@ from tests.bench.load import ENTRANCE, act_ours
 from tests.bench.load_session import Visitor
 from tests.bench.processes import cpu
 from tests.browser.server import Server, free_port, launch
+from tests.safety.server import wait_until_ready
 
 SERVE = """
 import sys
@@ -29,8 +30,8 @@ patches.PATCHES = tuple(sys.argv[2:])
 serve("127.0.0.1", int(sys.argv[1]))
 """
 VISITORS = 4
-ROUNDS = 5
-CHANGES = 15
+ROUNDS = 6
+CHANGES = 10
 """Of each visitor in a round"""
 
 
@@ -45,7 +46,7 @@ def served(patches: tuple[str, ...]) -> Iterator[Server]:
         env={"ATTNVIZ_REQUESTS": "0", "ATTNVIZ_PASS_PROCESS": "0"},
     )
     try:
-        server.wait(300)
+        wait_until_ready(server, 300)
         yield server
     finally:
         server.stop()

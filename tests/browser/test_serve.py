@@ -83,8 +83,8 @@ def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_i
     second.goto(served.url)
     expect(second.locator(STAGE)).to_be_visible()
     figures = answer(f"{served.url}/metrics")[1]
-    assert "\nattnviz_sessions 2\n" in figures
-    assert '\nattnviz_cache_entries{cache="traces"} 1\n' in figures
+    assert "\nattnviz_sessions 2.0\n" in figures
+    assert '\nattnviz_cache_entries{cache="traces"} 1.0\n' in figures
     assert answer(f"{served.url}/readyz") == (503, "full\n")
 
     third = new_context().new_page()

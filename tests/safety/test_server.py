@@ -199,7 +199,7 @@ def test_texts_are_answered_when_the_process_for_passes_is_killed(served: Server
     def takes_passes() -> bool:
         with connection(served) as http:
             http.request("GET", "/metrics")
-            return "attnviz_pass_process 1\n" in http.getresponse().read().decode()
+            return "attnviz_pass_process 1.0\n" in http.getresponse().read().decode()
 
     until = time.monotonic() + 120
     while not takes_passes():

@@ -1,72 +1,70 @@
-"""What this process tells a monitor, in Prometheus' text format. Counts and sizes only, nothing that anybody typed.
-
-Format: Prometheus, "Exposition formats", text-based format 0.0.4.
-"""
+"""What a monitor may read of this process: counts and sizes, nothing that a visitor typed."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4 as MEDIA_TYPE
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from attnviz.serving.http.traffic import Traffic
 from attnviz.serving.work.cache import cache_usage
 from attnviz.serving.work.pool import worker_pool
 from attnviz.serving.work.worker import pass_process
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+__all__ = ["MEDIA_TYPE", "metrics"]
 
 
-def metrics(traffic: Traffic, *, ready: bool) -> str:
-    """Write every figure of this process."""
-    running, waiting, done = worker_pool().counts()
-    results = cache_usage()
-    blocks = [
-        _block("ready", "gauge", "Whether the built-in model is loaded.", {"": int(ready)}),
-        _block("sessions", "gauge", "Browsers that are connected.", {"": traffic.visitors}),
-        _block("runs_total", "counter", "Changes that browsers asked for.", {"": traffic.changes}),
-        _block("http_requests_total", "counter", "Answers to requests.", _labelled("code", traffic.answers)),
-        _block("refused_total", "counter", "Visitors turned away or slowed down.", _labelled("why", traffic.refused)),
-        _block("pass_process", "gauge", "Whether a process of its own takes passes.", {"": int(pass_process().ready)}),
-        _block("passes_running", "gauge", "Computations at work.", {"": running}),
-        _block("passes_waiting", "gauge", "Computations that wait.", {"": waiting}),
-        _block("passes_total", "counter", "Computations done.", {"": done}),
-        _block("cache_entries", "gauge", "Results kept.", _labelled("cache", {k: v[0] for k, v in results.items()})),
-        _block("cache_bytes", "gauge", "Their size.", _labelled("cache", {k: v[1] for k, v in results.items()})),
-        _block(
-            "process_resident_memory_bytes",
-            "gauge",
-            "Resident memory, without the process for passes.",
-            {"": resident_bytes()},
-            prefix="",
-        ),
-        _block(
-            "process_cpu_seconds_total",
-            "counter",
-            "Processor time, without the process for passes.",
-            {"": time.process_time()},
-            prefix="",
-        ),
-    ]
-    return "".join(blocks)
+def metrics(traffic: Traffic, *, ready: bool) -> bytes:
+    """Return all metrics of this process in Prometheus' text format; memory and processor time without its children."""
+    registry = CollectorRegistry()
+    registry.register(_Server(traffic, ready=ready))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
 
 
-def resident_bytes() -> int:
-    """Return the resident memory of this process; 0 where there is no /proc."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+class _Server(Collector):
+    """Reads the server's figures."""
+
+    def __init__(self, traffic: Traffic, *, ready: bool) -> None:
+        self.traffic = traffic
+        self.ready = ready
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric but those of the process."""
+        traffic, (running, waiting, done) = self.traffic, worker_pool().counts()
+        usage = cache_usage()
+        entries, sizes = ({name: figures[at] for name, figures in usage.items()} for at in (0, 1))
+        yield _gauge("ready", "Whether the built-in model is loaded.", self.ready)
+        yield _gauge("sessions", "Browsers that are connected.", traffic.visitors)
+        yield _counter("runs", "Changes that browsers asked for.", traffic.changes)
+        yield _counter("http_requests", "Answers to requests.", traffic.answers, "code")
+        yield _counter("refused", "Visitors turned away or slowed down.", traffic.refused, "why")
+        yield _gauge("pass_process", "Whether the process for forward passes is ready.", pass_process().ready)
+        yield _gauge("passes_running", "Computations that run.", running)
+        yield _gauge("passes_waiting", "Computations in the queue.", waiting)
+        yield _counter("passes", "Computations done.", done)
+        yield _gauge("cache_entries", "Results in the caches.", entries, "cache")
+        yield _gauge("cache_bytes", "Their size.", sizes, "cache")
 
 
-def _labelled(
-    label: str, figures: Mapping[object, float] | Mapping[str, float] | Mapping[int, float]
-) -> dict[str, float]:
-    return {f'{{{label}="{name}"}}': figure for name, figure in figures.items()}
+def _gauge(name: str, about: str, figure: float | Mapping[str, int], label: str = "") -> Metric:
+    return _filled(GaugeMetricFamily(f"attnviz_{name}", about, labels=[label] if label else []), figure)
 
 
-def _block(name: str, kind: str, about: str, figures: Mapping[str, float], prefix: str = "attnviz_") -> str:
-    lines: Iterable[str] = (f"{prefix}{name}{labels} {figure:.15g}" for labels, figure in sorted(figures.items()))
-    return "\n".join([f"# HELP {prefix}{name} {about}", f"# TYPE {prefix}{name} {kind}", *lines]) + "\n"
+def _counter(name: str, about: str, figure: float | Mapping[str, int] | Mapping[int, int], label: str = "") -> Metric:
+    return _filled(CounterMetricFamily(f"attnviz_{name}", about, labels=[label] if label else []), figure)
+
+
+def _filled(
+    metric: GaugeMetricFamily | CounterMetricFamily, figure: float | Mapping[str, int] | Mapping[int, int]
+) -> Metric:
+    """Add a figure, or one for each value of the metric's label."""
+    if isinstance(figure, Mapping):
+        for value, each in figure.items():
+            metric.add_metric([str(value)], each)
+    else:
+        metric.add_metric([], figure)
+    return metric

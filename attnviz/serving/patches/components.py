@@ -24,7 +24,7 @@ def apply() -> None:
     def make_presenter(events_id: str, *_: object) -> Any:
         return lambda state, session: _values(state, session, events_id)
 
-    bidi_component.make_bidi_component_presenter = make_presenter  # type: ignore[attr-defined]
+    bidi_component.make_bidi_component_presenter = make_presenter  # type: ignore[attr-defined, assignment]
 
 
 def _values(state: object, session: Any, events_id: str) -> object:

@@ -22,4 +22,4 @@ def apply() -> None:
         if built[section].ByteSize():  # else merging would mark an empty section as present
             message.MergeFrom(built[section])
 
-    app_session._populate_theme_msg = copy
+    app_session._populate_theme_msg = copy  # type: ignore[assignment]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from dataclasses import replace
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.metrics import metrics
@@ -207,13 +211,19 @@ def test_metrics_are_in_prometheus_own_format() -> None:
     traffic = Traffic(Settings())
     traffic.answers[200] += 3
     traffic.refused["full"] += 1
-    SingleFlightCache[Result]("metered", 10, WorkerPool(1)).get(1, Result)
-    lines = metrics(traffic, ready=True).splitlines()
-    samples = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    assert all(float(value) >= 0 for value in samples.values())
-    assert samples['attnviz_http_requests_total{code="200"}'] == "3"
-    assert samples['attnviz_refused_total{why="full"}'] == "1"
-    assert samples["attnviz_ready"] == "1"
-    assert float(samples["process_resident_memory_bytes"]) > 10**7
-    described = [line.split()[2] for line in lines if line.startswith("# TYPE")]
-    assert {name.partition("{")[0] for name in samples} <= set(described)
+    cache = SingleFlightCache[Result]("metered", 10, WorkerPool(1))
+    cache.get(1, lambda: Result(7))
+    families = list(text_string_to_metric_families(metrics(traffic, ready=True).decode()))
+    samples = {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+    assert samples["attnviz_http_requests_total", "200"] == 3
+    assert samples["attnviz_refused_total", "full"] == 1
+    assert samples[("attnviz_ready",)] == 1
+    assert (samples["attnviz_cache_entries", "metered"], samples["attnviz_cache_bytes", "metered"]) == (1, 7)
+    assert {name for name, *_ in samples} >= {
+        "attnviz_sessions", "attnviz_runs_total", "attnviz_pass_process", "attnviz_passes_running",
+        "attnviz_passes_waiting", "attnviz_passes_total", "attnviz_cache_entries", "attnviz_cache_bytes",
+    }  # fmt: skip
+    if sys.platform == "linux":
+        held = psutil.Process().memory_info().rss
+        assert samples[("process_resident_memory_bytes",)] == pytest.approx(held, rel=0.2)
+        assert samples[("process_cpu_seconds_total",)] == pytest.approx(time.process_time(), rel=0.2)
