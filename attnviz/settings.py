@@ -1,8 +1,8 @@
-"""What whoever runs attnviz may decide: which models and sizes are allowed, and how many may use it at once.
+"""Settings of a server: allowed models, size limits and numbers of visitors.
 
 Each setting is a field of `Settings`. It is read once, from the environment (`ATTNVIZ_SESSIONS=50`) or from the TOML
-file that ATTNVIZ_SETTINGS names (`sessions = 50`); the environment goes first. On one's own machine nothing is
-restricted. With ATTNVIZ_PUBLIC=1, which `python -m attnviz serve` sets, what is not said is safe for a public link.
+file that ATTNVIZ_SETTINGS names (`sessions = 50`); the environment takes precedence. By default nothing is restricted,
+as suits one's own machine. ATTNVIZ_PUBLIC=1, which `python -m attnviz serve` sets, changes the defaults to `PUBLIC`.
 """
 
 from __future__ import annotations
@@ -20,54 +20,53 @@ from typing import Any
 PREFIX = "ATTNVIZ_"
 FILE = "ATTNVIZ_SETTINGS"
 OTHERS = {FILE, "ATTNVIZ_CHROMIUM", "ATTNVIZ_BENCH_CACHE"}
-"""Variables with our prefix that are no settings; the last two are the tests' own."""
+"""Variables with our prefix that are not settings. The last two are used by tests."""
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _ANCESTOR = re.compile(r"'none'|'self'|\*|https?://[\w.*-]+(:\d{1,5})?", re.ASCII)
 
 
 class SettingsError(ValueError):
-    """A setting that is wrong. The message is one line for whoever started the server."""
+    """A setting is invalid. The message is one line for the person who started the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is allowed. The defaults are those of one's own machine; `PUBLIC` has those of a public link."""
+    """The settings, with the defaults for one's own machine. `PUBLIC` has the defaults for a public link."""
 
     public: bool = False
-    """Whether what is not said takes the defaults of a public link"""
+    """Whether settings default to `PUBLIC`"""
     models: tuple[str, ...] = ("minilm", "bert-base-uncased")
-    """Models that are offered, and always allowed as minilm is: names on the Hugging Face hub, or folders"""
+    """Models in the menu, which are always allowed, like minilm: names on the Hugging Face hub, or folders"""
     hub: bool = True
-    """Whether any other name on the hub may be asked for"""
+    """Whether visitors may request any other model on the hub"""
     folders: bool = True
-    """Whether any other folder on this machine may be asked for"""
+    """Whether visitors may request any other folder on this machine"""
     uploads: bool = True
     """Whether files may be uploaded"""
     largest_upload: int = 5
-    """Megabytes of a file that is uploaded, at most"""
+    """The largest upload in megabytes"""
     largest_text: int = 20_000
-    """Characters of a text, at most"""
+    """The longest text in characters"""
     sessions: int = 0
-    """Visitors at once, at most; 0 is no limit"""
+    """The most simultaneous visitors; 0 is no limit"""
     requests: int = 0
-    """Requests a minute from one address, at most; 0 is no limit"""
+    """The most requests per minute from one address; 0 is no limit"""
     changes: int = 0
-    """Messages a minute from one visitor, at most; 0 is no limit"""
+    """The most messages per minute from one visitor; 0 is no limit"""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of the proxies whose X-Forwarded-For is believed; * is any"""
+    """Addresses or networks of the proxies whose X-Forwarded-For is trusted; * is any"""
     frame_ancestors: tuple[str, ...] = ()
-    """Sites that may show the app in a frame, as in Content-Security-Policy; nothing is said where there are none"""
+    """Sites that may embed the app in a frame, as in Content-Security-Policy; the directive is omitted if empty"""
     replica: str = ""
-    """The name of this server where it is one of several behind a load balancer"""
+    """The name of this server if it is one of several behind a load balancer"""
     passes: int = 0
-    """Texts that models read at once; 0 is one for each processor"""
+    """Forward passes that run in parallel; 0 is one per processor"""
     pass_process: bool = False
-    """Whether the built-in model runs in a process of its own, which takes some 400 MB, where there are two processors
-    or more"""
+    """Whether the built-in model runs in its own process, which takes some 400 MB; ignored with a single processor"""
 
     def allows(self, model: str) -> bool:
-        """Say whether a visitor may ask for this model, by a name on the hub or by a folder."""
+        """Whether a visitor may request this model, a name on the hub or a folder."""
         name = model.strip()
         if name == "minilm" or name in self.models or (self.hub and self.folders):
             return True
@@ -75,13 +74,13 @@ class Settings:
         return self.folders if is_folder else self.hub
 
     @property
-    def passes_at_once(self) -> int:
-        """Texts that models read at once, counted out."""
+    def parallel_passes(self) -> int:
+        """The number of forward passes that run in parallel."""
         return self.passes or processors()
 
     @property
     def has_pass_process(self) -> bool:
-        """Whether the built-in model runs in a process of its own, on this machine."""
+        """Whether the built-in model runs in its own process on this machine."""
         return self.pass_process and processors() > 1
 
 
@@ -99,7 +98,7 @@ PUBLIC = Settings(
     frame_ancestors=("'self'",),
     pass_process=True,
 )
-"""The defaults of a public link. A class of 300 behind one address, at a change every two seconds, is let in."""
+"""The defaults for a public link. They admit a class of 300 behind one address with a change every two seconds."""
 
 LIMITS = {
     "largest_upload": (1, 5),
@@ -109,11 +108,11 @@ LIMITS = {
     "changes": (0, 1_000_000),
     "passes": (0, 256),
 }
-"""What whole numbers may be."""
+"""The range of each integer setting."""
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -122,16 +121,16 @@ def settings() -> Settings:
     """Return the settings of this process, read once.
 
     Raises:
-        SettingsError: one of them is wrong.
+        SettingsError: a setting is invalid.
     """
     return read(os.environ)
 
 
 def read(environment: Mapping[str, str]) -> Settings:
-    """Read settings from variables of the environment, and from the file that one of them may name.
+    """Read settings from environment variables, and from the file that ATTNVIZ_SETTINGS names.
 
     Raises:
-        SettingsError: a value that its setting does not take, a setting that there is not, a file that can't be read.
+        SettingsError: an invalid value, an unknown setting, or an unreadable file.
     """
     given = _from_file(environment[FILE]) if environment.get(FILE) else {}
     for variable, value in environment.items():
@@ -146,60 +145,60 @@ def _from_file(path: str) -> dict[str, Any]:
         raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"The settings file {path} can't be read: {error.strerror or error}.") from error
-    except ValueError as error:  # not UTF-8, or no TOML
-        why = str(error).splitlines()[0]
-        raise SettingsError(f"The settings file {path} is no TOML: {why}.") from error
+    except ValueError as error:  # not UTF-8 or not TOML
+        reason = str(error).splitlines()[0]
+        raise SettingsError(f"The settings file {path} is not TOML: {reason}.") from error
     return {name: _read(name, value, f"{name} = {value!r} in {path}") for name, value in raw.items()}
 
 
-def _read(name: str, value: Any, said: str) -> Any:
-    """Turn what was said of a setting into its value; `said` is how it was said, for the message."""
-    said = " ".join(said[:200].split())
+def _read(name: str, value: Any, assignment: str) -> Any:
+    """Parse the raw value of a setting. `assignment` quotes the assignment for error messages."""
+    assignment = " ".join(assignment[:200].split())
     kind = next((field.type for field in fields(Settings) if field.name == name), None)
     if kind is None:
         raise SettingsError(
-            f"{said}: there is no such setting; there are {', '.join(f.name for f in fields(Settings))}."
+            f"{assignment}: unknown setting; choose from {', '.join(f.name for f in fields(Settings))}."
         )
     if kind == "bool":
-        return _switch(value, said)
+        return _switch(value, assignment)
     if kind == "int":
-        return _whole(value, said, *LIMITS[name])
-    return _name(value, said) if kind == "str" else _several(name, value, said)
+        return _whole(value, assignment, *LIMITS[name])
+    return _name(value, assignment) if kind == "str" else _several(name, value, assignment)
 
 
-def _switch(value: Any, said: str) -> bool:
+def _switch(value: Any, assignment: str) -> bool:
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     found = words.get(str(value).strip().lower())
     if found is None:
-        raise SettingsError(f"{said}: this is a switch, 1 or 0.")
+        raise SettingsError(f"{assignment}: expected 1 or 0.")
     return found
 
 
-def _whole(value: Any, said: str, low: int, high: int) -> int:
+def _whole(value: Any, assignment: str, low: int, high: int) -> int:
     written = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", written, re.ASCII) or not low <= int(written) <= high:
-        raise SettingsError(f"{said}: this is a whole number from {low} to {high}.")
+        raise SettingsError(f"{assignment}: expected a whole number from {low} to {high}.")
     return int(written)
 
 
-def _name(value: Any, said: str) -> str:
+def _name(value: Any, assignment: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[\w.-]{0,64}", value, re.ASCII):
-        raise SettingsError(f"{said}: this is a name of letters, digits, points and hyphens.")
+        raise SettingsError(f"{assignment}: expected a name of letters, digits, points and hyphens.")
     return value
 
 
-def _several(name: str, value: Any, said: str) -> tuple[str, ...]:
-    """Read a list: in the environment with commas, in a file as an array of strings."""
+def _several(name: str, value: Any, assignment: str) -> tuple[str, ...]:
+    """Parse a list: comma-separated in the environment, an array of strings in a file."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise SettingsError(f"{said}: this is a list of names.")
+        raise SettingsError(f"{assignment}: expected a list of names.")
     found = tuple(part.strip() for part in parts if part.strip())
     if name == "models" and not found:
-        raise SettingsError(f"{said}: at least one model is needed, such as minilm.")
+        raise SettingsError(f"{assignment}: at least one model is needed, such as minilm.")
     if name == "trusted_proxies" and not all(_is_network(part) for part in found):
-        raise SettingsError(f"{said}: these are addresses or networks, such as 10.0.0.0/8, or *.")
+        raise SettingsError(f"{assignment}: expected addresses or networks, such as 10.0.0.0/8, or *.")
     if name == "frame_ancestors" and not all(_ANCESTOR.fullmatch(part) for part in found):
-        raise SettingsError(f"{said}: these are 'none', 'self', * or sites such as https://example.org.")
+        raise SettingsError(f"{assignment}: expected 'none', 'self', * or sites such as https://example.org.")
     return found
 
 

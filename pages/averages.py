@@ -12,7 +12,7 @@ from attnviz.ui.waiting import starting
 @st.fragment
 @page_lock().held()
 def one_way() -> None:
-    """Show one of the ways. A fragment: going to another leaves the controls alone."""
+    """Show one of the ways. A fragment, so changing the way does not rerun the controls."""
     stepper.ways()
     with starting("averages"):
         from attnviz.ui.averages.view import MAX_TOKENS, show_way

@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.compare import controls as compare_controls
-from attnviz.ui.compare.panes import A, B, arrive, leave
+from attnviz.ui.compare.panes import A, B, choose_default, link_keys
 from attnviz.ui.waiting import starting
 
 SHARED = ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "mask", "tokenizer", "charset",
@@ -13,18 +13,18 @@ SHARED = ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "
 
 shell.begin("compare")
 shell.text()
-arrive()
+choose_default()
 presets = st.container()
 with st.sidebar:
     compare_controls.texts()
     compare_controls.shared()
 left, right = compare_controls.choose(A), compare_controls.choose(B)
-with presets:  # they mark what the choices below amount to
+with presets:  # after the choices, because it highlights the current preset
     compare_controls.presets()
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:
     show(left, right)
-except NoTokensError as nothing:
-    st.info(str(nothing))
-state.end((*SHARED, *leave()))
+except NoTokensError as error:
+    st.info(str(error))
+state.end((*SHARED, *link_keys()))

@@ -14,13 +14,13 @@ from attnviz.ui.waiting import starting
 @st.fragment
 @page_lock().held()
 def explore(model_name: str) -> None:
-    """Show the heads. A fragment: what the browser asks for leaves the controls alone."""
+    """Show the heads. A fragment, so requests of the browser do not rerun the controls."""
     with starting("heads"):
         from attnviz.ui.heads.view import show_heads
     try:
         show_heads(model_or_built_in(model_name))
-    except NoTokensError as nothing:
-        st.info(str(nothing))
+    except NoTokensError as error:
+        st.info(str(error))
     state.end(heads_state.LINK)
 
 

@@ -1,4 +1,4 @@
-"""Lessons: scenes in order, one's own lesson, example sentences, and whether all is ready for class."""
+"""Lessons: the shipped lessons, the visitor's own lesson, example sentences, and checks before class."""
 
 from importlib import import_module
 from importlib.util import find_spec

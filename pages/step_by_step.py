@@ -25,7 +25,7 @@ CONTROLS: dict[str, Callable[[], str | None]] = {"toy": controls.toy_controls, "
 @st.fragment
 @page_lock().held()
 def walk(model_name: str | None) -> None:
-    """Show the steps. A fragment: going to another step or head leaves the controls alone."""
+    """Show the steps. A fragment, so changing the step or head does not rerun the controls."""
     here = shown_with(model_name)
     try:
         if state.get("step") == "tokens":
@@ -34,13 +34,13 @@ def walk(model_name: str | None) -> None:
             show_tokens(tokens)
         else:
             show_attention(here)
-    except NoTokensError as nothing:
-        st.info(str(nothing))
+    except NoTokensError as error:
+        st.info(str(error))
     state.end(("text", "source", *here.source.keys, *ALWAYS))
 
 
 def show_attention(here: Shown) -> None:
-    """Show one head at the step of the view; the stepper is there even where the text gives no token."""
+    """Show one head at the view's step. The stepper appears even if the text has no tokens."""
     with starting("step_by_step"):
         from attnviz.ui.step_by_step.view import show_step
     try:

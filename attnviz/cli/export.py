@@ -1,4 +1,4 @@
-"""`python -m attnviz export`: walks through heads as slides, pages, pictures, TikZ, numbers and code."""
+"""`python -m attnviz export`: exports heads, step by step, as slides, PDF, SVG, TikZ, numbers and code."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 if TYPE_CHECKING:
-    from attnviz.export.jobs import Job, Maker
+    from attnviz.export.jobs import Exporter, Job
 
 ABOUT = """Write the walk through one head of attention, or through many, to files: every step from the tokens to the
 output. It works with no network where the model is on this machine; minilm always is."""
 FORMATS = ("pptx", "pdf", "svg", "tikz", "csv", "npz", "ipynb", "py")
-MOST_TEXTS = 1000
+MAX_TEXTS = 1000
 LOCAL = "http://localhost:8501"
 
 
-class WrongUseError(ValueError):
-    """What was asked for makes no sense. The message is one line."""
+class UsageError(ValueError):
+    """The arguments are invalid. The message is one line."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -30,8 +30,8 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     add = parser.add_argument
     add("text", nargs="?", help="the text")
-    add("--texts", type=Path, metavar="FILE", help="a UTF-8 file with one text a line")
-    add("--link", metavar="URL", help="a link copied from the app; other options go before what it says")
+    add("--texts", type=Path, metavar="FILE", help="a UTF-8 file with one text per line")
+    add("--link", metavar="URL", help="a link copied from the app; other options override it")
     add("--pair", help="a second text")
     add("--source", choices=("pretrained", "toy"), help="a real model (the default) or the toy block")
     add("--model", help="minilm, a name on the Hugging Face hub, or a folder")
@@ -40,11 +40,11 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--head", metavar="N", help="head, counted from 0; several as 0,2,3; or all")
     add("--steps", default="all", help="all (the default), or some, such as scores,weights")
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
-    add("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files, made if need be (default: here)")
-    add("--site", metavar="URL", help=f"where the app is, for links back (default: the link's, or {LOCAL})")
+    add("--out", type=Path, default=Path(), metavar="DIR", help="output folder, created if missing (default: here)")
+    add("--site", metavar="URL", help=f"the app's address, for links back (default: the link's, or {LOCAL})")
     add("--theme", choices=("light", "dark"), default="light", help="colours; TikZ is always light")
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
-    add("--force", action="store_true", help="overwrite files that are there")
+    add("--force", action="store_true", help="overwrite existing files")
     add("--quiet", action="store_true", help="no progress bar and no list of files")
     toy = parser.add_argument_group("the toy")
     toy.add_argument("--tokenizer", help="word, char or bert")
@@ -55,39 +55,39 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--scale", help="sqrt_d, sqrt_c, off or a number")
     toy.add_argument("--mask", help="none or causal")
     toy.add_argument("--projection", help="1, or 0 for none")
-    toy.add_argument("--seed", help="the number that all weights are drawn from")
+    toy.add_argument("--seed", help="the seed of all weights")
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Write the files; 0 is done, 1 is something that could not be made or written, 2 is wrong use."""
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files. Exit codes: 0 success, 1 a file could not be made or written, 2 wrong usage."""
     try:
-        views, layers, heads = read_views(asked)
-        steps, formats = _steps(asked.steps), _chosen(asked.format, FORMATS, "format")
-    except WrongUseError as error:
-        return _say(str(error), 2)
+        views, layers, heads = read_views(arguments)
+        steps, formats = _steps(arguments.steps), _choices(arguments.format, FORMATS, "format")
+    except UsageError as error:
+        return _fail(str(error), 2)
     from attnviz.export.drawing.themes import THEMES
-    from attnviz.export.jobs import Maker
+    from attnviz.export.jobs import Exporter
     from attnviz.pretrained import ModelError
 
-    made = Maker(site=_site(asked), bare=asked.bare, theme=THEMES[asked.theme])
+    exporter = Exporter(site=_site(arguments), bare=arguments.bare, theme=THEMES[arguments.theme])
     try:
-        jobs = made.jobs(views, layers, heads)
+        jobs = exporter.jobs(views, layers, heads)
     except IndexError as error:
-        return _say(str(error), 2)
+        return _fail(str(error), 2)
     except ModelError as error:
-        return _say(str(error), 1)
-    there = [name for job in jobs for name in job.files(formats, steps) if (asked.out / name).exists()]
-    if there and not asked.force:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        return _say(f"{asked.out / there[0]}{more} is there already; --force overwrites", 1)
-    return _write_all(asked, made, jobs, formats, steps)
+        return _fail(str(error), 1)
+    existing = [name for job in jobs for name in job.files(formats, steps) if (arguments.out / name).exists()]
+    if existing and not arguments.force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        return _fail(f"{arguments.out / existing[0]}{more} already exists; --force overwrites", 1)
+    return _write_all(arguments, exporter, jobs, formats, steps)
 
 
 def _write_all(
-    asked: argparse.Namespace, made: Maker, jobs: Sequence[Job], formats: Sequence[str], steps: Sequence[str]
+    arguments: argparse.Namespace, exporter: Exporter, jobs: Sequence[Job], formats: Sequence[str], steps: Sequence[str]
 ) -> int:
-    """Write every job's files; one that can't be made is named, and the others are written all the same."""
+    """Write the files of every job. Report files that can't be made, and write all others."""
     from tqdm import tqdm
 
     from attnviz.export.drawing.fonts import FontError
@@ -96,22 +96,22 @@ def _write_all(
     from attnviz.tokens import NoTokensError
 
     failed, written = [], 0
-    with tqdm(total=len(jobs) * len(formats), unit="file", disable=asked.quiet or None, file=sys.stderr) as bar:
+    with tqdm(total=len(jobs) * len(formats), unit="file", disable=arguments.quiet or None, file=sys.stderr) as bar:
         for job in jobs:
             for kind in formats:
                 bar.set_postfix_str(f"{job.stem} {kind}")
                 try:
-                    files = made.make(job, made.walk(job.view), kind, steps)
-                    written += _save(asked.out, files)
+                    files = exporter.make(job, exporter.walk(job.view), kind, steps)
+                    written += _save(arguments.out, files)
                 except (NoTokensError, TooLongError, TooManyNumbersError, FontError) as error:
                     failed.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
-                    return _say(f"{asked.out} can't be written: {error.strerror or error}", 1)
+                    return _fail(f"{arguments.out} can't be written: {error.strerror or error}", 1)
                 bar.update()
     for message in failed:
-        _say(message, 1)
-    if not asked.quiet:
-        sys.stdout.write(f"{written} files in {asked.out.resolve()}\n")
+        _fail(message, 1)
+    if not arguments.quiet:
+        sys.stdout.write(f"{written} files in {arguments.out.resolve()}\n")
     return 1 if failed else 0
 
 
@@ -122,94 +122,94 @@ def _save(folder: Path, files: dict[str, bytes]) -> int:
     return len(files)
 
 
-def read_views(asked: argparse.Namespace) -> tuple[list[dict[str, Any]], list[int], list[int]]:
-    """Return one view a text, and the layers and heads that are asked for.
+def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], list[int], list[int]]:
+    """Return one view per text, and the requested layers and heads.
 
     Raises:
-        WrongUseError: a value that its option does not take, or no text.
+        UsageError: an option has an invalid value, or there is no text.
     """
     from attnviz.links.link import KEYS, MAX_TEXT, BadValueError, read_link
 
-    linked = dict(parse_qsl(urlsplit(asked.link).query, keep_blank_values=True)) if asked.link else {}
-    if asked.link and not urlsplit(asked.link).scheme.startswith("http"):
-        raise WrongUseError("--link takes an address such as http://localhost:8501/?text=...")
+    linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
+    if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
+        raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
     view, notes = read_link(linked)
     if notes:
-        raise WrongUseError(notes[0])
-    if "source" not in linked and not (asked.link and asked.source is None):
+        raise UsageError(notes[0])
+    if "source" not in linked and not (arguments.link and arguments.source is None):
         view["source"] = "pretrained"
     for name in ("source", "model", "kind", "pair", *_TOY):
-        raw = getattr(asked, name)
+        raw = getattr(arguments, name)
         if raw is None:
             continue
         try:
             view[name] = KEYS[name].read(raw)
         except BadValueError as error:
-            raise WrongUseError(f"--{name.replace('_', '-')} {raw} {error}") from error
-    texts = _texts(asked) or ([view["text"]] if asked.link else [])
+            raise UsageError(f"--{name.replace('_', '-')} {raw} {error}") from error
+    texts = _texts(arguments) or ([view["text"]] if arguments.link else [])
     if not texts:
-        raise WrongUseError("a text is needed: in quotes, as --texts FILE, or as --link")
+        raise UsageError("a text is needed: in quotes, as --texts FILE, or as --link")
     for text in texts:
         if len(text) > MAX_TEXT:
-            raise WrongUseError(f"a text of {len(text):,} characters: at most {MAX_TEXT:,} are taken")
-    layers, heads = (_indices(getattr(asked, name), view[name], name) for name in ("layer", "head"))
+            raise UsageError(f"a text has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
+    layers, heads = (_indices(getattr(arguments, name), view[name], name) for name in ("layer", "head"))
     return [{**view, "text": text} for text in texts], layers, heads
 
 
 _TOY = ("tokenizer", "positions", "qkv", "heads", "head_size", "scale", "mask", "projection", "seed")
 
 
-def _texts(asked: argparse.Namespace) -> list[str]:
-    if asked.texts is None:
-        return [asked.text] if asked.text and asked.text.strip() else []
-    if asked.text is not None:
-        raise WrongUseError("give a text or --texts, not both")
+def _texts(arguments: argparse.Namespace) -> list[str]:
+    if arguments.texts is None:
+        return [arguments.text] if arguments.text and arguments.text.strip() else []
+    if arguments.text is not None:
+        raise UsageError("give a text or --texts, not both")
     try:
-        lines = asked.texts.read_text(encoding="utf-8-sig").splitlines()
+        lines = arguments.texts.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise WrongUseError(f"{asked.texts} can't be read: {why}") from error
+        raise UsageError(f"{arguments.texts} can't be read: {why}") from error
     texts = [line.strip() for line in lines if line.strip()]
-    if not 0 < len(texts) <= MOST_TEXTS:
-        raise WrongUseError(f"{asked.texts} has {len(texts)} texts: 1 to {MOST_TEXTS} are taken")
+    if not 0 < len(texts) <= MAX_TEXTS:
+        raise UsageError(f"{arguments.texts} has {len(texts)} texts; 1 to {MAX_TEXTS} are allowed")
     return texts
 
 
 def _indices(raw: str | None, default: int, name: str) -> list[int]:
-    from attnviz.export.jobs import EVERY
+    from attnviz.export.jobs import ALL
 
     if raw is None:
         return [default]
     if raw == "all":
-        return [EVERY]
+        return [ALL]
     parts = raw.split(",")
     if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
-        raise WrongUseError(f"--{name} {raw}: whole numbers from 0, such as 3 or 0,2,3, or all")
+        raise UsageError(f"--{name} {raw}: whole numbers from 0, such as 3 or 0,2,3, or all")
     return [int(part) for part in parts]
 
 
 def _steps(raw: str) -> list[str]:
     from attnviz.steps.vocabulary import STEPS
 
-    return list(STEPS) if raw == "all" else _chosen(raw, tuple(STEPS), "step")
+    return list(STEPS) if raw == "all" else _choices(raw, tuple(STEPS), "step")
 
 
-def _chosen(raw: str, known: Sequence[str], what: str) -> list[str]:
+def _choices(raw: str, known: Sequence[str], what: str) -> list[str]:
     chosen = [part.strip() for part in raw.split(",") if part.strip()]
     unknown = [part for part in chosen if part not in known]
     if unknown or not chosen:
-        raise WrongUseError(f"no {what} is called “{unknown[0] if unknown else raw}”: there are {', '.join(known)}")
+        raise UsageError(f"unknown {what} “{unknown[0] if unknown else raw}”; choose from {', '.join(known)}")
     return list(dict.fromkeys(chosen))
 
 
-def _site(asked: argparse.Namespace) -> str:
-    if asked.site:
-        return str(asked.site).rstrip("/")
-    link = urlsplit(asked.link or LOCAL)
+def _site(arguments: argparse.Namespace) -> str:
+    if arguments.site:
+        return str(arguments.site).rstrip("/")
+    link = urlsplit(arguments.link or LOCAL)
     return f"{link.scheme}://{link.netloc}"
 
 
-def _say(message: str, code: int) -> int:
-    """Write one line to the error output, and return the exit code."""
+def _fail(message: str, code: int) -> int:
+    """Write one line to stderr and return the exit code."""
     sys.stderr.write(f"attnviz: {' '.join(message.split())}\n")
     return code

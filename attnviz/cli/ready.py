@@ -1,4 +1,4 @@
-"""`python -m attnviz ready`: is all ready for class?"""
+"""`python -m attnviz ready`: checks before a lecture."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add this command to the command line."""
     parser = subparsers.add_parser(
         "ready",
-        help="check that all is ready for class",
-        description="Check versions, the model, lessons, port and memory; ends with 1 where something is wrong.",
+        help="check that everything is ready for class",
+        description="Check versions, the model, lessons, port and memory. The exit code is 1 if a check fails.",
     )
-    parser.add_argument("--port", type=int, default=8501, help="the port that the server shall have (%(default)s)")
+    parser.add_argument("--port", type=int, default=8501, help="the port that the server will use (%(default)s)")
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Make the checks and print them; 0 is ready, 1 is not."""
+def run(arguments: argparse.Namespace) -> int:
+    """Run and print the checks. Exit codes: 0 ready, 1 not ready."""
     from attnviz.ready import checks, print_checks
 
-    fine = print_checks(checks(asked.port))
-    sys.stdout.write("Ready for class.\n" if fine else "Not ready: see the lines that begin with fail.\n")
-    return 0 if fine else 1
+    ready = print_checks(checks(arguments.port))
+    sys.stdout.write("Ready for class.\n" if ready else "Not ready: see the lines that begin with fail.\n")
+    return 0 if ready else 1

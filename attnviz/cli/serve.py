@@ -1,4 +1,4 @@
-"""`python -m attnviz serve`: the tuned server, safe for a public link."""
+"""`python -m attnviz serve`: the tuned server, hardened for a public link."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-ABOUT = """Serve the app to many at once. What visitors may do is set by variables ATTNVIZ_* of the environment, or by
-the TOML file that ATTNVIZ_SETTINGS names; docs/hosting.md lists them."""
+ABOUT = """Serve the app to many visitors. Environment variables ATTNVIZ_*, or the TOML file named by ATTNVIZ_SETTINGS,
+set what visitors may do; docs/hosting.md lists them."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -18,13 +18,13 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    """Serve until told to stop; 0 is a good end, 1 a server that can't start, 2 a wrong setting."""
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until stopped. Exit codes: 0 stopped normally, 1 the server can't start, 2 an invalid setting."""
     from attnviz.serving.run import StartError, serve
     from attnviz.settings import SettingsError
 
     try:
-        serve(asked.host, asked.port)
+        serve(arguments.host, arguments.port)
     except (StartError, SettingsError) as error:
         sys.stderr.write(f"attnviz: {error}\n")
         return 2 if isinstance(error, SettingsError) else 1

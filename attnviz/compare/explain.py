@@ -1,4 +1,4 @@
-"""What a comparison of two attention matrices says, in plain sentences that follow from its numbers."""
+"""Sentences that describe a comparison of two attention matrices, derived from its numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.compare.alignment import GAP
-from attnviz.compare.matrices import Apart, Comparison
+from attnviz.compare.matrices import Comparison, Distance
 from attnviz.steps.vocabulary import number
 
 ROUNDING = 1e-5
-"""Differences below this share of the largest number are rounding: a float32 sum of a hundred products has as much."""
+"""Differences below this fraction of the largest number count as float32 rounding (sums of some hundred products)."""
 
 FORMULAS = {
     "mean |A − B|": r"\frac{1}{n} \sum_{ij} |A_{ij} - B_{ij}| \quad \text{over the } n \text{ cells that both have}",
@@ -22,7 +22,7 @@ FORMULAS = {
     ),
     "cosine": r"\frac{\sum_{ij} A_{ij} B_{ij}}{\sqrt{\sum_{ij} A_{ij}^2} \sqrt{\sum_{ij} B_{ij}^2}}",
 }
-"""The figures of a comparison in LaTeX"""
+"""The formulas of a comparison's figures, in LaTeX"""
 
 SOURCES = (
     "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "
@@ -42,37 +42,37 @@ _SAME_BECAUSE = {
 
 def notice(
     comparison: Comparison,
-    apart: Apart | None,
+    distance: Distance | None,
     queries: Sequence[str],
     keys: Sequence[str],
     differs: Collection[str] = (),
 ) -> str:
-    """Say in a sentence or two where A and B differ most, and by how much.
+    """Return a sentence or two: where A and B differ most, and by how much.
 
     Args:
         comparison: the two matrices.
-        apart: their distance (`compare.measure`).
+        distance: their distance, from `measure_distance`.
         queries: the labels of the P rows.
         keys: the labels of the R columns.
-        differs: the settings in which A and B differ, by their names in links.
+        differs: the settings in which A and B differ, as link keys.
     """
-    if apart is None:
+    if distance is None:
         return "A and B have no cell in common, so there is nothing to subtract."
-    if apart.largest == 0:
-        where = "every cell" if apart.cells == comparison.difference.size else "every cell that both have"
-        return " ".join([f"A and B are equal in {where}.", *_why_same(comparison.quantity, differs)])
+    if distance.largest == 0:
+        where = "every cell" if distance.cells == comparison.difference.size else "every cell that both have"
+        return " ".join([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
     if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
-        first = _row_that_changes(comparison, comparison.divergence, queries, keys)
+        first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
-        first = _cell_that_changes(comparison, apart, queries, keys)
-    return " ".join([first, *_where_alone(comparison, queries), *_spread_out(comparison, differs)])
+        first = _largest_cell_change(comparison, distance, queries, keys)
+    return " ".join([first, *_only_changed_tokens(comparison, queries), *_effective_keys_note(comparison, differs)])
 
 
-def keys_worth(weights: npt.NDArray[np.float32]) -> float | None:
-    """Return over how many keys the rows of weights, (P, R), spread on average: 2 to the power of a row's entropy.
+def effective_keys(weights: npt.NDArray[np.float32]) -> float | None:
+    """Return the mean number of keys that a row of weights (P, R) spreads over: 2 to the power of the row's entropy.
 
-    It is 1 where all weight lies on one key and R where all keys get the same. Rows without weights do not count; None
-    where no row has any.
+    It is 1 if all weight is on one key and R if all keys have equal weight. Rows without weights do not count. Returns
+    None if no row has weights.
     """
     p = np.nan_to_num(weights.astype(np.float64))
     p = p[p.sum(axis=1) > 0]
@@ -83,15 +83,15 @@ def keys_worth(weights: npt.NDArray[np.float32]) -> float | None:
 
 
 def name(labels: Sequence[str], at: int) -> str:
-    """Name a place by its label; where several have the same one, by its number too."""
+    """Return a place's label in quotes, with its number if several places have the same label."""
     return f"“{labels[at]}”" if labels.count(labels[at]) == 1 else f"“{labels[at]}” at {at}"
 
 
-def _why_same(quantity: str, differs: Collection[str]) -> list[str]:
+def _reason_equal(quantity: str, differs: Collection[str]) -> list[str]:
     return [why for (setting, step), why in _SAME_BECAUSE.items() if [*differs] == [setting] and step == quantity]
 
 
-def _row_that_changes(
+def _largest_row_change(
     comparison: Comparison, bits: npt.NDArray[np.float64], queries: Sequence[str], keys: Sequence[str]
 ) -> str:
     row = int(np.nanargmax(bits))
@@ -104,19 +104,21 @@ def _row_that_changes(
             f"A looks most at {name(keys, top_a)} ({number(a[top_a])}; B: {number(b[top_a])}), "
             f"B at {name(keys, top_b)} ({number(b[top_b])}; A: {number(a[top_b])})"
         )
-    apart = f"{number(bits[row])} of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
-    return f"The row that changes most is {name(queries, row)} ({apart}): {looks}."
+    divergence = f"{number(bits[row])} of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
+    return f"The row that changes most is {name(queries, row)} ({divergence}): {looks}."
 
 
-def _cell_that_changes(comparison: Comparison, apart: Apart, queries: Sequence[str], keys: Sequence[str]) -> str:
-    i, j = apart.at
-    a, b = (float(np.nan_to_num(side[i, j])) for side in (comparison.a, comparison.b))
+def _largest_cell_change(
+    comparison: Comparison, distance: Distance, queries: Sequence[str], keys: Sequence[str]
+) -> str:
+    i, j = distance.at
+    a, b = (number(float(np.nan_to_num(side[i, j]))) for side in (comparison.a, comparison.b))
     what = {"weights": "the weight", "scores": "the score"}.get(comparison.quantity, f"the {comparison.quantity} score")
-    return f"Most changes {what} of {name(queries, i)} for {name(keys, j)}: {number(a)} in A, {number(b)} in B."
+    return f"The largest change is {what} of {name(queries, i)} for {name(keys, j)}: {a} in A, {b} in B."
 
 
-def _where_alone(comparison: Comparison, queries: Sequence[str]) -> list[str]:
-    """Say so where only the rows and columns of changed tokens differ."""
+def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list[str]:
+    """Return a sentence if only the rows and columns of changed tokens differ."""
     rows, columns = np.array(comparison.queries.changed), np.array(comparison.keys.changed)
     if not rows.any() or not columns.any() or rows.all() or columns.all():
         return []
@@ -127,20 +129,20 @@ def _where_alone(comparison: Comparison, queries: Sequence[str]) -> list[str]:
     if float(np.nanmax(np.abs(elsewhere))) > ROUNDING * largest:
         return []
     names = ", ".join(name(queries, i) for i in np.flatnonzero(rows)[:3])
-    return [f"Only rows and columns of {names} differ: nothing else hears of the change in this layer."]
+    return [f"Only rows and columns of {names} differ: the change affects nothing else in this layer."]
 
 
-def _spread_out(comparison: Comparison, differs: Collection[str]) -> list[str]:
+def _effective_keys_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
     if comparison.quantity != "weights" or not {"scale", "mask"} & set(differs):
         return []
-    a, b = keys_worth(comparison.a), keys_worth(comparison.b)
+    a, b = effective_keys(comparison.a), effective_keys(comparison.b)
     if a is None or b is None:
         return []
     return [f"On average a row of A spreads over {number(a, 1)} keys, one of B over {number(b, 1)} (2 to its entropy)."]
 
 
 def gap_note(comparison: Comparison) -> str:
-    """Say how many rows and columns only one side has; empty where there are none."""
+    """Return a note on how many rows and columns only one side has; empty if there are none."""
     parts = []
     for axis, places in (("row", comparison.queries), ("column", comparison.keys)):
         for side, own in (("A", places.second), ("B", places.first)):

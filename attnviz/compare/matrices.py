@@ -1,6 +1,6 @@
-"""Two attention matrices, A and B: cell beside cell, their difference A − B, and how far apart they are.
+"""Comparison of two attention matrices, A and B: aligned cells, the difference A − B, and their distance.
 
-Shapes: Tq and Tk positions of one pane, P aligned rows, R aligned columns. Row = query, column = key.
+Shapes: Tq and Tk positions of one side, P aligned rows, R aligned columns. Row = query, column = key.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.attention import AttentionSteps
-from attnviz.compare.alignment import GAP, Alignment, align, spread
+from attnviz.compare.alignment import GAP, Alignment, align, expand
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
 QUANTITIES = ("scores", "scaled", "masked", "weights")
-"""The steps that are a matrix of queries by keys, and so can be compared cell by cell."""
+"""The steps with one cell per query and key, which can be compared cell by cell."""
 
 Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """One quantity of A and of B in the same places."""
+    """One quantity of A and of B, aligned."""
 
     quantity: str
     queries: Alignment
@@ -32,20 +32,20 @@ class Comparison:
     keys: Alignment
     """R places"""
     a: Floats
-    """(P, R): NaN where A has no such row or column, or hides the cell by its mask"""
+    """(P, R): NaN where A has no such row or column, or where its mask hides the cell"""
     b: Floats
-    """(P, R): the same of B"""
+    """(P, R): the same for B"""
     difference: Floats
-    """(P, R): A − B; NaN where one of them has no number. A hidden weight counts as the 0 that it is."""
+    """(P, R): A − B; NaN where A or B has no number. Weights of masked cells count as 0."""
     divergence: npt.NDArray[np.float64] | None
-    """(P,): Jensen-Shannon divergence of each row's weights in bits, NaN where a row has none; or None, see `why`"""
-    why: str
-    """Why there is no divergence, as a clause; empty where there is"""
+    """(P,): Jensen-Shannon divergence of each row of weights in bits, NaN where it is undefined; or None"""
+    no_divergence_reason: str
+    """Why `divergence` is None, as a clause; empty if it is not None"""
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """How far apart A and B are, over the cells that both have."""
+class Distance:
+    """The distance of A and B over the cells that both have."""
 
     cells: int
     mean: float
@@ -53,40 +53,40 @@ class Apart:
     largest: float
     """The difference of the largest magnitude, with its sign"""
     at: tuple[int, int]
-    """The aligned row and column of it"""
+    """Its aligned row and column"""
     cosine: float | None
-    """Σ A·B / (‖A‖ ‖B‖), or None where one of them is all zeros"""
+    """Σ A·B / (‖A‖ ‖B‖), or None if A or B is all zeros"""
 
 
 def compare(a: AttentionSteps, b: AttentionSteps, quantity: str, queries: Alignment, keys: Alignment) -> Comparison:
-    """Lay one quantity of two heads side by side and subtract.
+    """Align one quantity of two heads and subtract.
 
     Args:
-        a: one head's steps; its quantities are (Tq, Tk).
-        b: the other's, of any other size.
+        a: the steps of one head; its quantities are (Tq, Tk).
+        b: the steps of the other head, of any size.
         quantity: one of `QUANTITIES`.
-        queries: how the rows of both belong together.
-        keys: how the columns do.
+        queries: the alignment of the rows.
+        keys: the alignment of the columns.
 
     Raises:
-        ValueError: a quantity that is none of them.
+        ValueError: `quantity` is not one of `QUANTITIES`.
     """
     if quantity not in QUANTITIES:
-        raise ValueError(f"{quantity} is none of {', '.join(QUANTITIES)}")
+        raise ValueError(f"{quantity} is not one of {', '.join(QUANTITIES)}")
     in_a, in_b = (queries.first, keys.first), (queries.second, keys.second)
-    whole_a, whole_b = spread(_numbers(a, quantity), *in_a), spread(_numbers(b, quantity), *in_b)
+    whole_a, whole_b = expand(_numbers(a, quantity), *in_a), expand(_numbers(b, quantity), *in_b)
     difference = np.full_like(whole_a, np.nan)
     np.subtract(whole_a, whole_b, out=difference, where=np.isfinite(whole_a) & np.isfinite(whole_b))
-    divergence, why = _divergence(quantity, whole_a, whole_b, keys)
-    shown_a, shown_b = spread(_unmasked(a, quantity), *in_a), spread(_unmasked(b, quantity), *in_b)
-    return Comparison(quantity, queries, keys, shown_a, shown_b, difference, divergence, why)
+    divergence, reason = _divergence(quantity, whole_a, whole_b, keys)
+    shown_a, shown_b = expand(_unmasked(a, quantity), *in_a), expand(_unmasked(b, quantity), *in_b)
+    return Comparison(quantity, queries, keys, shown_a, shown_b, difference, divergence, reason)
 
 
 def align_tokens(a: Tokens, b: Tokens) -> Alignment:
     """Align the tokens of two texts.
 
-    Where both come from the same tokenizer, equal pieces are the same. Else the same are tokens that stand for the same
-    characters but for case and white space, so that BERT's "animal" meets GPT-2's "␣Animal".
+    With the same tokenizer, equal pieces match. With different tokenizers, tokens match if they cover the same
+    characters, ignoring case and white space: BERT's "animal" matches GPT-2's "␣Animal".
     """
     if a.tokenizer == b.tokenizer:
         return align(a.pieces, b.pieces)
@@ -94,13 +94,13 @@ def align_tokens(a: Tokens, b: Tokens) -> Alignment:
 
 
 def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
-    """Change the scale or add a causal mask, holding Q, K and V as they are.
+    """Return the layer with another scale or an added causal mask, and the same Q, K and V.
 
     Args:
-        layer: a layer as it ran.
-        scale: the factor between scores and scaled; the layer's own when None.
-        causal: whether each query loses the keys after it, on top of what the layer hides by itself. Where rows and
-            columns are not the same tokens (cross-attention), "after" means nothing, and the mask stays.
+        layer: the layer of a trace.
+        scale: the factor between scores and scaled; None keeps the layer's own.
+        causal: whether to add a causal mask to the layer's own mask. It is ignored if rows and columns are not the same
+            tokens (cross-attention).
     """
     if scale is not None:
         layer = replace(layer, scale=scale)
@@ -109,27 +109,27 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
     return layer
 
 
-def measure(comparison: Comparison) -> Apart | None:
-    """Measure how far apart A and B are; None where they have no cell in common."""
-    there = np.isfinite(comparison.difference)
-    cells = int(there.sum())
+def measure_distance(comparison: Comparison) -> Distance | None:
+    """Measure the distance of A and B. Returns None if they have no cell in common."""
+    common = np.isfinite(comparison.difference)
+    cells = int(common.sum())
     if not cells:
         return None
     difference = comparison.difference.astype(np.float64)
     place = int(np.nanargmax(np.abs(difference)))
     at = divmod(place, difference.shape[1])
-    # A cell that is compared and yet not shown is a hidden weight, which is 0.
-    a, b = (np.nan_to_num(side[there].astype(np.float64)) for side in (comparison.a, comparison.b))
+    # A compared cell that is NaN in a or b is a masked weight, which is 0.
+    a, b = (np.nan_to_num(side[common].astype(np.float64)) for side in (comparison.a, comparison.b))
     norms = float(np.linalg.norm(a) * np.linalg.norm(b))
     cosine = float(a @ b) / norms if norms else None
-    return Apart(cells, float(np.abs(difference[there]).mean()), float(difference[at]), at, cosine)
+    return Distance(cells, float(np.abs(difference[common]).mean()), float(difference[at]), at, cosine)
 
 
 def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the Jensen-Shannon divergence of each pair of rows, (P,), in bits: 0 for the same, 1 for nothing shared.
+    """Return the Jensen-Shannon divergence of each pair of rows, (P,), in bits: 0 if equal, 1 if they share no key.
 
-    JSD(p, q) = ½ Σ p log₂(p/m) + ½ Σ q log₂(q/m) with m = ½ (p + q); 0 log 0 is 0 (Lin 1991, "Divergence measures based
-    on the Shannon entropy").
+    JSD(p, q) = ½ Σ p log₂(p/m) + ½ Σ q log₂(q/m) with m = ½ (p + q) and 0 log 0 = 0 (Lin 1991, "Divergence measures
+    based on the Shannon entropy").
 
     Args:
         p: (P, R), rows that sum to 1.
@@ -137,21 +137,21 @@ def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> np
     """
     middle = (p + q) / 2
 
-    def against(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def kl_to_middle(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         ratio = np.divide(rows, middle, out=np.ones_like(rows), where=rows > 0)
         summed: npt.NDArray[np.float64] = (rows * np.log2(ratio)).sum(axis=1)
         return summed
 
-    return np.clip((against(p) + against(q)) / 2, 0.0, 1.0)  # rounding may leave it a hair outside
+    return np.clip((kl_to_middle(p) + kl_to_middle(q)) / 2, 0.0, 1.0)  # against rounding
 
 
 def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[npt.NDArray[np.float64] | None, str]:
     if quantity != "weights":
-        return None, "only rows of weights share out a whole"
+        return None, "only rows of weights sum to 1"
     if keys.gaps:
-        return None, "A and B have not the same keys"
+        return None, "A and B do not have the same keys"
     p, q = a.astype(np.float64), b.astype(np.float64)
-    # A row that only one side has is NaN; a row whose every key is hidden shares out nothing.
+    # A row that only one side has is NaN; a row whose keys are all masked sums to 0.
     whole = (np.nan_to_num(p).sum(axis=1) > 0) & (np.nan_to_num(q).sum(axis=1) > 0)
     bits = np.full(len(p), np.nan)
     bits[whole] = jensen_shannon(p[whole], q[whole])
@@ -159,13 +159,13 @@ def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[n
 
 
 def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
-    """Return a quantity as it was computed, (Tq, Tk)."""
+    """Return a quantity as computed, (Tq, Tk)."""
     numbers: Floats = getattr(steps, quantity).float().numpy()
     return numbers
 
 
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
-    """Return a quantity as it is drawn, (Tq, Tk): what the mask hides is no number."""
+    """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
     if quantity not in ("masked", "weights"):
         return numbers
@@ -173,15 +173,15 @@ def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
 
 
 def _spelled(tokens: Tokens) -> list[str]:
-    """Spell each token without case and white space; one that the tokenizer added is its own piece."""
+    """Return each token's characters without case and white space, or the piece of an added token."""
     sources = (tokens.source(index).strip().casefold() for index in range(len(tokens)))
     return [source or piece for source, piece in zip(sources, tokens.pieces, strict=True)]
 
 
 def joined_labels(places: Alignment, first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Label the places of an axis that two token sequences share.
+    """Return the labels of the places of two aligned token sequences.
 
-    "word" where both have it, "tired | wide" where they differ, "very | –" and "– | very" where only one has a token.
+    "word" if both have it, "tired | wide" if they differ, "very | –" or "– | very" if only one has a token.
     """
     labels = []
     for i, j, changed in zip(places.first, places.second, places.changed, strict=True):

@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in a word or two, and by them in what they mean: what to compare attention on."""
+"""Minimal pairs to compare attention on: two sentences that differ in a word or two, and so in meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MinimalPair:
-    """Two sentences, and what the words that differ decide."""
+    """Two sentences, and what the differing words decide."""
 
     a: str
     b: str
@@ -28,12 +28,12 @@ MINIMAL_PAIRS = (
     MinimalPair(
         "They sat down by the bank of the river.",
         "They sat down by the bank of the city.",
-        "which bank: land beside water, or a house of money",
+        "which bank: land beside water, or a financial institution",
     ),
     MinimalPair(
         "The film was good.",
         "The film was not good.",
-        "a word more turns the meaning round",
+        "one more word reverses the meaning",
     ),
     MinimalPair(
         "The key to the cabinets is on the table.",
@@ -48,13 +48,13 @@ MINIMAL_PAIRS = (
     MinimalPair(
         "The nurse told the patient that she was ready.",
         "The nurse told the patient that he was ready.",
-        "whom the pronoun is taken for: what a model has learned about nurses",
+        "whom the pronoun refers to: what a model has learned about nurses",
     ),
 )
 
 
-def other_side(text: str) -> str | None:
-    """Return the sentence that differs from this one in what matters; None where no pair holds it."""
+def counterpart(text: str) -> str | None:
+    """Return the other sentence of this sentence's minimal pair, or None if no pair contains it."""
     for pair in MINIMAL_PAIRS:
         if text.strip() == pair.a:
             return pair.b

@@ -1,1 +1,1 @@
-"""What leaves the app: the walk through a head as slides, pages, pictures and TikZ, made without a browser."""
+"""Export of a head, step by step, as slides, PDF, SVG, TikZ, numbers and code. Needs no browser."""

@@ -1,4 +1,4 @@
-"""The files that a walk can be written to."""
+"""The file formats of exported sheets."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from attnviz.trace.walk import Walk
 
 
 class TooLongError(ValueError):
-    """A text of more tokens than a format holds readably. The message is one sentence for the user."""
+    """A text has more tokens than a format can show readably. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One kind of file."""
+    """A file format."""
 
     title: str
     suffix: str
     mime: str
-    most_tokens: int
-    """Rows or columns of a matrix beyond which a slide or a page shows nothing that one could read"""
+    max_tokens: int
+    """The most rows or columns of a matrix that are readable on a slide or page"""
     write: Callable[[Sequence[Sheet]], bytes]
     themed: bool = True
-    """Whether it is made in the dark as well; a format that is not takes sheets in the light"""
+    """Whether it supports the dark theme; if not, it needs sheets in the light theme"""
 
     def check(self, walk: Walk) -> None:
         """See that this walk is not too long.
 
         Raises:
-            TooLongError: it is.
+            TooLongError: the text has more tokens than `max_tokens`.
         """
         tokens = max(len(walk.query_labels), len(walk.key_labels))
-        if tokens > self.most_tokens:
-            raise TooLongError(f"{self.title} takes up to {self.most_tokens} tokens, and this text has {tokens}.")
+        if tokens > self.max_tokens:
+            raise TooLongError(f"{self.title} takes up to {self.max_tokens} tokens, and this text has {tokens}.")
 
 
 def svg_files(sheets: Sequence[Sheet], *, bare: bool = False) -> dict[str, bytes]:
-    """Return one SVG a sheet by its file name: the number of the step, counted from 1, and its name."""
+    """Return one SVG per sheet, keyed by file name: the number of the step, from 1, and its name."""
     from attnviz.export.drawing.sheet import draw_sheet
     from attnviz.export.files.svg import write_svg
 
@@ -85,4 +85,4 @@ FORMATS = {
     "svg": Format("SVGs (ZIP)", ".svg.zip", "application/zip", 256, _svg_zip),
     "tikz": Format("TikZ", ".tex", "application/x-tex", 128, _tikz, themed=False),
 }
-"""By the name that the command line knows"""
+"""By name, as on the command line"""

@@ -1,4 +1,4 @@
-"""A set of walks to be written to a folder: which files there will be, and what makes each of them."""
+"""Batch export: the files of many texts, layers and heads, and how each is made."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from attnviz.steps.vocabulary import STEPS
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
-"""Formats of numbers and code, and how their files end"""
+"""Formats of numbers and code, with their file suffixes"""
 ALL_FORMATS = (*FORMATS, *NUMBERS)
-EVERY = -1
-"""Stands for all layers or all heads"""
+ALL = -1
+"""An index that means all layers or all heads"""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One walk to be written: a view of one text, layer and head, and the start of its files' names."""
+    """One head to export: the view of a text, layer and head, and the prefix of its file names."""
 
     view: View
     stem: str
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:
-        """Return the names of the files that may be written; a step without a picture writes none."""
+        """Return the names of the files that may be written; steps without a picture give no file."""
         names = []
         for kind in formats:
             if kind == "svg":
@@ -43,21 +43,21 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class Exporter:
     """Makes the files of jobs. Jobs come text by text, so the last trace that its resources keep is enough."""
 
     resources: Direct = field(default_factory=Direct)
     site: str = ""
     bare: bool = False
     theme: Theme = LIGHT_THEME
-    """Of the formats that are made in the dark as well"""
+    """The theme of formats that support themes"""
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
         """Return a job for each text, layer and head.
 
         Raises:
             attnviz.pretrained.ModelError: the model can't be loaded.
-            IndexError: a layer or a head that is not there.
+            IndexError: a layer or a head does not exist.
         """
         return [job for number, view in enumerate(views) for job in self._jobs(view, number, len(views), layers, heads)]
 
@@ -85,7 +85,7 @@ class Maker:
         return found
 
     def walk(self, view: View) -> Walk:
-        """Return the walk of a job.
+        """Return the head that a view shows.
 
         Raises:
             attnviz.tokens.NoTokensError: the text gives no token.
@@ -96,8 +96,8 @@ class Maker:
         """Return a job's files of one format, by their names.
 
         Raises:
-            attnviz.export.formats.TooLongError: more tokens than the format holds.
-            attnviz.export.numbers.TooManyNumbersError: more numbers than a CSV holds.
+            attnviz.export.formats.TooLongError: there are too many tokens for the format.
+            attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
         """
         if kind in NUMBERS:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
@@ -124,19 +124,19 @@ class Maker:
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a file's name that every system takes."""
+    """Return a name in a form that is valid in file names on every system."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-50:].lower() or "model"
 
 
-def _expand(wanted: Sequence[int], count: int, what: str) -> list[int]:
-    """Return what is asked for of `count` layers or heads.
+def _expand(indices: Sequence[int], count: int, what: str) -> list[int]:
+    """Return the requested indices of `count` layers or heads, without duplicates.
 
     Raises:
-        IndexError: one that is not there.
+        IndexError: an index does not exist.
     """
-    if EVERY in wanted:
+    if ALL in indices:
         return list(range(count))
-    beyond = [index for index in wanted if index >= count]
+    beyond = [index for index in indices if index >= count]
     if beyond:
-        raise IndexError(f"{what} {beyond[0]} is not there: {what}s go from 0 to {count - 1}")
-    return list(dict.fromkeys(wanted))
+        raise IndexError(f"{what} {beyond[0]} does not exist: {what}s go from 0 to {count - 1}")
+    return list(dict.fromkeys(indices))

@@ -1,4 +1,4 @@
-"""The numbers of a walk as files: a ZIP of CSV tables with the tokens as labels, or one npz for numpy."""
+"""Exports the numbers of a head: a ZIP of CSV tables labelled with the tokens, or an npz file for NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.trace.walk import Walk
 Array = npt.NDArray[np.float32]
 
 MAX_CSV_CELLS = 2_500_000
-"""Numbers of query times key that are written as text at most, some 30 MB and some seconds; npz takes any walk."""
+"""The most query-by-key numbers in CSV: some 30 MB, written in some seconds. npz has no limit."""
 
 AXES = {
     "token_embeddings": ("query", "feature"), "positions": ("query", "feature"), "embeddings": ("query", "feature"),
@@ -33,27 +33,27 @@ AXES = {
     "head_outputs": ("query", "dim"), "concat": ("query", "column"), "W_output": ("column", "feature"),
     "b_output": ("bias", "feature"), "output": ("query", "feature"),
 }  # fmt: skip
-"""What stands on the rows and the columns of each quantity, in the order in which they are computed."""
+"""The rows and columns of each quantity, in the order of computation."""
 
 
 _FORMULA, _TEXT = re.compile(r"""([;,\t]["\s]*)(?=[=+\-@＝＋－＠])"""), r"\1'"
-"""Where a spreadsheet that cuts at another sign than a comma would see a cell that begins like a formula."""
+"""Matches a formula character after a separator other than the comma: some spreadsheets start a new cell there."""
 
 
 class TooManyNumbersError(ValueError):
-    """More numbers than are written as text. The message is for the user, and says what to do."""
+    """There are more numbers than `MAX_CSV_CELLS`. The message tells the user what to do."""
 
 
 def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
-    """Return every quantity of a walk by its name in the vocabulary, as far as this source knows it.
+    """Return the quantities that the source provides, by name.
 
-    What each head has of its own has an axis of these heads in front: `scores` is (len(heads), Tq, Tk), `W_query`
-    (len(heads), C, D), a bias (len(heads), 1, D). What the heads share has none: `embeddings` (Tq, C), `concat`
-    (Tq, H·D), `W_output` (H·D, C), `b_output` (1, C), `output` (Tq, C). `embeddings_k` is there where keys and values
-    are made of something else than the queries, `U_query` where positions are mixed instead of features.
+    Quantities of a head have a leading axis for these heads: `scores` is (len(heads), Tq, Tk), `W_query`
+    (len(heads), C, D), a bias (len(heads), 1, D). Shared quantities have none: `embeddings` (Tq, C), `concat`
+    (Tq, H·D), `W_output` (H·D, C), `b_output` (1, C), `output` (Tq, C). `embeddings_k` is included if keys and values
+    have another input than the queries, `U_query` if the toy mixes positions instead of features.
 
     Raises:
-        IndexError: a head that the layer does not have.
+        IndexError: the layer does not have one of the heads.
     """
     found: dict[str, Tensor | None] = dict.fromkeys(AXES)
     if walk.parts is not None:
@@ -70,7 +70,7 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
 
 
 def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
-    """Return the weights and biases before and after attention, as far as they are known."""
+    """Return the known weights and biases of the projections."""
     found: dict[str, Tensor | None] = {}
     for name, projection in (layer.projections or {}).items():
         letter = "U" if projection.kind == "positions" else "W"
@@ -83,29 +83,30 @@ def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
 
 
 def npz(walk: Walk, heads: Sequence[int]) -> bytes:
-    """Write what `collect` returns as an npz, with `heads`, `scale`, `query_tokens` and `key_tokens`.
+    """Return the quantities of `collect` as an npz file, with `heads`, `scale`, `query_tokens` and `key_tokens`.
 
-    Nothing in it is pickled: `numpy.load(file)` opens it. Not compressed: such digits hardly shrink, and take seconds.
+    The file contains no pickles, so `numpy.load(file)` opens it. It is not compressed: that takes seconds and saves
+    little.
     """
     buffer = io.BytesIO()
-    everything: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         **collect(walk, heads),
         "heads": np.array(heads), "scale": np.float64(walk.layer.scale),
         "query_tokens": np.array(walk.query_labels, dtype=np.str_),
         "key_tokens": np.array(walk.key_labels, dtype=np.str_),
     }  # fmt: skip
-    np.savez(buffer, **everything)
+    np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
 def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes:
-    """Write what `collect` returns as one CSV a quantity; with several heads, a folder for each of them.
+    """Return a ZIP with one CSV per quantity of `collect`; with several heads, a folder per head.
 
-    `about.json` says what the numbers are of (`about`) and lists the files with their axes. Numbers have all digits of
-    a float32; a hidden cell is -inf.
+    `about.json` contains `about` and lists the files with their axes. Numbers have all digits of a float32; a masked
+    cell is -inf.
 
     Raises:
-        TooManyNumbersError: more than MAX_CSV_CELLS.
+        TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
     """
     check_csv(walk, heads)
     arrays = collect(walk, heads)
@@ -120,20 +121,20 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
 
 
 def check_csv(walk: Walk, heads: Sequence[int]) -> None:
-    """See that a walk is not too large to be written as text.
+    """Check the size of a CSV export.
 
     Raises:
-        TooManyNumbersError: it is.
+        TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
     """
     cells = 4 * len(heads) * len(walk.query_labels) * len(walk.key_labels)
     if cells > MAX_CSV_CELLS:
         raise TooManyNumbersError(
-            f"These are {cells:,} numbers, and at most {MAX_CSV_CELLS:,} are written as CSV. Take one head, or npz."
+            f"These are {cells:,} numbers; CSV takes at most {MAX_CSV_CELLS:,}. Export one head, or use npz."
         )
 
 
 def _tables(arrays: Mapping[str, Array], heads: Sequence[int]) -> Iterator[tuple[str, str, Array]]:
-    """Yield each two-dimensional table with its file and its quantity."""
+    """Yield the file name, quantity and array of each two-dimensional table."""
     for name, array in arrays.items():
         if array.ndim == 2:
             yield f"{name}.csv", name, array
@@ -143,11 +144,11 @@ def _tables(arrays: Mapping[str, Array], heads: Sequence[int]) -> Iterator[tuple
 
 
 def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
-    """Label the rows or the columns of a table.
+    """Return the labels of a table's rows (axis 0) or columns (axis 1).
 
-    A token stands behind its position in square brackets. That tells two of the same word apart, and no token can then
-    be read as a formula, a date or a number by a spreadsheet (OWASP, "CSV injection"); where a sign of a formula stands
-    behind a separator inside a token, an apostrophe keeps it text.
+    A token follows its position in square brackets. This distinguishes equal words, and no spreadsheet can interpret a
+    token as a formula, a date or a number (OWASP, "CSV injection"). An apostrophe protects a formula character after a
+    separator inside a token.
     """
     kind = AXES[name][axis]
     tokens = walk.labels.get(kind)
@@ -157,14 +158,14 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
 
 
 def table(array: Array, rows: Sequence[str], columns: Sequence[str]) -> bytes:
-    """Write one CSV with labels, UTF-8 with the mark by which spreadsheets know it.
+    """Return one CSV with labels, in UTF-8 with a byte order mark, by which spreadsheets recognise it.
 
-    All labels are quoted, so that none is cut at a separator of another country's spreadsheet.
+    All labels are quoted, so that no locale's separator splits them.
     """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(["", *columns])
-    line = ",".join(["%.9g"] * len(columns)) + "\r\n"  # nine digits give a float32 back bit for bit
+    line = ",".join(["%.9g"] * len(columns)) + "\r\n"  # nine digits restore a float32 exactly
     for label, row in zip(rows, array.tolist(), strict=True):
         text.write('"' + label.replace('"', '""') + '",' + line % tuple(row))
     return text.getvalue().encode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""From a view, as a link holds it, to the walk that it shows, with its link. The app and the command line ask here."""
+"""Converts a view, the parsed keys of a link, to the head that it shows, for the app and the command line."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ View = Mapping[str, Any]
 
 
 def link_of(view: View, site: str) -> str:
-    """Return the address of a walk on the page Step by step of this site; "" where no site is known."""
+    """Return the address of a view on the page Step by step of this site, or "" if the site is unknown."""
     if not site:
         return ""
-    sources = (SOURCES[view["source"]], *SOURCES.values())  # its own keys first; the others come along
+    sources = (SOURCES[view["source"]], *SOURCES.values())  # its own keys first
     keys = dict.fromkeys(("text", "pair", "source", *(key for source in sources for key in source.keys)))
     return f"{site.rstrip('/')}/?{urlencode(write_link(view, keys))}"
 
 
 def walk_of(view: View, shown: Shown, resources: Resources, site: str = "") -> Walk:
-    """Run what a view shows.
+    """Return the head that a view shows, with its link.
 
     Raises:
         attnviz.tokens.NoTokensError: the text gives no token.

@@ -1,4 +1,4 @@
-"""The walk through one head as sheets: for each step its picture, formula, what to notice, and the link back."""
+"""The sheets of a head: for each step its picture, formula, notice, code and link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.trace.walk import Walk
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """One step, ready for a slide or a page."""
+    """The content of one step, for a slide or a page."""
 
     step: str
     title: str
@@ -29,9 +29,9 @@ class Sheet:
     fact: str
     code: str
     layout: Layout | None
-    """The matrices; None where the picture is the table of tokens"""
+    """The matrices; None for the table of tokens"""
     place: tuple[int, int]
-    """Which sheet of how many, from 1"""
+    """The number of this sheet, from 1, and the number of all sheets"""
     theme: Theme = LIGHT_THEME
 
     @property
@@ -41,7 +41,7 @@ class Sheet:
 
     @property
     def alt(self) -> str:
-        """What the picture shows, for those who do not see it."""
+        """The alternative text of the picture."""
         if self.layout is not None:
             return describe(self.layout)
         tokens = self.walk.query_tokens
@@ -66,16 +66,16 @@ class Sheet:
 
 
 def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
-    """Return a sheet for each of these steps that has a picture, in the order of the vocabulary.
+    """Return a sheet for each of these steps that has a picture, in the order of the computation.
 
     Raises:
-        KeyError: a name that is no step.
+        KeyError: a step is unknown.
     """
-    wanted = set(steps)
-    unknown = wanted - set(STEPS)
+    chosen = set(steps)
+    unknown = chosen - set(STEPS)
     if unknown:
         raise KeyError(min(unknown))
-    layouts = {step: None if step == "tokens" else lay_out(walk, step) for step in STEPS if step in wanted}
+    layouts = {step: None if step == "tokens" else lay_out(walk, step) for step in STEPS if step in chosen}
     shown = [step for step, layout in layouts.items() if layout is None or layout.grid]
     return tuple(_sheet(walk, step, layouts[step], (i + 1, len(shown)), theme) for i, step in enumerate(shown))
 
@@ -96,7 +96,7 @@ def _sheet(walk: Walk, step: str, layout: Layout | None, place: tuple[int, int],
 
 
 def link_to(link: str, step: str) -> str:
-    """Return a view's address with another step in it; "" stays ""."""
+    """Return an address with this step in its query; "" stays ""."""
     if not link:
         return ""
     parts = urlsplit(link)

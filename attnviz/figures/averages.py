@@ -1,4 +1,4 @@
-"""The pictures of the four ways from an average over the past to attention."""
+"""Layouts of the four ways from an average over the past to attention."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def lay_out_way(way: str, x: Tensor, averages: Averages, attended: AttentionStep
     """Lay out the matrices of one way: "loop", "matrix", "softmax" or "data".
 
     Args:
-        way: which.
-        x: (T, C), what is averaged.
+        way: the name of the way.
+        x: the vectors to average, (T, C).
         averages: the three uniform averages of x.
-        attended: attention over the past, whose values are x.
+        attended: causal attention with x as its values.
     """
     limit = colour_limit(x)
     source = Panel("embeddings", "X embeddings", as_array(x), "key", "model", limit)

@@ -1,4 +1,4 @@
-"""A layout of matrices as the board in the browser takes it: a JSON header, and the matrices themselves."""
+"""Serialises a layout for the board in the browser: a JSON header, and the matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, npt.NDArray[np.float32]]
 
 
 def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], Arrays]:
-    """Describe a layout for the board.
+    """Serialise a layout for the board.
 
     Args:
         layout: the matrices and their places.
@@ -23,7 +23,7 @@ def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[
 
     Returns:
         The header (`panels`, `grid` of panel numbers, `widths`, `heights`, `products`, `between`, `labels`) and the
-        matrices, (rows, cols) float32 each, under the panel's number as text.
+        matrices, (rows, cols) float32 each, keyed by the panel's number as a string.
     """
     panels = [panel for row in layout.grid for panel in row if panel is not None]
     numbers = {id(panel): index for index, panel in enumerate(panels)}

@@ -1,4 +1,4 @@
-"""From a layout of panels to a Plotly figure: axes that say what they are, comparable colours, pins, hidden cells."""
+"""Converts a layout of panels to a Plotly figure with labelled axes, comparable colours, pins and hidden cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.steps.vocabulary import number
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
 
 USUAL_WIDTH, USUAL_HEIGHT = 560, 380
-"""Pixels that the matrices have on a laptop, without labels and colour bar: what decides how many labels fit."""
+"""The usual size of the plotting area on a laptop in pixels, which decides how many labels fit."""
 
 Spec = dict[str, Any]
 Labels = Mapping[str, Sequence[str]]
@@ -28,13 +28,13 @@ def compose(
     height: int | None = None,
     palette: Palette = LIGHT,
 ) -> Spec:
-    """Build the figure's specification, as plotly.js takes it; `go.Figure(spec)` checks it and is for notebooks.
+    """Build a figure specification for plotly.js. Notebooks validate and show it with `go.Figure(spec)`.
 
     Args:
         layout: the panels and their places.
         labels: token labels of the axis kinds "query" and "key".
         pin: the cell whose row and column are outlined.
-        height: pixels; the container's own height when None.
+        height: in pixels; None fills the container.
         palette: the colours of the theme.
     """
     places = place_panels(layout)
@@ -63,10 +63,10 @@ def compose(
 
 
 def number_sizes(spec: Spec) -> str:
-    """Return CSS that fits the numbers to their cells, whatever the size of the container that the figure fills.
+    """Return CSS that scales the numbers with their cells when the container is resized.
 
-    The container has the class `st-key-picture` and sets --picture-width; cqh is a hundredth of its height. A digit is
-    about half an em wide.
+    The container has the class `st-key-picture` and sets --picture-width; 1 cqh is a hundredth of its height. A digit
+    is about half an em wide.
     """
     rules = []
     for trace in spec["data"]:
@@ -86,7 +86,7 @@ def number_sizes(spec: Spec) -> str:
 
 
 def _fingerprint(places: list[Place]) -> str:
-    """Name a picture by its matrices: the same for the same numbers, whoever draws it and when."""
+    """Return a hash of the matrices: equal numbers give equal fingerprints."""
     digest = blake2b(digest_size=8)
     for place in places:
         digest.update(place.panel.name.encode())
@@ -121,7 +121,7 @@ def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
 
 
 def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
-    """Leave room for the labels, in pixels. Plotly could measure them, but then lays out every figure three times."""
+    """Return margins in pixels that fit the labels. Plotly's automargin would lay out every figure three times."""
 
     def longest(kind: str) -> int:
         return max((min(12, len(label)) for label in labels.get(kind, ())), default=3)
@@ -140,8 +140,8 @@ def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
 def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[1]
     tokens = labels.get(panel.cols)
-    room = USUAL_WIDTH * (place.box[1] - place.box[0])
-    ticks = panel.col_ticks or _ticks(tokens, size, room, 11 if tokens else 26)
+    width = USUAL_WIDTH * (place.box[1] - place.box[0])
+    ticks = panel.col_ticks or _ticks(tokens, size, width, 11 if tokens else 26)
     return {
         **_axis(panel.cols, ticks, size, palette, show=place.bottom and bool(panel.cols)),
         "domain": place.box[:2],
@@ -153,11 +153,11 @@ def _x_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
 
 def _y_axis(place: Place, labels: Labels, palette: Palette) -> dict[str, Any]:
     panel, size = place.panel, place.panel.values.shape[0]
-    room = USUAL_HEIGHT * (place.box[3] - place.box[2])
-    ticks = _ticks(labels.get(panel.rows), size, room, 9)
+    height = USUAL_HEIGHT * (place.box[3] - place.box[2])
+    ticks = _ticks(labels.get(panel.rows), size, height, 9)
     return {
         **_axis(panel.rows, ticks, size, palette, show=place.leftmost),
-        "tickfont": {"size": max(8, min(12, int(room / max(1, len(ticks)))))},
+        "tickfont": {"size": max(8, min(12, int(height / max(1, len(ticks)))))},
         "domain": place.box[2:],
         "anchor": f"x{place.suffix}",
         "range": [size - 0.5, -0.5],  # row 0 on top
@@ -183,19 +183,19 @@ def _axis(kind: str, ticks: dict[int, str], size: int, palette: Palette, *, show
     }
 
 
-def _ticks(tokens: Sequence[str] | None, size: int, room: float, needed: float) -> dict[int, str]:
-    """Choose which positions are labelled: each where a label has the pixels it needs, else every 2nd, 4th, ..."""
+def _ticks(tokens: Sequence[str] | None, size: int, length: float, needed: float) -> dict[int, str]:
+    """Label every position if each label has the `needed` pixels on an axis of this length, else every 2nd, 4th, ..."""
     every = 1
-    while size and every < size and room / size * every < needed:
+    while size and every < size and length / size * every < needed:
         every *= 2
     if tokens is None:
         return {i: str(i) for i in range(0, size, every)}
-    numbered = every >= ceil(size / 64) and every > 1  # where some are left out, their numbers say which these are
+    numbered = every >= ceil(size / 64) and every > 1  # with labels left out, numbers identify the rest
     return {i: f"{i} {tokens[i]}" if numbered else tokens[i] for i in range(0, size, every)}
 
 
 def _title(place: Place, palette: Palette) -> dict[str, Any]:
-    """Say a matrix's name, its shape and its range."""
+    """Return the annotation with a matrix's name, shape and range."""
     panel = place.panel
     rows, cols = panel.values.shape
     seen = panel.values[panel.values == panel.values]
@@ -215,7 +215,7 @@ def _title(place: Place, palette: Palette) -> dict[str, Any]:
 
 
 def _operation(layout: Layout, places: list[Place]) -> dict[str, Any]:
-    """Write the operation in the empty corner above the left operand."""
+    """Return the annotation with the operation, in the empty corner above the left operand."""
     beside = places[0].box
     below = next(place.box for place in places if place.leftmost and place.bottom)
     return {
@@ -245,7 +245,7 @@ def _rectangle(place: Place, x: tuple[float, float], y: tuple[float, float], col
 
 
 def _pin_shapes(place: Place, pin: Pin, palette: Palette) -> list[dict[str, Any]]:
-    """Outline the pinned query and the pinned key in their colours, wherever they are a row or a column."""
+    """Outline the pinned query and key in their colours in every matrix that has them as a row or column."""
     panel = place.panel
     rows, cols = panel.values.shape
     shapes = []
@@ -260,7 +260,7 @@ def _pin_shapes(place: Place, pin: Pin, palette: Palette) -> list[dict[str, Any]
 
 
 def _heads(place: Place, palette: Palette) -> list[dict[str, Any]]:
-    """Draw a line between heads that lie side by side, and a frame around the one being followed."""
+    """Draw lines between concatenated heads, and a frame around the current head."""
     panel: Panel = place.panel
     if panel.parts is None:
         return []
@@ -276,7 +276,7 @@ def _heads(place: Place, palette: Palette) -> list[dict[str, Any]]:
 
 
 def _hatching(place: Place, palette: Palette) -> dict[str, Any]:
-    """Lay hatching behind a matrix, to be seen where a cell is hidden."""
+    """Return hatching behind a matrix, visible in its hidden cells."""
     rows, cols = place.panel.values.shape
     return {
         "source": palette.hatch,

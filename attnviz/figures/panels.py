@@ -1,4 +1,4 @@
-"""What a figure is made of: matrices in a grid, operands and result where they meet."""
+"""Figures as values: panels (matrices) in a grid, and their places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 NUMBERED = 16
-"""Matrices of up to this many rows and columns carry their numbers in the cells."""
+"""Matrices with up to this many rows and columns show their numbers in the cells."""
 
 Scale = Literal["signed", "weights"]
 
@@ -22,47 +22,47 @@ class Panel:
     name: str
     title: str
     values: npt.NDArray[np.float32]
-    """(rows, cols); NaN where a cell is hidden"""
+    """(rows, cols); NaN in hidden cells"""
     rows: str
-    """What the rows are: query, key, model, dim, concat"""
+    """The axis kind of the rows: query, key, model, dim or concat"""
     cols: str
     limit: float | None = None
-    """The end of the colour domain, where panels share one; the panel's own largest magnitude when None"""
+    """The end of the colour domain; None takes the panel's own largest magnitude"""
     scale: Scale = "signed"
     col_ticks: dict[int, str] = field(default_factory=dict)
-    """Labels of columns that are not tokens; positions to text"""
+    """Labels of columns that are not tokens: position -> text"""
     parts: tuple[int, int] | None = None
-    """For heads side by side: the width of one head, and which one is being followed"""
+    """For concatenated heads: the width of a head, and the index of the current one"""
     bar: bool = False
-    """Whether this panel's colour bar is drawn"""
+    """Whether to draw a colour bar"""
     numbered: bool = True
-    """Whether the cells carry their numbers, where there are few enough"""
+    """Whether small matrices show their numbers in the cells"""
 
     @property
     def largest(self) -> float:
-        """The largest finite magnitude, or 0 where there is none."""
+        """The largest finite magnitude, or 0 if there is none."""
         finite = np.abs(self.values[np.isfinite(self.values)])
         return float(finite.max()) if finite.size else 0.0
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the numbers are written into the cells."""
+        """Whether the cells show their numbers."""
         return self.numbered and max(self.values.shape) <= NUMBERED
 
     @property
     def has_gaps(self) -> bool:
-        """Whether some cells are hidden."""
+        """Whether any cell is hidden."""
         return bool(np.isnan(self.values).any())
 
     @property
     def decimals(self) -> int:
-        """Decimals of the numbers in the cells: one less where there are two digits before the point."""
+        """Decimals of the numbers in the cells: 2, or 1 if numbers have two digits before the point."""
         return 2 if self.largest < 9.995 else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The pinned cell; either may be None."""
+    """The pinned query and key; either may be None."""
 
     q: int | None = None
     k: int | None = None
@@ -70,16 +70,16 @@ class Pin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A figure's grid of panels (None is an empty place) and what surrounds it."""
+    """A figure's grid of panels (None is an empty cell of the grid)."""
 
     grid: Sequence[Sequence[Panel | None]]
     widths: Sequence[float]
     """Relative width of each grid column"""
     heights: Sequence[float]
     products: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Which panel is the product of which: result -> {"left", "right", "bias"}; read by the browser"""
+    """The operands of each product panel, for the browser: result -> {"left", "right", "bias"}"""
     between: str = ""
-    """The operation, e.g. "Q · Kᵀ = scores"; written in the empty corner of a product"""
+    """The operation, e.g. "Q · Kᵀ = scores", shown in the empty corner of a product"""
 
 
 Box = tuple[float, float, float, float]
@@ -88,14 +88,14 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A panel where it stands in the figure."""
+    """A panel and its position in the figure."""
 
     panel: Panel
     box: Box
     axis: int
     """The number of its pair of axes, from 1"""
     bottom: bool
-    """Whether nothing stands below it, so that it carries the column labels"""
+    """Whether no panel is below it, so that it shows the column labels"""
     leftmost: bool
 
     @property
@@ -105,7 +105,7 @@ class Place:
 
 
 def place_panels(layout: Layout) -> list[Place]:
-    """Give each panel its box: columns and rows take their share of what the gaps leave."""
+    """Compute the box of each panel. The space without gaps is divided in proportion to widths and heights."""
     gap_x, gap_y = 0.05, 0.14
     free_x, free_y = 1 - gap_x * (len(layout.widths) - 1), 1 - gap_y * (len(layout.heights) - 1)
     wide = [w / sum(layout.widths) * free_x for w in layout.widths]

@@ -1,4 +1,4 @@
-"""How the step Q, K, V lies: the input, the maps, and what they make of it."""
+"""Layout of the step Q, K, V: the input, the projections and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
 def lay_out_qkv(walk: Walk, _: bool) -> Layout:
-    """Lay out X, W and Q, K, V, or what is known of them."""
+    """Lay out X, W and Q, K, V, as far as the source provides them."""
     layer, head = walk.layer, walk.head
     x = layer.query_input
     steps = walk.steps
@@ -57,7 +57,7 @@ def lay_out_qkv(walk: Walk, _: bool) -> Layout:
 
 
 def _cross_qkv(walk: Walk, x: Panel, other: Panel, results: list[Panel]) -> Layout:
-    """Lay out cross-attention: queries from the decoder's rows, keys and values from the encoder's."""
+    """Lay out cross-attention: queries from the decoder's states, keys and values from the encoder's."""
     products, weights = {}, []
     for result in results:
         projection = (walk.layer.projections or {})[result.name]
@@ -80,7 +80,7 @@ def _cross_qkv(walk: Walk, x: Panel, other: Panel, results: list[Panel]) -> Layo
 
 
 def _position_mixing(x: Panel, maps: dict[str, Tensor], results: list[Panel]) -> Layout:
-    """Lay out U @ X: each row of the grid is one mixing matrix, and what it makes of the X above."""
+    """Lay out U @ X: each row of the grid has one mixing matrix and its product with the X above."""
     products = {r.name: {"left": f"U_{r.name}", "right": "embeddings_k", "bias": None} for r in results}
     rows = [(Panel(f"U_{r.name}", f"U {r.name}", as_array(maps[r.name]), r.rows, "key"), r) for r in results]
     return Layout(

@@ -1,4 +1,4 @@
-"""Which matrices each step shows, and how they lie: operands and result where they meet."""
+"""The matrices of each step and their layout."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 FEW = 8
-"""Up to this many tokens two matrices side by side both have room for their numbers."""
+"""Up to this many tokens, two matrices side by side can both show their numbers."""
 
 
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
-    """Draw one step of a walk as a Plotly figure; the options are those of `step_spec`."""
-    import plotly.graph_objects as go  # slow to import, and the app does without it
+    """Draw one step as a Plotly figure, with the options of `step_spec`."""
+    import plotly.graph_objects as go  # slow to import, and not needed by the app
 
     return go.Figure(step_spec(walk, step, **options))
 
@@ -40,34 +40,34 @@ def step_spec(
     height: int | None = None,
     palette: Palette = LIGHT,
 ) -> Spec:
-    """Specify the figure of one step of a walk, from `embeddings` to `output`.
+    """Return the Plotly specification of one step, from `embeddings` to `output`.
 
     Args:
         walk: the head and its tokens.
-        step: a name of the vocabulary.
+        step: the name of the step.
         pin: the query and the key to outline.
-        stretch: end the colours of `weights` at their largest value instead of at 1.
-        height: pixels; the container's own height when None.
+        stretch: end the colour domain of `weights` at their largest value instead of 1.
+        height: in pixels; None fills the container.
         palette: the colours of the theme.
 
     Raises:
-        KeyError: a step that has no matrices.
+        KeyError: the step has no matrices.
     """
     layout = lay_out(walk, step, stretch=stretch)
     return compose(layout, walk.labels, pin=pin, height=height, palette=palette)
 
 
 def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
-    """Return the matrices of one step and their places, whoever draws them.
+    """Return the layout of one step's matrices.
 
     Raises:
-        KeyError: a step that has no matrices.
+        KeyError: the step has no matrices.
     """
     return LAYOUTS[step](walk, stretch)
 
 
 def describe(layout: Layout) -> str:
-    """Say in one sentence what a picture shows, for readers who do not see it."""
+    """Return the alternative text of a picture, one sentence."""
     panels = [panel for row in layout.grid for panel in row if panel is not None]
     parts = []
     for panel in panels:
@@ -79,7 +79,7 @@ def describe(layout: Layout) -> str:
 
 
 def _shared(walk: Walk) -> float:
-    """Return the one colour domain of scores, scaled and masked."""
+    """Return the shared colour domain of scores, scaled and masked."""
     return colour_limit(walk.steps.scores, walk.steps.scaled, walk.steps.masked)
 
 
@@ -118,7 +118,7 @@ def _scores(walk: Walk, _: bool) -> Layout:
 
 
 def _pair(left: Panel, right: Panel) -> Layout:
-    """Lay out before and after side by side; with many tokens the result takes most of the room, for its numbers."""
+    """Lay out before and after side by side. With many tokens the result gets most of the width, for its numbers."""
     few = right.values.shape[1] <= FEW
     return Layout(((replace(left, numbered=few), right),), (1, 1 if few else 2), (1,))
 
@@ -141,7 +141,7 @@ def _scaled(walk: Walk, _: bool) -> Layout:
 
 
 def _masked_title(walk: Walk) -> str:
-    """Say what the mask does: hide cells, or, where it holds relative positions too, add to them."""
+    """Return the title of the step: the mask hides cells, or also adds relative positions."""
     return "masked = scaled + M" if walk.layer.mask.adds else "masked = scaled, or −∞"
 
 
@@ -190,7 +190,7 @@ def _head_outputs(walk: Walk, stretch: bool) -> Layout:
 
 
 def _head_ticks(walk: Walk) -> dict[int, str]:
-    """Label the middle column of each head in a concatenation."""
+    """Return labels for the middle column of each head in the concatenation."""
     size = walk.steps.head_outputs.shape[-1]
     return {h * size + size // 2: f"head {h}" if walk.layer.heads <= 4 else str(h) for h in range(walk.layer.heads)}
 

@@ -1,4 +1,4 @@
-"""How figures look: which colour stands for what, in the light and in the dark, and how labels are written."""
+"""Colours of figures in light and dark themes, and the text of labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AXIS_TITLE = {
 
 
 def _hatch(ground: str, line: str) -> str:
-    """Return hatching as a picture; it shows through where a matrix has no number."""
+    """Return hatching as an SVG data URL, for the cells without a number."""
     return "data:image/svg+xml," + quote(
         "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
         "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
@@ -31,7 +31,7 @@ def _hatch(ground: str, line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one theme. 0 has the colour of the canvas, so that what stands out is what is large."""
+    """The colours of one theme. 0 has the colour of the canvas, so that large magnitudes stand out."""
 
     ink: Ink
     signed: Colours
@@ -43,7 +43,7 @@ class Palette:
     rule: str = "rgba(128,128,140,0.6)"
 
     def role(self, quantity: str) -> str | None:
-        """Return the colour of a quantity's name; None for those that take the text's."""
+        """Return the colour of a quantity's name, or None if it has the text colour."""
         return getattr(self.ink, ROLE[quantity]) if quantity in ROLE else None
 
 
@@ -73,12 +73,12 @@ DARK = Palette(
 
 
 def escape(token: str) -> str:
-    """Make a token safe in Plotly's labels, which read some HTML."""
+    """Escape a token for Plotly's labels, which interpret some HTML."""
     return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def shorten(token: str, limit: int = 12) -> str:
-    """Shorten a long token in the middle: its end often tells more than its middle."""
+    """Shorten a long token in the middle: its end is often more informative."""
     if len(token) <= limit:
         return token
     keep = limit - 1

@@ -1,4 +1,4 @@
-"""Small pictures of whole attention matrices: one byte a cell, pooled so that a single bright cell stays visible."""
+"""Thumbnails of attention matrices: one byte per cell, max-pooled so that single large weights stay visible."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 SIZE = 48
-"""Cells along a thumbnail's longer side, about one a pixel."""
+"""The most cells along a side of a thumbnail, about one per pixel."""
 
 
 def thumbnails(weights: npt.NDArray[Any], size: int = SIZE) -> npt.NDArray[np.uint8]:
-    """Shrink attention weights (H, Tq, Tk) to at most `size` cells a side, (H, n, m) bytes, 255 for a weight of 1.
+    """Shrink attention weights (H, Tq, Tk) to at most `size` cells per side: (H, n, m) bytes, 255 for a weight of 1.
 
-    Each cell is the *largest* weight of its block: an average would wash out the single peaks of attention.
+    Each cell is the *largest* weight of its block: a mean would wash out single peaks.
     """
     pooled = np.nan_to_num(_pool(np.fmax, weights, size), nan=0.0)
     shades: npt.NDArray[np.uint8] = np.rint(np.clip(pooled, 0.0, 1.0) * 255).astype(np.uint8)
@@ -23,17 +23,17 @@ def thumbnails(weights: npt.NDArray[Any], size: int = SIZE) -> npt.NDArray[np.ui
 
 
 def hidden_thumbnail(hidden: npt.NDArray[np.bool_], size: int = SIZE) -> npt.NDArray[np.uint8]:
-    """Shrink a mask of hidden cells (Tq, Tk) to (n, m) bytes: 1 where *every* cell of the block is hidden."""
+    """Shrink a mask of hidden cells (Tq, Tk) to (n, m) bytes: 1 if *all* cells of the block are hidden."""
     return _pool(np.logical_and, hidden, size).astype(np.uint8)  # (n, m)
 
 
 def _pool(combine: np.ufunc, array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Combine the last two axes in blocks, as even as they come, so that neither has more than `size`."""
+    """Reduce the last two axes in blocks of nearly equal size, so that neither has more than `size` entries."""
     if size < 1:
-        raise ValueError(f"a thumbnail needs at least 1 cell a side, not {size}")
+        raise ValueError(f"a thumbnail needs at least 1 cell per side, not {size}")
     rows, columns = array.shape[-2:]
     if rows > size:
-        # Whole rows at a time: numpy's reduceat walks along this axis cell by cell, four times as slowly.
+        # Reduce whole rows: numpy's reduceat goes cell by cell along this axis and is four times slower.
         edges = np.arange(size + 1) * rows // size
         blocks = [combine.reduce(array[..., start:end, :], axis=-2) for start, end in pairwise(edges)]
         array = np.stack(blocks, axis=-2)

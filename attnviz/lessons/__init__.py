@@ -1,4 +1,4 @@
-"""Lessons: scenes in order, each a link with a title and a sentence, kept as YAML. Nothing here touches Streamlit.
+"""Lessons: ordered scenes, each a link with a title and a sentence, stored as YAML. Independent of Streamlit.
 
 lesson = read_lesson(Path("my.yaml").read_bytes(), OWN)
 Path("again.yaml").write_text(write_lesson(lesson), encoding="utf-8")

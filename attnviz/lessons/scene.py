@@ -1,4 +1,4 @@
-"""What a lesson is made of: frozen values, and the checks that a scene must pass wherever it comes from."""
+"""`Lesson` and `Scene` as frozen values, and the checks that every scene must pass."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import PAGES
 
 OWN = "own"
-"""The name, in links, of the lesson that a visitor has brought or is building."""
+"""The name, in links, of the lesson that a visitor has uploaded or is building."""
 MAX_BYTES = 100_000
-"""The largest file that is read."""
+"""The largest lesson file."""
 MAX_SCENES = 100
-LONGEST = {"title": 120, "sentence": 600, "question": 300, "summary": 600}
-"""Characters of each kind of text."""
+MAX_CHARACTERS = {"title": 120, "sentence": 600, "question": 300, "summary": 600}
+"""The maximum length of each text."""
 
 PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
-"""The pages that a scene may be on, by the names that `shell.begin` knows them by, and where they are."""
+"""Page name -> path, for the pages that a scene may show."""
 
-OF_THE_ROOM = ("lecture", "lesson", "scene")
-"""Keys that say how a view is shown, and not what: a scene has none of them, so a link may be copied from a lesson."""
+DISPLAY_KEYS = ("lecture", "lesson", "scene")
+"""Link keys of the presentation, not of the view. Scenes drop them, so that links can be copied from a lesson."""
 
 
 class LessonError(ValueError):
-    """A lesson that can't be read. The message is a plain sentence or two, with the scene's number where it has one."""
+    """A lesson is invalid. The message is a sentence or two for the user, with the scene's number if it applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One view of one page, with what is said about it."""
+    """One view of one page, with its title and text."""
 
     title: str
     sentence: str
@@ -39,64 +39,64 @@ class Scene:
     query: str = ""
     """The link's query string, without the question mark"""
     question: str = ""
-    """Asked before a covered row is revealed and the sentence read; only where the link has predict=1"""
+    """Shown until the covered row is revealed, in place of the sentence; only with predict=1 in the link"""
 
     @property
     def link(self) -> str:
-        """Path and query string, from the app's own root."""
+        """Path and query string, relative to the app's root."""
         return f"{PATHS[self.page]}?{self.query}" if self.query else PATHS[self.page]
 
     def values(self) -> dict[str, str]:
-        """Return the query as keys and values."""
+        """Return the query as a dictionary."""
         return dict(parse_qsl(self.query, keep_blank_values=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Scenes in the order in which they are shown."""
+    """An ordered list of scenes."""
 
     name: str
-    """As it stands in links: a short word, or `OWN`"""
+    """Its name in links: a short word, or `OWN`"""
     title: str
     summary: str
     scenes: tuple[Scene, ...]
 
 
 def query_of(values: Mapping[str, str]) -> str:
-    """Write keys and values as a query string, without those that are of the room."""
-    return urlencode({name: value for name, value in values.items() if name not in OF_THE_ROOM})
+    """Return a query string of these keys and values, without `DISPLAY_KEYS`."""
+    return urlencode({name: value for name, value in values.items() if name not in DISPLAY_KEYS})
 
 
 def check_scene(scene: Scene) -> None:
-    """See that a scene can be shown: our own page, a link without nonsense, texts that are there and not too long.
+    """Check a scene: a page of this app, a valid link, and texts that are neither empty nor too long.
 
     Raises:
-        LessonError: it can't, and why, in one sentence without the scene's number.
+        LessonError: the scene is invalid. The message is one sentence without the scene's number.
     """
     check_text("title", scene.title)
     check_text("sentence", scene.sentence)
     if scene.page not in PATHS:
-        raise LessonError(f"“{scene.page[:40]}” is none of the pages {', '.join(PATHS)}.")
+        raise LessonError(f"“{scene.page[:40]}” is not one of the pages {', '.join(PATHS)}.")
     values = scene.values()
     unknown = [name for name in values if name not in KEYS]
     if unknown:
-        raise LessonError(f"The link has a key “{unknown[0][:40]}” that there is not.")
+        raise LessonError(f"The link has an unknown key “{unknown[0][:40]}”.")
     _, notes = read_link(values)
     if notes:
         raise LessonError(notes[0])
     if scene.question:
         check_text("question", scene.question)
         if scene.page != "step_by_step" or values.get("predict") != "1" or "q" not in values:
-            raise LessonError("A question needs a link to step_by_step with predict=1 and the row q that is covered.")
+            raise LessonError("A question needs a link to step_by_step with predict=1 and q, the row to cover.")
 
 
 def check_text(kind: str, text: str) -> None:
-    """See that a text is there and not too long.
+    """Check that a text is neither empty nor too long. `kind` is a key of `MAX_CHARACTERS`.
 
     Raises:
-        LessonError: it is not.
+        LessonError: it is empty or too long.
     """
     if not text.strip():
         raise LessonError(f"The {kind} is missing or empty.")
-    if len(text) > LONGEST[kind]:
-        raise LessonError(f"The {kind} has {len(text):,} characters; {LONGEST[kind]} are the most.")
+    if len(text) > MAX_CHARACTERS[kind]:
+        raise LessonError(f"The {kind} has {len(text):,} characters; at most {MAX_CHARACTERS[kind]} are allowed.")

@@ -1,4 +1,4 @@
-"""The lessons and example sentences that come with attnviz. They are read once and never changed."""
+"""The lessons and example sentences that come with attnviz, read once per process."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from attnviz.lessons.scene import Lesson
 
 NAMES = ("attention", "heads", "why")
-"""The shipped lessons, in the order in which they are offered; each is a file of this name."""
+"""The names of the shipped lessons, in the order of the page Lessons; each is a file of this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence on which a head of the built-in model does something clear."""
+    """A sentence on which a head of the built-in model shows a clear pattern."""
 
     title: str
     text: str
     layer: int
     head: int
     measure: str
-    """The measure that says so: one of `attnviz.steps.vocabulary.MEASURES`, or "weight" for that of one cell"""
+    """The measure of the pattern: one of `attnviz.steps.vocabulary.MEASURES`, or "weight" for the weight of one cell"""
     figure: str
-    """What the measure gives here, as it is written in `says`"""
+    """The value of the measure, as written in `says`"""
     says: str
     q: int | None = None
     k: int | None = None
-    """The cell, where the measure is its weight"""
+    """The cell, if `measure` is "weight\""""
 
     def link(self, page: str) -> dict[str, str]:
-        """Return the keys and values of a link that shows it on `heads`, or at the weights on `step_by_step`."""
+        """Return the query of a link to this example on the page `heads`, or to the weights on `step_by_step`."""
         cell = {name: str(at) for name, at in (("q", self.q), ("k", self.k)) if at is not None}
         shown = {"text": self.text, "layer": str(self.layer), "head": str(self.head), **cell}
         steps = {"source": "pretrained", "step": "weights"} if page == "step_by_step" else {}

@@ -1,4 +1,4 @@
-"""Writing a lesson as YAML that reads back the same."""
+"""Writes a lesson as YAML that `read_lesson` reads back unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attnviz.lessons.scene import MAX_BYTES, Lesson, LessonError, Scene
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # yaml has no types
-    """Writes the line ends that are not \\n as escapes: YAML would read each of them as a space."""
+    """Escapes line ends other than \\n, which YAML would read as spaces."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         style = '"' if re.search("[\r\x85\u2028\u2029]", text) else None
@@ -22,16 +22,16 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def write_lesson(lesson: Lesson) -> str:
-    """Write a lesson as YAML. Its name is not written: a file is called what its owner calls it.
+    """Return a lesson as YAML, without its name.
 
     Raises:
-        LessonError: it would be larger than what is read again.
+        LessonError: the file would exceed `MAX_BYTES`.
     """
     whole = {"title": lesson.title, "summary": lesson.summary, "scenes": [_fields(scene) for scene in lesson.scenes]}
     text: str = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
     size = len(text.encode("utf-8"))
     if size > MAX_BYTES:
-        raise LessonError(f"The lesson would be a file of {size:,} bytes; {MAX_BYTES:,} are the most.")
+        raise LessonError(f"The lesson would be a file of {size:,} bytes; at most {MAX_BYTES:,} are allowed.")
     return text
 
 

@@ -1,6 +1,6 @@
-"""What a link may hold: every key that shapes a view, its default, and how it is read from and written to a URL.
+"""The keys of a link: each key's default, and how its value is parsed, checked and written.
 
-Nothing here touches Streamlit: a link is a mapping of strings, a view is a mapping of checked values.
+Independent of Streamlit: a link is a mapping of strings, a view is a mapping of checked values.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from attnviz.steps.vocabulary import MEASURES, STEPS
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
-"""Characters of text that a view takes; what is longer is cut, and said."""
+"""The maximum length of a view's text in characters. A longer text is cut, with a note."""
 MAX_CHOSEN = 24
-"""Heads that the page Heads shows together."""
+"""The most heads that the page Heads combines."""
 
 Head = tuple[int, int]
 """Layer and head."""
 ROLLOUT = -1
-"""Stands in for a head where the rollout up to a layer is meant."""
+"""The head index of the rollout up to a layer."""
 
 
 class BadValueError(ValueError):
-    """A link's value that its key does not take. The message is a clause that finishes "the link's layer=x"."""
+    """A key does not accept a link's value. The message is a clause that completes "The link's layer=x ..."."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of the query string: its default, and the reader that checks what a link says."""
+    """One key of the query string: its default, its parser, which raises BadValueError, and its writer."""
 
     default: Any
     read: Callable[[str], Any]
@@ -41,18 +41,18 @@ class Key:
 
 
 def one_of(*options: str) -> Callable[[str], str]:
-    """Return a reader that takes these words and no others."""
+    """Return a parser that accepts only these words."""
 
     def read(raw: str) -> str:
         if raw not in options:
-            raise BadValueError(f"is none of {', '.join(options)}")
+            raise BadValueError(f"is not one of {', '.join(options)}")
         return raw
 
     return read
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """Return a reader of plain decimal whole numbers from `low` to `high`."""
+    """Return a parser of decimal integers from `low` to `high`."""
 
     def read(raw: str) -> int:
         if not (raw.isascii() and raw.isdigit() and len(raw) <= 10 and low <= int(raw) <= high):
@@ -63,7 +63,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def short(limit: int) -> Callable[[str], str]:
-    """Return a reader of text that cuts at `limit` characters."""
+    """Return a parser of text that truncates it to `limit` characters."""
     return lambda raw: raw[:limit]
 
 
@@ -73,7 +73,7 @@ def read_source(raw: str) -> str:
 
 
 def read_scale(raw: str) -> str:
-    """Read `scale`: a named scale, or a finite number written out ("0.125")."""
+    """Parse `scale`: a named scale, or a finite number ("0.125")."""
     if raw in ("sqrt_d", "off", "sqrt_c"):
         return raw
     try:
@@ -86,7 +86,7 @@ def read_scale(raw: str) -> str:
 
 
 def read_switch(raw: str) -> bool:
-    """Read a switch, 1 or 0."""
+    """Parse a switch, 1 or 0."""
     return one_of("0", "1")(raw) == "1"
 
 
@@ -96,18 +96,18 @@ def write_switch(value: bool) -> str:
 
 
 def read_fraction(raw: str) -> float:
-    """Read a number from 0 to 1, to 4 digits."""
+    """Parse a number from 0 to 1, rounded to 4 decimals."""
     if not (raw.isascii() and re.fullmatch(r"\d?(\.\d{0,8})?", raw) and raw not in ("", ".") and float(raw) <= 1):
         raise BadValueError("is not a number from 0 to 1")
     return round(float(raw), 4)
 
 
 def read_heads(raw: str) -> tuple[Head, ...]:
-    """Read heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer."""
+    """Parse heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer."""
     found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
     if not found or len(set(found)) > MAX_CHOSEN:
-        raise BadValueError(f"is no list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
-    pairs = (one.split(".") for one in found)
+        raise BadValueError(f"is not a list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
+    pairs = (pair.split(".") for pair in found)
     return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
 
 
@@ -117,7 +117,7 @@ def write_heads(heads: Iterable[Head]) -> str:
 
 
 INDEX = whole(0, 100_000)
-"""A position that only the text or the model can check: the page clamps it, and says so."""
+"""The parser of an index whose range depends on the text or the model: the page clamps it, with a note."""
 
 KEYS: dict[str, Key] = {
     "text": Key(DEFAULT_TEXT, short(MAX_TEXT)),
@@ -164,19 +164,19 @@ KEYS: dict[str, Key] = {
     "lesson": Key("", short(60)),
     "scene": Key(1, whole(1, 100)),
 }
-EVERYWHERE: tuple[str, ...] = ("lecture", "lesson", "scene")
-"""What belongs to no page: it stays in the link from page to page."""
-OF_B = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
-"""What the second pane of Compare may have of its own, its name with b_ before it; else it takes the first's."""
+SHARED_KEYS: tuple[str, ...] = ("lecture", "lesson", "scene")
+"""Keys that all pages share: they stay in the link when the page changes."""
+B_KEYS = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
+"""Keys that pane B of Compare can override, with the prefix b_; without an override B uses A's value."""
 
-KEYS |= {f"b_{name}": replace(KEYS[name], default="" if name == "text" else None) for name in OF_B}
+KEYS |= {f"b_{name}": replace(KEYS[name], default="" if name == "text" else None) for name in B_KEYS}
 TEXTS = ("text", "pair", "b_text")
 
 
 def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Read a whole query string into a view, and say in plain sentences what was not taken.
+    """Parse a query string into a view, and return it with notes (full sentences) on all rejected values.
 
-    Unknown keys are left alone: Streamlit and hosts use some of their own.
+    Unknown keys are ignored: Streamlit and hosts use some of their own.
     """
     view = {name: key.default for name, key in KEYS.items()}
     notes = []
@@ -185,17 +185,17 @@ def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             continue
         try:
             view[name] = key.read(query[name])
-        except BadValueError as why:
-            shown = "nothing" if key.default in (None, "") else key.write(key.default)
-            shown = "A's" if name.startswith("b_") else shown
-            notes.append(f"The link's {name}={query[name][:40]} {why}, so {shown} is used.")
+        except BadValueError as error:
+            used = "nothing" if key.default in (None, "") else key.write(key.default)
+            used = "A's" if name.startswith("b_") else used
+            notes.append(f"The link's {name}={query[name][:40]} {error}, so {used} is used.")
         if name in TEXTS and len(query[name]) > MAX_TEXT:
             notes.append(f"The link's {name} is longer than {MAX_TEXT:,} characters and was cut there.")
     return view, notes
 
 
 def write_link(view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-    """Write the keys of `names` that differ from their defaults, so that a plain view has a plain link."""
+    """Return the query of a view: the keys among `names` whose values differ from their defaults."""
     return {
         name: KEYS[name].write(view[name])
         for name in names

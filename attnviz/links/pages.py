@@ -1,4 +1,4 @@
-"""The pages: each with its title, where it is, and the script that shows it. Whatever lists pages reads this."""
+"""The registry of pages: name, title, path and script of each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ class Page:
     """One page of the app."""
 
     name: str
-    """As lessons, exports and the code call it; the script has the same name"""
+    """Its name in lessons, exports and code, and the name of its script"""
     title: str
     path: str
-    """Its address, from the app's own root"""
+    """Its address, relative to the app's root"""
     in_lessons: bool = True
-    """Whether a scene of a lesson may be on it"""
+    """Whether a scene of a lesson may show it"""
 
     @property
     def script(self) -> Path:
-        """The file that Streamlit runs to show it."""
+        """The file that Streamlit runs."""
         return files.PAGES / f"{self.name}.py"
 
 
@@ -37,4 +37,4 @@ PAGES: dict[str, Page] = {
         Page("lessons", "Lessons", "/lessons", in_lessons=False),
     )
 }
-"""By name, in the order of the navigation. The first is the one that opens at the app's own address."""
+"""All pages by name, in the order of the navigation. The first is the app's start page."""

@@ -1,30 +1,30 @@
-"""What is computed *about* attention: numbers for each head, labels that follow from them, rollout, norms.
+"""Measures of attention: numbers per head, labels derived from them, rollout and norms.
 
-Weights say where a head looks. They are not by themselves an explanation of what a model answers (Jain and Wallace
-2019, "Attention is not Explanation").
+Attention weights show where a head looks. By themselves they do not explain a model's output (Jain and Wallace 2019,
+"Attention is not Explanation").
 """
 
+from attnviz.measures.chunks import weights_by_chunk
 from attnviz.measures.labels import label_heads, possible_labels
-from attnviz.measures.norms import moved_norms
-from attnviz.measures.parts import weights_in_parts
+from attnviz.measures.norms import transformed_norms
 from attnviz.measures.rollout import mean_weights, rollout
 from attnviz.measures.rows import distance, entropy, weight_at, weight_on
-from attnviz.measures.summary import Measure, average, chance, choose_measures, measure_head
+from attnviz.measures.summary import Measure, average, choose_measures, measure_head, uniform_measures
 
 __all__ = [
     "Measure",
     "average",
-    "chance",
     "choose_measures",
     "distance",
     "entropy",
     "label_heads",
     "mean_weights",
     "measure_head",
-    "moved_norms",
     "possible_labels",
     "rollout",
+    "transformed_norms",
+    "uniform_measures",
     "weight_at",
     "weight_on",
-    "weights_in_parts",
+    "weights_by_chunk",
 ]

@@ -1,4 +1,4 @@
-"""Attention rollout: how much of each input token reaches each position, if attention were all that moves it."""
+"""Attention rollout: how much of each input token reaches each position through attention alone."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from attnviz.measures.parts import weights_in_parts
+from attnviz.measures.chunks import weights_by_chunk
 from attnviz.trace.layer import LayerTrace
 
 RESIDUAL = 0.5
-"""The residual connection's part: what a position keeps of itself in each layer."""
+"""The share of the residual connection: how much of itself a position keeps in each layer."""
 
 
 def rollout(layers: Iterable[Tensor]) -> Tensor:
-    """Multiply self-attention over the layers, (L, T, T): entry l is the rollout up to and including layer l.
+    """Multiply self-attention over the layers: (L, T, T), where entry l is the rollout up to and including layer l.
 
-    Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers": Âₗ = 0.5 Aₗ + 0.5 I with its rows
-    normalised, where Aₗ is the mean over the heads, and R₀ = Â₀, Rₗ = Âₗ Rₗ₋₁. Every row sums to 1. The feed-forward
-    blocks and the values are left out of account.
+    Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers": Âₗ = 0.5 Aₗ + 0.5 I with normalised rows,
+    where Aₗ is the mean over the heads, and R₀ = Â₀, Rₗ = Âₗ Rₗ₋₁. Every row sums to 1. Rollout ignores the
+    feed-forward blocks and the values.
 
     Args:
-        layers: the mean weights of each layer, (T, T), in order; a row may be all zeros where everything is hidden.
+        layers: the mean weights of each layer, (T, T), in order. Rows of fully masked queries are all zeros.
 
     Raises:
-        ValueError: no layers, or weights that are not from each token to each token of the same text.
+        ValueError: there are no layers, or weights are not square.
     """
     rolled: list[Tensor] = []
     for weights in layers:
@@ -40,8 +40,8 @@ def rollout(layers: Iterable[Tensor]) -> Tensor:
 
 
 def mean_weights(layer: LayerTrace) -> Tensor:
-    """Compute the mean of a layer's heads, (Tq, Tk)."""
+    """Compute the mean weights over a layer's heads, (Tq, Tk)."""
     total = torch.zeros(layer.query.shape[1], layer.key.shape[1])
-    for _, weights in weights_in_parts(layer):
+    for _, weights in weights_by_chunk(layer):
         total += weights.sum(0)
     return total / layer.heads

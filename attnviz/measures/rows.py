@@ -1,6 +1,6 @@
-"""One number for each query, from its row of weights α.
+"""Measures of single rows: one number per query, from its row of weights α.
 
-Shapes: "..." is nothing or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 where a mask hides every key of it.
+Shapes: "..." is empty or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 if the mask hides all of its keys.
 """
 
 from __future__ import annotations
@@ -10,47 +10,47 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-_LEAST = torch.finfo(torch.float32).tiny
-"""Stands in for a weight of 0 inside the logarithm: 0 · log₂ of it is 0, as it should be."""
+_TINY = torch.finfo(torch.float32).tiny
+"""Replaces a weight of 0 inside the logarithm, so that 0 · log₂ 0 is 0."""
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """Compute −Σⱼ αᵢⱼ log₂ αᵢⱼ of each row, (..., Tq) in bits.
+    """Compute −Σⱼ αᵢⱼ log₂ αᵢⱼ of each row, (..., Tq), in bits.
 
-    0 where a query looks at one key only, log₂ n where it looks at n keys alike. Clark et al. 2019, "What Does BERT
-    Look At?", tell focused heads from broad ones by it.
+    It is 0 if a query attends to one key only and log₂ n if it attends to n keys equally. Clark et al. 2019, "What Does
+    BERT Look At?", use it to separate focused heads from broad ones.
     """
-    return -weights.clamp_min(_LEAST).log2_().mul_(weights).sum(-1)
+    return -weights.clamp_min(_TINY).log2_().mul_(weights).sum(-1)
 
 
 def distance(weights: Tensor) -> Tensor:
-    """Compute Σⱼ αᵢⱼ |i − j| of each row, (..., Tq) in tokens: how far a query looks.
+    """Compute Σⱼ αᵢⱼ |i − j| of each row, (..., Tq), in tokens: the mean distance of a query to its keys.
 
     Vig and Belinkov 2019, "Analyzing the Structure of Attention in a Transformer Language Model".
     """
     distances = _distances(weights.shape[-2], weights.shape[-1])
-    looked: Tensor = torch.linalg.vecdot(weights, distances)
-    return looked
+    mean: Tensor = torch.linalg.vecdot(weights, distances)
+    return mean
 
 
 def weight_at(weights: Tensor, offset: int) -> Tensor:
-    """Return αᵢ,ᵢ₊ₒ of each row, (..., Tq): the weight on the key `offset` places after the query.
+    """Return αᵢ,ᵢ₊ₒ of each row, (..., Tq): the weight on the key `offset` positions after the query.
 
-    −1 is the previous token, 0 the same, 1 the next. NaN where the query has no such key.
+    Offset −1 is the previous token, 0 the same, 1 the next. NaN if the query has no such key.
     """
     found = weights.new_full(weights.shape[:-1], torch.nan)
-    diagonal = weights.diagonal(offset, -2, -1)  # (..., n): what is left of the rows
+    diagonal = weights.diagonal(offset, -2, -1)  # (..., n): the rows that have this key
     first = max(0, -offset)
     found[..., first : first + diagonal.shape[-1]] = diagonal
     return found
 
 
 def weight_on(weights: Tensor, keys: Tensor) -> Tensor:
-    """Compute Σⱼ αᵢⱼ over the keys that are marked in `keys`, (Tk,) bool: (..., Tq)."""
+    """Compute Σⱼ αᵢⱼ over the keys selected by `keys`, (Tk,) bool: (..., Tq)."""
     return weights @ keys.to(weights.dtype)
 
 
 @lru_cache(maxsize=4)
 def _distances(queries: int, keys: int) -> Tensor:
-    """Return |i − j|, (Tq, Tk). Never changed: all heads of a text share it."""
+    """Return |i − j|, (Tq, Tk). The cached tensor is shared: do not modify it."""
     return (torch.arange(queries)[:, None] - torch.arange(keys)).abs().float()

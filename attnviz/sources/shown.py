@@ -58,7 +58,7 @@ class Shown:
         layers, heads = self.model.description.layers[self.kind]
         for what, index, count in (("layer", layer, layers), ("head", head, heads)):
             if not 0 <= index < count:
-                raise IndexError(f"{what} {index} is not there: {what}s go from 0 to {count - 1}")
+                raise IndexError(f"{what} {index} does not exist: {what}s go from 0 to {count - 1}")
         return replace(self, layer=layer, head=head)
 
     def tokens(self) -> Tokens:
@@ -103,7 +103,7 @@ def of_model(source: Source, model: Model, get: Get) -> Shown:
     for name, count in zip(("layer", "head"), counts[kind], strict=True):
         found[name] = get(name) if name == "head" or source.has_layers else 0
         if found[name] >= count:
-            said = f"{name.capitalize()} {found[name]} is not there: the choices go from 0 to {count - 1}."
+            said = f"{name.capitalize()} {found[name]} does not exist: the choices go from 0 to {count - 1}."
             notes.append((name, said))
             found[name] = 0
     pair = (get("pair").strip() or None) if "pair" in source.keys else None

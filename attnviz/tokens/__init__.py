@@ -1,13 +1,13 @@
-"""Text to tokens to ids and back: characters, words, and BERT's WordPiece, all as one `Tokens` value.
+"""Text to tokens to ids and back. Characters, words and BERT's WordPiece all give one `Tokens` value.
 
-Nothing here imports torch, transformers or Streamlit, so it is ready before a model is loaded.
+Nothing here imports torch, transformers or Streamlit, so tokenizers work before a model is loaded.
 
-Errors, all of them ValueErrors with a sentence fit for the screen:
+All errors are ValueErrors whose message can be shown to the user:
 
     ValueError
     ├── UnknownCharacterError   `CharVocab.encode` met a character that has no id
     ├── BadUploadError          an uploaded vocabulary file was refused
-    └── NoTokensError           a model's tokenizer makes no token of a text
+    └── NoTokensError           a model's tokenizer finds no token in a text
 """
 
 from attnviz.tokens.blocks import context_pairs

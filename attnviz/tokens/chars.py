@@ -1,4 +1,4 @@
-"""A vocabulary of single characters, from a text, from Shakespeare or from an uploaded file."""
+"""Character-level vocabularies: from a text, from Shakespeare or from an uploaded file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from attnviz.tokens.labels import code_point, printable
 from attnviz.tokens.value import NO_ID, Tokens, check_limit, repair
 
 MAX_UPLOAD = 5 * 2**20
-"""Bytes that an uploaded vocabulary file may have."""
+"""The largest uploaded vocabulary file, in bytes."""
 
 _RULE = "A vocabulary file is UTF-8 text of up to 5 MB"
 
 
 class UnknownCharacterError(ValueError):
-    """A character has no id: `character`, at `position` of the text, counted from 0."""
+    """`character`, at `position` of the text (0-based), is not in the vocabulary."""
 
     def __init__(self, character: str, position: int, vocab_size: int) -> None:
         self.character, self.position = character, position
@@ -28,13 +28,14 @@ class UnknownCharacterError(ValueError):
 
 
 class BadUploadError(ValueError):
-    """An uploaded file can't be a vocabulary. The message is one sentence that says why, and the limit."""
+    """An uploaded file can't be used as a vocabulary. The message is one sentence with the reason and the limit."""
 
 
 def read_upload(data: bytes) -> str:
     """Return the text of an uploaded file, without a byte order mark.
 
-    Raises BadUploadError for more than `MAX_UPLOAD` bytes, for binary data, for another encoding and for nothing.
+    Raises:
+        BadUploadError: the file is empty, larger than `MAX_UPLOAD` bytes, binary or not UTF-8.
     """
     if len(data) > MAX_UPLOAD:
         raise BadUploadError(f"{_RULE}; this one has {len(data) / 2**20:.1f} MB.")
@@ -57,7 +58,7 @@ def read_upload(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CharVocab:
-    """Single characters with their ids: `characters[i]` has id i. Make one with a `from_` method."""
+    """A vocabulary of characters: `characters[i]` has id i. Create one with a `from_` method."""
 
     characters: tuple[str, ...]
     _ids: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -72,19 +73,19 @@ class CharVocab:
 
     @classmethod
     def shakespeare(cls) -> CharVocab:
-        """Return the 65 characters of the Shakespeare text that character models are usually trained on."""
+        """Return the 65 characters of tiny Shakespeare, the usual training text of character-level models."""
         return cls.from_text("\n !$&',-.3:;?" + string.ascii_letters)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CharVocab:
-        """Return the vocabulary of an uploaded file; raises BadUploadError as `read_upload` does."""
+        """Return the vocabulary of an uploaded file. Raises BadUploadError as `read_upload` does."""
         return cls.from_text(read_upload(data))
 
     def __len__(self) -> int:
         return len(self.characters)
 
     def encode(self, text: str) -> list[int]:
-        """Return one id a character; raises UnknownCharacterError at the first that has none."""
+        """Return one id per character. Raises UnknownCharacterError at the first character without an id."""
         text = repair(text)
         for position, character in enumerate(text):
             if character not in self._ids:
@@ -92,16 +93,16 @@ class CharVocab:
         return [self._ids[character] for character in text]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of `ids`, with U+FFFD for `NO_ID`; raises ValueError for any other id that is not there."""
+        """Return the text of `ids`, with U+FFFD for `NO_ID`. Raises ValueError for any other unknown id."""
         return "".join("\ufffd" if id_ == NO_ID else self._character(id_) for id_ in ids)
 
     def _character(self, id_: int) -> str:
         if not 0 <= id_ < len(self):
-            raise ValueError(f"there is no id {id_}: the vocabulary has 0 to {len(self) - 1}")
+            raise ValueError(f"unknown id {id_}: the vocabulary has ids 0 to {len(self) - 1}")
         return self.characters[id_]
 
     def tokenize(self, text: str, *, max_tokens: int | None = None) -> Tokens:
-        """Return one token a character. One without an id is marked in `unknown` and gets `NO_ID`: no error."""
+        """Return one token per character. A character without an id gets `NO_ID` and is marked in `unknown`."""
         check_limit(max_tokens)
         text = repair(text)
         pieces = tuple(text[:max_tokens])

@@ -1,24 +1,24 @@
-"""How a piece of text is spelled on an axis or a chip, so that nothing on the screen is blank."""
+"""Printable labels for pieces of text, so that no axis label or token chip is blank."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _NAMED = {" ": "␣", "\n": "⏎", "\t": "⇥"}
-_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and marks with no ink
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and marks without a glyph
 _JOINERS = frozenset("\u200c\u200d")
 
 
 def code_point(character: str) -> str:
-    """Spell one character as its code point: "é" -> "U+00E9"."""
+    """Return the code point of one character: "é" -> "U+00E9"."""
     return f"U+{ord(character):04X}"
 
 
 def printable(piece: str) -> str:
-    """Return `piece` with each invisible character spelled out; only "" gives "".
+    """Return `piece` with each invisible character spelled out. Only "" gives "".
 
-    A lone space is "␣", a line end "⏎", a tab "⇥", any other invisible character its code point ("U+0000").
-    Inside a longer piece a code point stands in ⟨⟩, and the joiners that hold an emoji together stay.
+    A space becomes "␣", a line end "⏎", a tab "⇥", any other invisible character its code point ("U+0000").
+    Inside a longer piece a code point is written in ⟨⟩, and the joiners inside an emoji are kept.
     """
     if len(piece) == 1:
         return _NAMED.get(piece) or _spell(piece)
@@ -31,7 +31,7 @@ def _spell(character: str) -> str:
     if _is_invisible(character):
         return code_point(character)
     if unicodedata.category(character).startswith("M"):
-        return "◌" + character  # a combining mark needs something to sit on
+        return "◌" + character  # a combining mark needs a base character
     return character
 
 

@@ -1,4 +1,4 @@
-"""Words between white space, with ids from a hash: a vocabulary that needs no list, and the price of that."""
+"""Words separated by white space, with hashed ids: no vocabulary list, but words may share an id."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from types import MappingProxyType
 from attnviz.tokens.value import Tokens, check_limit, repair
 
 BUCKETS = 20_000
-"""Ids that a word's hash may fall on: 0 to 19,999."""
+"""The number of hash buckets: ids are 0 to 19,999."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordTokenizer:
-    """Cuts a text at white space; a word's id is its hash modulo `buckets`.
+    """Splits a text at white space; a word's id is its hash modulo `buckets`.
 
-    A word is a run of characters that are not white space: spaces, tabs, line ends and Unicode's other spaces, any
-    number of them, only part words. Punctuation stays on its word, and "The" is not "the".
+    Any run of Unicode white space separates words. Punctuation stays attached to its word, and case matters.
 
-    A hash can't be turned back. `decode` knows the words of `lexicon` (id -> the words seen with it, in order), which
+    A hash can't be inverted: `decode` looks ids up in `lexicon` (id -> the words seen with it, in order), which
     `from_text` fills.
     """
 
@@ -30,7 +29,7 @@ class WordTokenizer:
 
     def __post_init__(self) -> None:
         if self.buckets < 1:
-            raise ValueError(f"buckets is {self.buckets}, and at least 1 is needed")
+            raise ValueError(f"buckets is {self.buckets}; it must be at least 1")
 
     @classmethod
     def from_text(cls, text: str, *, buckets: int = BUCKETS) -> WordTokenizer:
@@ -43,17 +42,17 @@ class WordTokenizer:
         return cls(buckets, MappingProxyType(lexicon))
 
     def id(self, word: str) -> int:
-        """Return a word's id: 8 bytes of BLAKE2b of its UTF-8, big-endian, modulo `buckets`. The same everywhere."""
+        """Return a word's id: its 8-byte BLAKE2b hash (UTF-8, big-endian) modulo `buckets`, equal on every machine."""
         digest = hashlib.blake2b(repair(word).encode(), digest_size=8).digest()
         return int.from_bytes(digest) % self.buckets
 
     @property
     def collisions(self) -> dict[int, tuple[str, ...]]:
-        """The lexicon's ids that several words share: a model can't tell these words apart."""
+        """The ids that several words of the lexicon share: a model can't tell these words apart."""
         return {id_: words for id_, words in self.lexicon.items() if len(words) > 1}
 
     def tokenize(self, text: str, *, max_tokens: int | None = None) -> Tokens:
-        """Return one token a word. Every word has an id, so none is unknown."""
+        """Return one token per word. Every word has an id, so no token is unknown."""
         check_limit(max_tokens)
         text = repair(text)
         matches = list(re.finditer(r"\S+", text))
@@ -74,7 +73,7 @@ class WordTokenizer:
         )
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return words joined by one space: an id's first word in the lexicon, or U+FFFD where it has none."""
+        """Return words joined by one space: the first word of each id in the lexicon, or U+FFFD if it has none."""
         return " ".join(self.lexicon.get(id_, ("\ufffd",))[0] for id_ in ids)
 
 

@@ -1,4 +1,4 @@
-"""What the pages share, and a folder for each page. The only part that shows anything through Streamlit."""
+"""The Streamlit user interface: shared modules, and a folder for each page."""
 
 from pathlib import Path
 

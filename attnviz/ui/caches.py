@@ -1,4 +1,4 @@
-"""What sessions share: models, and traces of texts. All of it immutable, all of it bounded in bytes."""
+"""Caches that all sessions share: models, traces and surveys. Values are immutable, sizes are bounded."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from attnviz.ui.heads.survey import Survey
 
 MODELS = 2
-"""Models in memory at once; the one that was used least recently makes room."""
+"""The most models in memory; the least recently used one is evicted."""
 TRACE_BYTES = 160 * 2**20
-"""For each model: two 512-token traces of a bert-base-sized one, or eight of the built-in one."""
+"""The size of each model's trace cache: two 512-token traces of a bert-base-sized model, or eight of the built-in."""
 FAILURE_SECONDS = 30
-"""For this long a model that could not be loaded is not tried again: without a network, each try takes seconds."""
+"""How long a failed model load is cached: without a network, each attempt takes seconds."""
 TOY_BYTES = 16 * 2**20
-"""Some 600 of sixty tokens; one takes milliseconds to make again."""
+"""Some 600 traces of sixty tokens, each of which takes milliseconds to compute again."""
 SURVEY_BYTES = 32 * 2**20
-"""Thumbnails, measures and norms of some 40 texts that are longer than a thumbnail is wide."""
+"""Thumbnails, measures and norms of some 40 texts with full-size thumbnails."""
 ROLLOUT_BYTES = 32 * 2**20
-"""Two of 512 tokens over twelve layers, or five over the built-in model's six."""
+"""Two rollouts of 512 tokens and twelve layers, or five of the built-in model's six layers."""
 
 
 _failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
@@ -45,13 +45,13 @@ _loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
 
 def model(name: str) -> PretrainedModel:
-    """Load a model once for all sessions.
+    """Return a model that all sessions share, and load it if necessary.
 
-    Hold it no longer than a run of the page, not in a page's global variables: it can't be freed before.
+    Keep the reference for one run of the page only, not in a page's global variables, which would prevent eviction.
 
     Raises:
-        attnviz.pretrained.ModelError: it can't be loaded, or could not some seconds ago, or is not offered here; the
-            message is for the user.
+        attnviz.pretrained.ModelError: loading failed, now or some seconds ago, or the settings do not allow the model.
+            The message is for the user.
     """
     if not settings().allows(name):
         from attnviz.pretrained import ModelError
@@ -64,25 +64,25 @@ def model(name: str) -> PretrainedModel:
 
 
 def is_loaded(name: str) -> bool:
-    """Say whether `model` will return at once."""
+    """Whether the model is in memory, so that `model` returns at once."""
     return name.strip() in _loaded
 
 
 def offered() -> str:
-    """Name the models that the settings offer, as a sentence may."""
+    """Return the names of the offered models, joined for a sentence."""
     *others, last = settings().models
     return f"{', '.join(others)} and {last}" if others else last
 
 
 @cached(LRUCache(MODELS), condition=threading.Condition())
 def _model(name: str) -> PretrainedModel:
-    """Load a model. One thread a name comes in here at a time, so whoever waited for a failure finds it noted."""
+    """Load a model. `cached` lets in one thread per name, so a thread that waited finds a failure already cached."""
     from attnviz import pretrained
 
     with _failures_lock:
-        why = _failures.get(name)
-    if why is not None:
-        raise pretrained.ModelError(why)
+        failure = _failures.get(name)
+    if failure is not None:
+        raise pretrained.ModelError(failure)
     limit_threads()
     try:
         loaded = pretrained.load(name)
@@ -90,14 +90,14 @@ def _model(name: str) -> PretrainedModel:
         with _failures_lock:
             _failures[name] = str(error)
         raise
-    gc.unfreeze()  # what was frozen with the model before this one may be garbage by now
+    gc.unfreeze()  # objects frozen with an evicted model may be garbage now
     gc.collect()
-    gc.freeze()  # the model stays: later collections need not walk through it
+    gc.freeze()  # exclude the model from later collections
     return loaded
 
 
 _traces: WeakKeyDictionary[PretrainedModel, SingleFlightCache[Trace]] = WeakKeyDictionary()
-"""Each model's traces. They show its weights, so they go when it goes, and one loaded anew starts with none."""
+"""The traces of each model, which are freed with it."""
 _traces_lock = threading.Lock()
 
 
@@ -105,7 +105,7 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     """Trace a text once for all sessions that show it.
 
     Raises:
-        attnviz.tokens.NoTokensError: the model's tokenizer makes nothing of the text.
+        attnviz.tokens.NoTokensError: the model's tokenizer finds no token in the text.
     """
     from attnviz.pretrained import PretrainedModel
 
@@ -127,11 +127,11 @@ def _traces_of(loaded: PretrainedModel) -> SingleFlightCache[Trace]:
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
-"""All heads of a layer as small pictures; they go when the layer's trace goes. Two may work out one at a time."""
+"""Thumbnails of all heads of a layer, freed with the layer's trace. Two threads may compute the same entry."""
 
 
 def overview(layer: LayerTrace) -> NDArray[np.uint8]:
-    """Shrink the weights of all heads of a layer, (H, n, m), once for all sessions that show it."""
+    """Return the cached thumbnails of all heads of a layer, (H, n, m), or compute them."""
     from attnviz.figures.thumbnails import thumbnails
 
     pictures = _overviews.get(layer)
@@ -143,7 +143,7 @@ def overview(layer: LayerTrace) -> NDArray[np.uint8]:
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
-    """Survey all heads once for all sessions that show this text; `name` is `heads_survey.survey_name(trace, kind)`."""
+    """Return the cached survey of all heads, or compute it; `name` is `heads_survey.survey_name(trace, kind)`."""
     from attnviz.ui.heads import survey as heads_survey
 
     results: SingleFlightCache[Survey] = _cache_of("surveys", SURVEY_BYTES)
@@ -152,7 +152,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
 
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
-    """Roll attention out once for all sessions that ask for it, (L, T, T); the name is `survey`'s."""
+    """Return the cached rollout, (L, T, T), or compute it; `name` as for `survey`."""
     from attnviz.ui.heads import survey as heads_survey
 
     results: SingleFlightCache[NDArray[np.float32]] = _cache_of("rollouts", ROLLOUT_BYTES)

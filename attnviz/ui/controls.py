@@ -1,4 +1,4 @@
-"""The column of controls of Step by step: where attention comes from, and the settings of that source."""
+"""The sidebar controls of Step by step: the source of attention and its settings."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ OTHER_MODELS = {
     (True, False): " Or type a name on the Hugging Face hub.",
     (False, True): " Or type a folder on this machine.",
 }
-"""What may be typed beside, by whether the hub and folders are allowed."""
+"""The help on other models, by whether the hub and folders are allowed."""
 
 
 def choose_source() -> str:
-    """Ask for the toy or a pretrained model."""
+    """Show the choice between toy and pretrained, and return the source."""
     source: str = state.choice(
         "source",
         st.segmented_control,
@@ -45,7 +45,7 @@ def choose_source() -> str:
 
 
 def toy_controls() -> None:
-    """Lay out the toy's settings. None of them changes the weights of another."""
+    """Show the settings of the toy."""
     token_controls()
     block_controls()
     left, right = st.columns(2)
@@ -61,13 +61,13 @@ def toy_controls() -> None:
 
 
 def averages_controls() -> None:
-    """Lay out what the averages depend on: the tokens and their embeddings."""
+    """Show the settings of the averages: tokens, embeddings and seed."""
     token_controls()
     seed()
 
 
 def block_controls() -> None:
-    """Lay out what the toy's queries, keys and values are made of."""
+    """Show the settings of the toy's queries, keys and values."""
     state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get)
     linear = state.get("qkv") == "linear"
     left, right = st.columns(2)
@@ -78,7 +78,7 @@ def block_controls() -> None:
 
 
 def token_controls() -> None:
-    """Lay out how the toy cuts a text and tells places apart."""
+    """Show the settings of the toy's tokenizer and positions."""
     left, right = st.columns(2)
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens", TOKENIZERS, format_func=TOKENIZERS.get)
@@ -89,12 +89,12 @@ def token_controls() -> None:
 
 
 def seed() -> None:
-    """Ask for the number that all of the toy's weights are drawn from."""
+    """Show the seed of the toy's weights."""
     state.bound("seed", st.number_input, "Seed", 0, 999_999, help="All weights are drawn from this number.")
 
 
 def choose_model() -> str:
-    """Ask for a model by name, and for a second sentence."""
+    """Show the choice of a model and return its name."""
     current = state.get("model")
     others = OTHER_MODELS.get((settings().hub, settings().folders), "")
     options = list(MODELS) if current in MODELS else [*MODELS, current]
@@ -106,7 +106,7 @@ def choose_model() -> str:
 
 
 def pretrained_controls(model: PretrainedModel, where: str) -> None:
-    """Lay out the second sentence and the kind of attention of a loaded model; `where` layer and head are chosen."""
+    """Show the settings of a loaded model. `where` names the place on the page that selects layer and head."""
     counts = model.layer_counts
     label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
     state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
@@ -120,7 +120,7 @@ def pretrained_controls(model: PretrainedModel, where: str) -> None:
 
 
 def _scale() -> None:
-    """Ask for the scale; a number written out is a choice of its own, with its own field."""
+    """Show the choice of the scale; "a number" adds a number field."""
     named = state.get("scale") in SCALES
     st.session_state["scale_choice"] = state.get("scale") if named else "number"
     choice = st.selectbox(
@@ -133,5 +133,5 @@ def _scale() -> None:
 
 def _take_scale() -> None:
     choice = st.session_state["scale_choice"]
-    if choice in SCALES:  # anybody can send anything
+    if choice in SCALES:  # clients may send any value
         state.put("scale", f"{st.session_state.get('scale_number', 0.125):g}" if choice == "number" else choice)

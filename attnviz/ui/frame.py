@@ -1,4 +1,4 @@
-"""What Streamlit runs for every visitor: the page's configuration, the navigation, and the page that was asked for."""
+"""The main script that Streamlit runs for every visitor: page configuration, navigation and the requested page."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Getting the chosen model with a note while it loads, and falling back to the built-in one with a reason."""
+"""Loads the chosen model with a spinner, and falls back to the built-in model with an error message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
 MAX_SHOWN = 80
-"""Characters of a model's name that the note while it loads repeats."""
+"""The most characters of a model's name in the spinner."""
 
 
 def model_or_built_in(name: str) -> PretrainedModel:
-    """Return the model of this name; where it can't be loaded, say why and return the built-in one.
+    """Return the model of this name. If it can't be loaded, show the reason and return the built-in model.
 
-    Where the built-in one can't be loaded either, the page ends with the reason.
+    If the built-in model can't be loaded either, the page ends with the reason.
     """
     loading = nullcontext() if caches.is_loaded(name) else st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …")
     with loading:
@@ -30,21 +30,20 @@ def model_or_built_in(name: str) -> PretrainedModel:
         try:
             return caches.model(name)
         except ModelError as error:
-            why = str(error)
+            reason = str(error)
     if name.strip() == BUILT_IN:
-        st.error(plain(why), icon="⚠️")
+        st.error(plain(reason), icon="⚠️")
         st.stop()
-    st.error(plain(f"{why} Showing {BUILT_IN}."), icon="⚠️")
+    st.error(plain(f"{reason} Showing {BUILT_IN}."), icon="⚠️")
     return model_or_built_in(BUILT_IN)
 
 
 def ask_for_model(where: str = "above the picture") -> str:
-    """Ask for a model and what it needs to know, and return the name of the one that is shown.
+    """Show the choice of a model with its settings, and return the name of the model in use.
 
-    `where` says where on this page layer and head are chosen.
+    `where` names the place on the page that selects layer and head.
 
-    A name, because a page's global variables live as long as somebody has the page open, and a model that one of them
-    holds could not make room for another.
+    It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
     """
     model = model_or_built_in(controls.choose_model())
     controls.pretrained_controls(model, where)

@@ -1,4 +1,4 @@
-"""How every picture of matrices is put on a page: alive on the stage, or as a Plotly chart to zoom and download."""
+"""Shows a layout of matrices: interactive on the stage, or as a Plotly chart to zoom and download."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PICTURES = {"stage": "Stage", "chart": "Chart"}
 
 
 def palette() -> Palette:
-    """Return the colours of the theme that this browser shows."""
+    """Return the palette of this browser's theme."""
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def show_picture(
     layout: Layout, labels: Mapping[str, Sequence[str]], about: Mapping[str, Any], *, pin: Pin | None = None
 ) -> None:
-    """Show the page's one picture of matrices, as high as the window allows.
+    """Show the page's picture of matrices, as high as the window allows.
 
     Args:
         layout: the matrices.
         labels: the tokens of the axis kinds "query" and "key".
-        about: what the stage is told beside them (see `components.stage.stage`); `alt` is for those who do not see it.
-        pin: the pinned cell, for the chart; on the stage the inspector lights it.
+        about: further header fields of the stage (see `components.stage.stage`); `alt` is the alternative text.
+        pin: the pinned cell, for the chart; on the stage the inspector highlights it.
     """
     if state.get("drawing") == "stage":
         header, arrays = board_picture(layout, labels)

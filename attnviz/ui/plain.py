@@ -1,4 +1,4 @@
-"""Text shown as it is: Streamlit reads Markdown in messages, and what a user or a link says must not become any."""
+"""Escapes text for Streamlit's messages, which interpret Markdown."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
 def plain(text: str) -> str:
-    """Escape text for Markdown: no links, images, emphasis, formulas or emoji codes come of it.
+    """Escape text for Markdown: links, images, emphasis, formulas and emoji codes stay plain text.
 
-    Every ASCII punctuation mark may be escaped (CommonMark, section 2.4); line ends become spaces.
+    Markdown allows escaping any ASCII punctuation (CommonMark, section 2.4). Line ends become spaces.
     """
     return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))

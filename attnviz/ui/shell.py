@@ -1,4 +1,4 @@
-"""What every page has: the compact look, the shared text, and the notes about a link."""
+"""The shared parts of every page: style sheet, toolbar, text field, and notes about the link."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CSS = """
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
-:root { --around: 14.25rem; } /* what stands over the picture and under it */
+:root { --around: 14.25rem; } /* the height above and below the picture */
 :root:has(.st-key-stepper) { --around: 15.75rem; }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-keys { position: absolute; width: 0; height: 0; }
@@ -44,7 +44,7 @@ CSS = """
 
 
 def begin(page: str) -> None:
-    """Open a page: read the link, listen to the keys, lay out the tools and the shared text field."""
+    """Begin a page: read the link, handle shortcuts, show the toolbar and the text field."""
     state.begin(page)
     st.html(CSS + toolbar.CSS)
     toolbar.show(page)
@@ -58,11 +58,11 @@ def begin(page: str) -> None:
 
 
 def text() -> str:
-    """Return the text to work on; where there is none, say what to do and end the page."""
+    """Return the text. If it is blank, show what to do and end the page."""
     value: str = state.get("text")
     if not value.strip():
         where = "on the left (on a phone, behind the » at the top)"
-        if state.get("lecture"):  # which has no side bar
+        if state.get("lecture"):  # lecture mode has no sidebar
             where = "after pressing L"
         st.info(f"Type a sentence {where} to see what attention does with it.")
         state.end(("text",))
@@ -71,7 +71,7 @@ def text() -> str:
 
 
 def token_notes(tokens: Tokens) -> None:
-    """Say what was dropped and what is not in the vocabulary."""
+    """Warn about dropped and unknown tokens."""
     if tokens.dropped:
         st.warning(f"Only the first {len(tokens)} tokens are used; {tokens.dropped} were dropped.")
     unknown = unknown_sentence(tokens)

@@ -1,4 +1,4 @@
-"""What a view shows, with the app's shared caches, and with the built-in model where another can't be loaded."""
+"""Resolves a view with the app's shared caches, and with the built-in model if another one can't be loaded."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class AppResources:
     """The app's models and traces, shared by all sessions."""
 
     vocabulary: CharVocab | None = None
-    """The characters of the view, where there is no session to ask, as on another thread"""
+    """The character vocabulary; required on threads without access to the session"""
 
     def load(self, name: str) -> PretrainedModel:
-        """Load a model once for all sessions; raises attnviz.pretrained.ModelError."""
+        """Return a model that all sessions share. Raises attnviz.pretrained.ModelError."""
         return caches.model(name)
 
     def characters(self, get: Get) -> CharVocab:
-        """Return the session's own vocabulary, the text's or Shakespeare's."""
+        """Return the view's character vocabulary."""
         return self.vocabulary or char_vocab(get("text"))
 
     def trace(self, model: Model, text: str, pair: str | None) -> Trace:
-        """Run a model on a text once for all sessions that show it."""
+        """Return the cached trace of a text, or compute it."""
         return caches.trace(model, text, pair)
 
 
@@ -42,10 +42,10 @@ RESOURCES = AppResources()
 
 
 def shown_now(get: Get = state.get) -> Shown:
-    """Return what a view shows; of a model that can't be loaded, as the page has said, the built-in one.
+    """Return what a view shows, with the built-in model if the view's model can't be loaded.
 
     Raises:
-        attnviz.pretrained.ModelError: neither can be loaded.
+        attnviz.pretrained.ModelError: neither model can be loaded.
     """
     from attnviz.pretrained import BUILT_IN, ModelError
 
@@ -56,10 +56,10 @@ def shown_now(get: Get = state.get) -> Shown:
 
 
 def shown_with(model_name: str | None, get: Get = state.get) -> Shown:
-    """Return what a view shows, with another model than it names; a note in the view says what is not there.
+    """Return what a view shows, with the given model. Values that do not exist are reset, with a note.
 
     Raises:
-        attnviz.pretrained.ModelError: it can't be loaded.
+        attnviz.pretrained.ModelError: the model can't be loaded.
     """
     found = shown(get if model_name is None else with_model(get, model_name), RESOURCES)
     for name, sentence in found.notes:
@@ -78,5 +78,5 @@ def with_model(get: Get, model_name: str) -> Get:
 
 
 def view_tokens(limit: int, get: Get = state.get) -> Tokens:
-    """Cut the view's text into at most `limit` of the toy's tokens."""
+    """Split the view's text into at most `limit` tokens with the toy's tokenizer."""
     return tokenizer(get, RESOURCES, limit=limit)(get("text"))

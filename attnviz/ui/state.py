@@ -1,11 +1,12 @@
 """The view of one session: read from the link, changed by widgets, written back to the link.
 
-A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` makes a widget
-whose value lives in the view, so it survives a change of page, and a callback changes a value with `put(...)`.
+A page calls `begin(its name)` first and `end(...)` last. In between, `bound("layer", st.selectbox, ...)` creates a
+widget whose value is stored in the view, so it survives a change of page. Callbacks change values with `put(...)`.
 
-Each message of the browser brings the link that it shows. Who presses two keys quickly, or is far from the server,
-sends the second before the link that the first one led to has come: such an old link undoes nothing. So the session
-keeps the links that the browser may still show, the newest last; once a message brings that one, the others are past.
+Every message from the browser contains the link in its address bar. With quick key presses or a slow connection, a
+message may still contain an older link than the server has written. Such a link must not undo newer changes. So the
+session keeps the pending links, which the browser may still show, newest last. A message with the newest link
+acknowledges it, and the older ones are dropped.
 """
 
 from __future__ import annotations
@@ -18,37 +19,37 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.links.link import EVERYWHERE, KEYS, BadValueError, read_link, write_link
+from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link, write_link
 from attnviz.ui.plain import plain
 
-_VIEW, _NOTES, _LINKS, _NOTED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_noted", "view_page"
-_MEANT = "view_meant"
-"""Set where the code itself goes to a link, which is then read whatever it is."""
-_ON_THEIR_WAY = 20
-"""Links at most that the browser is thought not to have shown yet"""
+_VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"
+_EXPLICIT = "view_explicit"
+"""Set if the code navigates to a link, which `begin` then reads even if it is a pending one."""
+_MAX_PENDING = 20
+"""The most pending links"""
 _run = threading.local()
-"""What a run of a page, which has a thread of its own, need not look up again: Streamlit takes long for each look."""
+"""Caches the view during a run (each run has its own thread), because reading Streamlit's session state is slow."""
 
 
 def begin(page: str) -> None:
-    """Take the view from the address bar: on the first run, and when the browser went to another link."""
-    turned = st.session_state.get(_PAGE) != page
-    if turned:
-        # A widget of the page before leaves its value behind under the same key, and Streamlit would not use it.
+    """Read the view from the address bar on the first run and when the browser opened another link."""
+    page_changed = st.session_state.get(_PAGE) != page
+    if page_changed:
+        # Widget values of the previous page have the same keys, and Streamlit would ignore new ones.
         for name in KEYS:
             st.session_state.pop(name, None)
         st.session_state[_PAGE] = page
     query, links = _query(), st.session_state.get(_LINKS, [])
-    meant = st.session_state.pop(_MEANT, False)
+    explicit = st.session_state.pop(_EXPLICIT, False)
     _run.of = None
-    st.session_state[_LINKS] = [*links, query] if turned or meant else links
-    if links and not meant and _is_known(query, turned):
-        if st.session_state[_NOTED_VIEW] not in (None, st.session_state[_VIEW]):
-            st.session_state[_NOTES] = []  # the user has moved on from the link
+    st.session_state[_LINKS] = [*links, query] if page_changed or explicit else links
+    if links and not explicit and _is_known(query, page_changed):
+        if st.session_state[_OPENED_VIEW] not in (None, st.session_state[_VIEW]):
+            st.session_state[_NOTES] = []  # the user has changed the view since
         return
     view, notes = read_link(query)
-    st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_NOTED_VIEW] = view, notes, None
-    if not (turned or meant):
+    st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
+    if not (page_changed or explicit):
         st.session_state[_LINKS] = [query]
     for name in KEYS:
         if name in st.session_state:
@@ -56,20 +57,20 @@ def begin(page: str) -> None:
 
 
 def _query() -> dict[str, str]:
-    """Return what the link of this run says about the view."""
+    """Return the view's keys in the address bar."""
     return {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
 
 
-def _is_known(query: Mapping[str, str], turned: bool) -> bool:
-    """Say whether a link is one of ours: the last one, or one before it that the browser showed a moment ago.
+def _is_known(query: Mapping[str, str], page_changed: bool) -> bool:
+    """Whether this session wrote the link: the newest one, or a pending one before it.
 
-    On a change of page Streamlit empties the link. Whoever goes back in the browser's history means it, old as it is.
+    Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
     links = st.session_state[_LINKS]
-    if turned:
+    if page_changed:
         return not query or query == links[-2]
     if query == links[-1]:
-        st.session_state[_LINKS] = links[-1:]  # the browser has caught up
+        st.session_state[_LINKS] = links[-1:]  # the browser acknowledges the newest link
         return True
     run = get_script_run_ctx(suppress_warning=True)
     return query in links and not getattr(run, "is_history_navigation", True)
@@ -89,61 +90,61 @@ def get(name: str) -> Any:
 
 
 def is_default(name: str) -> bool:
-    """Say whether the view's value of this key is what a plain link means."""
+    """Whether the view has the default value of this key."""
     return bool(get(name) == KEYS[name].default)
 
 
 def put(name: str, value: Any) -> None:
-    """Set a value from a callback, or before its widget is made."""
+    """Set a value, from a callback or before its widget is created."""
     _view()[name] = value
     if name in st.session_state:
         st.session_state[name] = value
 
 
 def visit(link: Mapping[str, str]) -> None:
-    """Go to a link of this page, from a callback: the view becomes what the link says, and nothing of what it was."""
+    """Open a link to this page, from a callback. It replaces the whole view."""
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in KEYS}
     st.query_params.from_dict({**others, **link})
-    st.session_state[_MEANT] = True
+    st.session_state[_EXPLICIT] = True
 
 
-def turn_to(script: Path, link: Mapping[str, str]) -> NoReturn:
-    """Go to a link of any page, from a run; `script` is the page as Streamlit's navigation knows it."""
-    st.session_state[_MEANT] = True
+def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
+    """Open a link to any page, from a run of the script; `script` is the file of the page."""
+    st.session_state[_EXPLICIT] = True
     st.switch_page(script, query_params=link)
 
 
-def arrives() -> bool:
-    """Say whether a link is being read: nothing that it leads to has been shown to its end."""
-    return st.session_state[_NOTED_VIEW] is None
+def is_opening_link() -> bool:
+    """Whether the page is opening a link: no run has completed since the link was read."""
+    return st.session_state[_OPENED_VIEW] is None
 
 
-def arrive_again() -> None:
-    """Take the link, from a callback, for one that has just been opened: more is known of what it leads to."""
-    st.session_state[_NOTED_VIEW] = None
+def reopen_link() -> None:
+    """Treat the link as just opened, from a callback, because data that it needs has become available."""
+    st.session_state[_OPENED_VIEW] = None
 
 
 def notes() -> list[str]:
-    """Return what the link said that could not be taken, until the user changes the view."""
+    """Return the notes on rejected values of the link, until the user changes the view."""
     return list(st.session_state[_NOTES])
 
 
 def note(sentence: str) -> None:
-    """Show a sentence about the link, now and in the runs that follow.
+    """Show a sentence about the link, in this run and the following ones.
 
-    Only while a link is being read: who goes to another model or text by hand has asked for nothing that isn't there.
+    Nothing is shown unless a link is being opened: after a change by hand there is no rejected link to explain.
     """
-    if not arrives():
+    if not is_opening_link():
         return
     st.session_state[_NOTES].append(sentence)
     st.warning(plain(sentence), icon=":material/link:")
 
 
 def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None, **kwargs: Any) -> Any:
-    """Make a widget whose value is the view's `name`; `widget` is e.g. `st.selectbox`.
+    """Create a widget for the view's `name` and return its value; `widget` is e.g. `st.selectbox`.
 
-    The widget's Streamlit key is `name`, so a test finds it as `.st-key-<name>`. `among`: all that it offers, where
-    nothing else can be chosen.
+    The widget's Streamlit key is `name`, so its CSS class is `.st-key-<name>`. `among` lists the options if the widget
+    accepts no other value.
     """
     if name not in st.session_state:
         st.session_state[name] = get(name)
@@ -153,10 +154,7 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
 
 
 def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
-    """Return a widget's value as a link would give it back; where none would, what the view has.
-
-    A browser sends what it was offered, but anybody can send anything.
-    """
+    """Return a widget's value if a link could hold it, else the view's value: clients may send any value."""
     if value is None or value == KEYS[name].default:
         return value
     try:
@@ -167,7 +165,7 @@ def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
 
 
 def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs: Any) -> Any:
-    """Make a widget of `options`; a view's value that is none of them goes back to the first, with a note."""
+    """Create a widget with `options`. A value that is not an option is reset by `keep_within`."""
     options = list(options)
     keep_within(name, label, options)
     among = None if kwargs.get("accept_new_options") else options
@@ -175,26 +173,26 @@ def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs:
 
 
 def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
-    """Return the view's value of this key; where it is none of the options, the first of them, with a note."""
+    """Return the view's value of this key. If it is not an option, reset it, with a note."""
     if get(name) not in options:
-        note(f"{label} {get(name)} is not there: the choices go from {options[0]} to {options[-1]}.")
+        note(f"{label} {get(name)} does not exist: the choices go from {options[0]} to {options[-1]}.")
         put(name, KEYS[name].default if KEYS[name].default in options else options[0])
     return get(name)
 
 
 def end(names: Iterable[str]) -> None:
-    """Write the view's `names`, and what belongs to every page, to the address bar."""
-    link = write_link(_view(), (*names, *EVERYWHERE))
+    """Write the view's `names`, and `SHARED_KEYS`, to the address bar."""
+    link = write_link(_view(), (*names, *SHARED_KEYS))
     links, query = st.session_state[_LINKS], _query()
     run = get_script_run_ctx(suppress_warning=True)
-    if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # else `begin` has looked
+    if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # otherwise `begin` has done this
         links = links[-1:]
-    if links != [link]:  # what is on its way may be another one, so this one goes after it
+    if links != [link]:  # if another link is pending, this one must follow it
         now = st.query_params.to_dict()
         others = {name: value for name, value in now.items() if name not in KEYS}
-        # In an order of its own the same link would be another entry in the browser's history.
+        # Keep the order of the same link's keys: another order would be a new entry in the browser's history.
         st.query_params.from_dict(now if query == link else {**others, **link})
-        links = [*links, link][-_ON_THEIR_WAY:]
+        links = [*links, link][-_MAX_PENDING:]
     st.session_state[_LINKS] = links
-    if arrives():
-        st.session_state[_NOTED_VIEW] = dict(_view())
+    if is_opening_link():
+        st.session_state[_OPENED_VIEW] = dict(_view())

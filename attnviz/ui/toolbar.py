@@ -1,4 +1,4 @@
-"""What stands at the right of the navigation on every page: Share, Export, and the way into lecture mode."""
+"""The toolbar of every page, right of the navigation: Share, Export and Lecture."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ CSS = """
 .st-key-toolbar > * { flex: none; width: auto !important; }
 .st-key-toolbar button { min-height: 2.2rem; padding: 0.1rem 0.5rem; white-space: nowrap; }
 .st-key-toolbar button p { font-size: 0.875rem; }
-/* What opens under a button may be as high as the window. */
+/* Popovers may be as high as the window. */
 [data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem) !important; } /* Streamlit writes 70vh on it */
-/* The navigation folds what has no room into a menu: tell it what room there is. */
+/* Reserve space for the toolbar, so that the navigation folds the rest into its menu. */
 .stAppToolbar { padding-right: 19rem; }
 @media (max-width: 1100px) {
   .stAppToolbar { padding-right: 11rem; }
-  /* Icons only: the words stay for those who have the page read to them. */
+  /* Icons only; the text stays for screen readers. */
   .st-key-toolbar button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 }
 </style>
@@ -29,7 +29,7 @@ CSS = """
 
 @st.fragment
 def show(page: str) -> None:
-    """Show the tools of a page. What a tool offers is made when it is opened, from the view as it then is."""
+    """Show the toolbar of a page. The content of a popover is created when it opens, from the current view."""
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
             if share.open:
@@ -45,7 +45,7 @@ def show(page: str) -> None:
 
 
 def _show_exports(page: str) -> None:
-    """Offer the picture that is seen, and on Step by step the whole walk, its numbers and its code."""
+    """Show the export of the current picture and, on Step by step, of all steps, numbers and code."""
     from attnviz.ui.export.view import show_export
 
     if page != "step_by_step":

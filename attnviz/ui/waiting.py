@@ -1,7 +1,7 @@
-"""What a visitor sees during a wait: for the first import, or in the queue for the worker pool.
+"""Spinners during a wait: for the first import, or in the queue of the worker pool.
 
-A spinner takes no room of its own on the page, so nothing moves when it appears and disappears. It costs a thread and
-two messages, so there is none without a wait.
+A spinner takes no space in the layout, so nothing moves when it appears and disappears. It costs a thread and two
+messages, so it appears only if there is a wait.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def busy_note() -> None:
     """Warn a visitor whose address exceeds the limit of requests."""
     if traffic().slowed(st.context.ip_address):
         st.warning(
-            "Very many changes come from your address just now, so each of them waits a little.",
+            "Your address sends very many changes just now, so each of them waits a little.",
             icon=":material/hourglass_empty:",
         )
 

@@ -32,7 +32,7 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
         at.session_state[key] = value
     if name:
         at.run()
-        return turn_to(at, name, query)
+        return go_to_page(at, name, query)
     for key, value in query.items():
         at.query_params[key] = value
     at.run()
@@ -40,7 +40,7 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     return at
 
 
-def turn_to(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
+def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
     """Open a link on a page of pages/ in a running session."""
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.ui import FRAME
-from tests.app.pages import choose, messages, open_page, payload, turn_to
+from tests.app.pages import choose, go_to_page, messages, open_page, payload
 
 APP = FRAME
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
@@ -35,14 +35,14 @@ def test_every_scene_opens_as_it_is_meant() -> None:
     for name, lesson in shipped().items():
         for number, scene in enumerate(lesson.scenes, 1):
             wanted = {**scene.values(), "lesson": name, **({"scene": str(number)} if number > 1 else {})}
-            turn_to(at, scene.page, wanted)
+            go_to_page(at, scene.page, wanted)
             assert messages(at) == "", scene.link
             assert link(at) == wanted, scene.link  # nothing is dropped, nothing added: the link is whole
             said = scene.question or scene.sentence
             assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
     for example in gallery():
         for page in ("heads", "step_by_step"):
-            turn_to(at, page, example.link(page))
+            go_to_page(at, page, example.link(page))
             assert (messages(at), link(at)) == ("", example.link(page))
 
 
@@ -53,7 +53,7 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
         for number, scene in enumerate(lesson.scenes, 1):
             asked = {"lesson": name, "scene": str(number), "lecture": "1"}
             # A session that begins with such a link takes long to make: one for each page, and one for all the others.
-            at = turn_to(at, "step_by_step", asked) if scene.page in arrived else open_page(**asked)
+            at = go_to_page(at, "step_by_step", asked) if scene.page in arrived else open_page(**asked)
             arrived.add(scene.page)
             wanted = {**scene.values(), **asked}
             if number == 1:
@@ -72,7 +72,7 @@ def test_a_bare_link_of_ones_own_making_stays() -> None:
     assert link(at) == {"lesson": "heads", "scene": "2"}
     at.run()
     assert link(at) == {"lesson": "heads", "scene": "2"}
-    turn_to(at, "tokens", {})
+    go_to_page(at, "tokens", {})
     assert link(at) == {"lesson": "heads", "scene": "2"}
 
 
@@ -80,7 +80,7 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
     at = open_page()
     number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)
     scene = shipped()["attention"].scenes[number - 1]
-    turn_to(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
+    go_to_page(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
     reveal = {"r": "lesson_reveal", "a": "lesson_reveal"}
     assert reveal in [line["sends"] for line in told(at)["lines"]]  # who uncovers the row by a key answers too
     at.button(key="lesson_reveal").click().run()
@@ -99,7 +99,7 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
 
 
 def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
-    at = turn_to(open_page(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
+    at = go_to_page(open_page(), "step_by_step", {"head_size": "64", "lesson": "why", "scene": "2"})
     choose(at, "step", "scaled")
     at.text_area(key="text").set_value("another text").run()
     assert link(at) == {"text": "another text", "step": "scaled", "head_size": "64", "lesson": "why", "scene": "2"}
@@ -114,13 +114,13 @@ def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
     [
         ({"lesson": "dance"}, "There is no lesson “dance”"),
         ({"lesson": HOSTILE}, "There is no lesson “<img"),
-        ({"lesson": "why", "scene": "99"}, "Scene 99 is not there: this lesson has 10"),
+        ({"lesson": "why", "scene": "99"}, "Scene 99 does not exist: this lesson has 10"),
         ({"lesson": "why", "scene": "0"}, ""),
         ({"lesson": "why", "scene": "-1"}, "scene=-1 is not a whole number"),
     ],
 )
 def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], said: str) -> None:
-    at = turn_to(open_page(), "tokens", asked)
+    at = go_to_page(open_page(), "tokens", asked)
     assert said in messages(at)
     assert messages(at).count(said) == 1 or not said
 
@@ -129,11 +129,11 @@ def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
     scenes = tuple(
         Scene(f"{HOSTILE} {n}", HOSTILE, page, "text=a") for n, page in enumerate(("tokens", "heads", "tokens"))
     )
-    at = turn_to(open_page(), "lessons", {})
+    at = go_to_page(open_page(), "lessons", {})
     at.session_state["lessons_tab"] = "Your own"
     at.run()
     at.get("file_uploader")[0].set_value(("bad.yaml", b"- 1", "application/yaml")).run()
-    assert "The file is no mapping" in messages(at)
+    assert "The file is not a mapping" in messages(at)
     text = write_lesson(Lesson(OWN, HOSTILE, HOSTILE, scenes))
     at.get("file_uploader")[0].set_value(("good.yaml", text.encode(), "application/yaml")).run()
     assert messages(at) == ""
@@ -142,10 +142,10 @@ def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
     assert not at.exception
     kept = at.session_state["lesson_own"]
     assert [scene.title[-1] for scene in kept.scenes] == ["1", "0"]
-    turn_to(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
+    go_to_page(at, "tokens", {"text": "a", "lesson": OWN, "scene": "2"})
     assert "&lt;img" in bar(at)
     assert "<img" not in bar(at)
-    turn_to(at, "lessons", {})
+    go_to_page(at, "lessons", {})
     assert read_lesson(told(at)["lesson"].encode(), OWN) == kept
     at.session_state["lessons_tab"] = "Your own"
     at.run()
@@ -217,7 +217,7 @@ def test_what_the_browser_has_and_is_no_lesson_is_passed_over(nonsense: str) -> 
     assert (at.session_state["lesson_own"], messages(at), told(at)["lesson"]) == (None, "", "")
     at = open_page("tokens", text="a word", lesson=OWN, scene="2")
     browser_has(at, nonsense)
-    assert messages(at).count("open its file on the page Lessons") == 1
+    assert messages(at).count("Open its file on the page Lessons") == 1
     assert (link(at), bar(at)) == ({"text": "a word"}, "")
 
 

@@ -88,7 +88,7 @@ def test_a_link_to_what_a_model_has_not_is_warned_about() -> None:
     at = open_page(source="pretrained", kind="decoder", layer="7", step="weights")
     said = " ".join(boxes(at, "warning"))
     assert "This model has no decoder attention." in said
-    assert "Layer 7 is not there" in said
+    assert "Layer 7 does not exist" in said
 
 
 def test_a_model_makes_room_while_somebody_has_it_on_the_screen(tmp_path: Path) -> None:

@@ -225,14 +225,14 @@ def test_settings_survive_a_change_of_page() -> None:
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ({"step": "dance"}, "step=dance is none of"),
+        ({"step": "dance"}, "step=dance is not one of"),
         ({"heads": "99"}, "heads=99 is not a whole number from 1 to 8"),
         ({"scale": "nan"}, "scale=nan is neither"),
-        ({"source": "<script>"}, "source=<script> is none of"),
-        ({"source": "pretrained", "layer": "99"}, "Layer 99 is not there"),
-        ({"source": "pretrained", "head": "12"}, "Head 12 is not there"),
-        ({"head": "5"}, "Head 5 is not there"),
-        ({"q": "400", "k": "1"}, "pinned row 400 is not there"),
+        ({"source": "<script>"}, "source=<script> is not one of"),
+        ({"source": "pretrained", "layer": "99"}, "Layer 99 does not exist"),
+        ({"source": "pretrained", "head": "12"}, "Head 12 does not exist"),
+        ({"head": "5"}, "Head 5 does not exist"),
+        ({"q": "400", "k": "1"}, "pinned row 400 does not exist"),
         ({"source": "pretrained", "kind": "cross"}, "no cross attention"),
     ],
 )

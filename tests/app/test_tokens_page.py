@@ -113,7 +113,7 @@ def upload(at: AppTest, data: bytes, name: str = "mine.txt") -> AppTest:
 
 def test_an_uploaded_file_is_the_vocabulary(at: AppTest) -> None:
     open_tokens(at, text="abc", charset="file")
-    assert "Until a file is taken, Shakespeare's 65 characters are used." in captions(at)
+    assert "Until you upload a file, Shakespeare's 65 characters are used." in captions(at)
     upload(at, "ab é\n".encode())
     assert sizes(at)[0] == "3 tokens · vocabulary of 5"
     assert "not in the vocabulary: &#x27;c&#x27;" in html(at)

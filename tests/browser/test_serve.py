@@ -158,4 +158,4 @@ def test_a_wrong_setting_ends_the_start_with_one_line() -> None:
         capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert started.returncode == 2
-    assert started.stderr == "attnviz: ATTNVIZ_SESSIONS=many: this is a whole number from 0 to 100000.\n"
+    assert started.stderr == "attnviz: ATTNVIZ_SESSIONS=many: expected a whole number from 0 to 100000.\n"

@@ -181,7 +181,7 @@ def test_bad_uploads_are_refused_with_the_limit(page: Page, app_url: str, name: 
     open_tokens(page, app_url, text="abc", charset="file")
     give(page, name, data)
     expect(page.locator("[data-testid=stSidebar]").get_by_text(said)).to_be_visible()
-    expect(page.get_by_text("Until a file is taken, Shakespeare's 65 characters are used.")).to_be_visible()
+    expect(page.get_by_text("Until you upload a file, Shakespeare's 65 characters are used.")).to_be_visible()
     assert page.locator(".st-key-strip_char .tv-id").all_inner_texts() == ["39", "40", "41"]
 
 

@@ -14,7 +14,7 @@ from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.links.link import EVERYWHERE, INDEX, KEYS, MAX_CHOSEN, OF_B, BadValueError
+from attnviz.links.link import B_KEYS, INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
 from attnviz.sources import SOURCES
 from attnviz.ui.heads import state as heads_state
 
@@ -48,7 +48,7 @@ def on_page(name: str) -> set[str]:
         return set(heads_state.LINK)
     if name == "step_by_step":
         return named.union(*(source.keys for source in SOURCES.values()))
-    return named | {"compare", *(f"b_{own}" for own in OF_B)} if name == "compare" else named
+    return named | {"compare", *(f"b_{own}" for own in B_KEYS)} if name == "compare" else named
 
 
 def test_every_key_is_listed_once_and_no_other() -> None:
@@ -68,7 +68,7 @@ def test_what_a_key_takes_and_its_default_are_said(name: str) -> None:
         key.read(word)  # is not refused
     if key.read is INDEX:
         assert takes == "a position"
-    elif listed := re.fullmatch("is none of (.+)", why):
+    elif listed := re.fullmatch("is not one of (.+)", why):
         assert (sorted(words), takes) == (sorted(listed[1].split(", ")), " ".join(f"`{word}`" for word in words))
     elif ends := re.fullmatch(r"is not a (?:whole )?number (from .+)", why):
         assert f"from {takes}" == ends[1]
@@ -87,7 +87,7 @@ def test_the_keys_of_each_page_are_those_of_its_links(letter: str) -> None:
 
 
 def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:
-    assert {name for name, (pages, *_) in rows().items() if pages == "all"} == set(EVERYWHERE)
+    assert {name for name, (pages, *_) in rows().items() if pages == "all"} == set(SHARED_KEYS)
     assert set(re.findall("`([^`]+)`", rows()["lesson"][3])) == {*shipped(), OWN}
     assert f"up to {MAX_CHOSEN} heads" in rows()["chosen"][3]
 
@@ -104,7 +104,7 @@ def test_every_option_and_every_format_of_the_command_is_named() -> None:
     for name, kind in FORMATS.items():
         file, _, colours, tokens = rows[name]
         assert kind.suffix.startswith(re.findall(r"`(\.\w+)`", file)[0])
-        assert (colours, tokens) == ("light, dark" if kind.themed else "light", str(kind.most_tokens))
+        assert (colours, tokens) == ("light, dark" if kind.themed else "light", str(kind.max_tokens))
     assert all(f"`{suffix}`" in rows[name][0] for name, suffix in NUMBERS.items())
     assert f"{MAX_CSV_CELLS:,} numbers" in rows["csv"][1]
 

@@ -61,7 +61,7 @@ def test_what_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.asks_outside
-def test_a_machine_that_is_asked_for_while_the_model_loads_is_named() -> None:
+def test_a_machine_contacted_while_the_model_loads_is_named() -> None:
     def asks() -> object:
         with pytest.raises(OSError):
             socket.getaddrinfo("example.org", 443)
@@ -73,7 +73,7 @@ def test_a_machine_that_is_asked_for_while_the_model_loads_is_named() -> None:
 
     found = {check.name: check for check in checks(load=asks)}
     assert found["No network needed"] == Check(
-        "No network needed", "fail", "asked for example.org", "Set HF_HUB_OFFLINE=1 and try again."
+        "No network needed", "fail", "contacted example.org", "Set HF_HUB_OFFLINE=1 and try again."
     )
 
 

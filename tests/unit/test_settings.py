@@ -57,8 +57,8 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Pat
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [
-        ("ATTNVIZ_MODLES", "gpt2", "no such setting"),
-        ("ATTNVIZ_UPLOADS", "maybe", "a switch"),
+        ("ATTNVIZ_MODLES", "gpt2", "unknown setting"),
+        ("ATTNVIZ_UPLOADS", "maybe", "expected 1 or 0"),
         ("ATTNVIZ_SESSIONS", "many", "from 0 to"),
         ("ATTNVIZ_SESSIONS", "-1", "from 0 to"),
         ("ATTNVIZ_SESSIONS", "1e3", "from 0 to"),
@@ -78,10 +78,10 @@ def test_a_wrong_value_is_one_line_that_names_it(variable: str, value: str, reas
     assert value.strip() in str(error.value)
 
 
-@pytest.mark.parametrize("said", ["sessions = true", "models = 'a'\nmodels = 'b'", "sessions", "models = [1]", "a = 1"])
-def test_a_wrong_file_is_one_line_that_names_it(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("text", ["sessions = true", "models = 'a'\nmodels = 'b'", "sessions", "models = [1]", "a = 1"])
+def test_a_wrong_file_is_one_line_that_names_it(tmp_path: Path, text: str) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text(said)
+    file.write_text(text)
     with pytest.raises(SettingsError) as error:
         read({"ATTNVIZ_SETTINGS": str(file)})
     assert "\n" not in str(error.value)
@@ -91,4 +91,4 @@ def test_a_wrong_file_is_one_line_that_names_it(tmp_path: Path, said: str) -> No
 def test_defaults_are_within_their_own_limits() -> None:
     for defaults in (Settings(), PUBLIC):
         assert all(low <= getattr(defaults, name) <= high for name, (low, high) in LIMITS.items())
-        assert defaults.passes_at_once >= 1
+        assert defaults.parallel_passes >= 1

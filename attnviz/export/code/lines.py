@@ -1,7 +1,7 @@
-"""A walk as code: a script and a notebook of plain torch that print the same numbers where attnviz is not.
+"""Exports a head as code: a script or notebook of plain torch that computes the same numbers without attnviz.
 
-Whatever a user typed stands in the code as an ASCII literal of Python (`ascii`), and nowhere in comments or prose: no
-text can end a string, start a line, or become markup in a notebook.
+User text appears only as ASCII Python literals (`ascii`), never in comments or prose. So no text can end a string,
+start a line, or become markup in a notebook.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch import Tensor
 from attnviz.trace.walk import Walk
 
 CORNER = 6
-"""Rows and columns of each matrix that the code compares one by one."""
-NEAR = 1e-4
-"""How far another machine's float32 may be from the page's, relative or absolute; sums in another order differ less."""
+"""The code compares this many rows and columns of each matrix number by number."""
+TOLERANCE = 1e-4
+"""The relative and absolute tolerance for float32 on another machine, where sums run in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Cell:
 
 
 class Recipe(Protocol):
-    """Where query, key and value come from, as code."""
+    """Code that computes query, key and value."""
 
     def cells(self, walk: Walk) -> tuple[Cell, ...]:
-        """Return the cells that define what `COMPUTE` starts from.
+        """Return the cells that define the inputs of `COMPUTE`.
 
-        `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D), `scale`, `mask` (bool, float or None), `W_O` (H·D, C)
-        and `b_O` (C) or None.
+        These are `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D), `scale`, `mask` (bool, float or None), `W_O`
+        (H·D, C) and `b_O` (C) or None.
         """
 
 
@@ -46,8 +46,8 @@ HEADING = """\
 # Attention, step by step, in plain torch
 
 Written by attnviz from a view of the page Step by step: {place}. Rows are queries, columns are keys; layers and heads
-are counted from 0. It needs {needs}, and nothing of attnviz. At the end it compares its numbers with those that the
-page showed.\
+are counted from 0. It needs {needs}, but not attnviz. At the end it compares its numbers with those that the page
+showed.\
 """
 
 BEGIN = """\
@@ -75,21 +75,21 @@ show("scores", scores[HEAD])"""),
     ("scaled: dot products grow with the head width", """\
 scaled = scores * scale
 show("scaled", scaled[HEAD])"""),
-    ("masked: what must not be seen becomes −∞", """\
+    ("masked: hidden cells become −∞", """\
 if mask is None:
     masked = scaled
 elif mask.dtype == torch.bool:
-    masked = scaled.masked_fill(~mask, -math.inf)  # True: may look
+    masked = scaled.masked_fill(~mask, -math.inf)  # True: visible
 else:
     masked = scaled + mask
 show("masked", masked[HEAD])"""),
     ("weights: the softmax makes each row sum to 1", """\
 weights = torch.softmax(masked, dim=-1)
 show("weights", weights[HEAD])"""),
-    ("head outputs: the values, averaged in these proportions", """\
+    ("head outputs: the values, averaged with these weights", """\
 head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
 show("head_outputs", head_outputs[HEAD])"""),
-    ("concat and output: the heads side by side, then mixed", """\
+    ("concat and output: the heads side by side, then projected", """\
 concat = head_outputs.transpose(0, 1).flatten(1)  # (H, Tq, D) -> (Tq, H·D)
 show("concat", concat)
 output = None if W_O is None else concat @ W_O if b_O is None else concat @ W_O + b_O
@@ -100,7 +100,7 @@ if output is not None:
 COMPARE = """\
 # torch's own attention on the same query, key and value
 theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, scale=scale)[0]
-torch.testing.assert_close(head_outputs, theirs, rtol={near}, atol={near})
+torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
 INF = math.inf
@@ -114,21 +114,21 @@ COMPUTED = {{
 }}
 for name, (corner, total) in SHOWN.items():
     matrix = COMPUTED[name]
-    torch.testing.assert_close(matrix[:{corner}, :{corner}], torch.tensor(corner), rtol={near}, atol={near})
+    torch.testing.assert_close(matrix[:{corner}, :{corner}], torch.tensor(corner), rtol={tolerance}, atol={tolerance})
     finite = matrix[matrix.isfinite()].double().abs().sum().item()
-    assert math.isclose(finite, total, rel_tol={near}, abs_tol={near}), (name, finite, total)
+    assert math.isclose(finite, total, rel_tol={tolerance}, abs_tol={tolerance}), (name, finite, total)
 print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 """
 
 
 def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "") -> tuple[Cell, ...]:
-    """Return a walk as cells of a notebook.
+    """Return a head as cells of a notebook.
 
     Args:
-        walk: what the page shows.
-        recipe: where its query, key and value come from.
-        place: what is shown, in our own words and numbers, such as "layer 3, head 5".
-        needs: what must be installed, such as "torch and transformers".
+        walk: the head and its tokens.
+        recipe: the code that computes its query, key and value.
+        place: a description without user text, such as "layer 3, head 5".
+        needs: the required packages, such as "torch and transformers".
         link: the view's address.
     """
     begin = BEGIN.format(
@@ -141,12 +141,12 @@ def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "")
         *recipe.cells(walk),
         *computed,
         Cell("markdown", "## The same as torch, and as the page"),
-        Cell("code", COMPARE.format(near=NEAR, corner=CORNER, shown=_shown(walk))),
+        Cell("code", COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk))),
     )
 
 
 def script(parts: Iterable[Cell]) -> str:
-    """Write cells as one Python file, prose as comments."""
+    """Return cells as one Python file, with prose as comments."""
     blocks = []
     for cell in parts:
         prose = "\n".join(f"# {line.lstrip('# ')}".rstrip() for line in cell.text.splitlines())
@@ -155,26 +155,26 @@ def script(parts: Iterable[Cell]) -> str:
 
 
 def notebook(parts: Iterable[Cell]) -> str:
-    """Write cells as a Jupyter notebook, format 4.5."""
+    """Return cells as a Jupyter notebook, format 4.5."""
     written: list[dict[str, Any]] = []
     for number, cell in enumerate(parts):
-        one: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}}
-        one["source"] = cell.text.splitlines(keepends=True)
-        written.append(one | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
+        fields: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}}
+        fields["source"] = cell.text.splitlines(keepends=True)
+        written.append(fields | ({"execution_count": None, "outputs": []} if cell.kind == "code" else {}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return json.dumps({"cells": written, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
 def literals(values: Iterable[object]) -> str:
-    """Write values as a list of ASCII literals, wrapped between them."""
+    """Return values as a list of ASCII literals, with line breaks between them."""
     joined = ", ".join(ascii(value).replace(" ", "\0") for value in values)  # no break inside a literal
     lines = textwrap.wrap(joined, 100, break_long_words=False, break_on_hyphens=False)
     return "[" + "\n    ".join(lines).replace("\0", " ") + "]"
 
 
 def _shown(walk: Walk) -> str:
-    """Write what the page shows of each matrix as the entries of a dictionary."""
+    """Return the matrices that the page shows as entries of a dictionary literal."""
     steps, layer = walk.steps, walk.layer
     names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs")
     matrices: dict[str, Tensor | None] = {"embeddings": layer.query_input}

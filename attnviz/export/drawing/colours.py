@@ -1,6 +1,6 @@
-"""Which colour a number has on an exported picture: the board's, from the same scales.
+"""Maps numbers to the colours of exported pictures, with the colour scales of the board in the browser.
 
-`blend` and `ink_on` are those of components/frontend/colours.js.
+`blend` and `ink_on` are ported from the browser's colours.js.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ DARK_INK_ON, LIGHT_INK_ON = "#1B1B26", "#FFFFFF"
 
 
 def domain(panel: Panel) -> tuple[float, float]:
-    """Return the numbers at which a panel's colours begin and end."""
+    """Return the ends of a panel's colour domain."""
     limit = panel.limit if panel.limit is not None else panel.largest or 1.0
     return (-limit if panel.scale == "signed" else 0.0), limit
 
 
 def scale(panel: Panel, palette: Palette) -> Colours:
-    """Return the colours of a panel's kind of numbers, from the lowest to the highest."""
+    """Return the colour scale of a panel, from low to high."""
     return palette.signed if panel.scale == "signed" else palette.weights
 
 
 def blend(colours: Colours, shares: npt.NDArray[np.floating]) -> Rgb:
-    """Return the colours at `shares` (any shape, 0 to 1) of the way along; NaN takes the first. Shape (..., 3)."""
+    """Interpolate the colours at `shares`, (...) from 0 to 1, as (..., 3). NaN takes the first colour."""
     along = np.nan_to_num(np.clip(shares, 0, 1), nan=0.0)
     stops = np.array([stop for stop, _ in colours], dtype=float)
     ends = np.array([channels(str(colour)) for _, colour in colours], dtype=float)
@@ -53,6 +53,6 @@ def hexadecimal(rgb: npt.ArrayLike) -> str:
 
 
 def ink_on(rgb: npt.ArrayLike) -> str:
-    """Return black or white, whichever is read better on a colour."""
+    """Return a dark or a light text colour, whichever has the better contrast on a colour."""
     red, green, blue = (float(channel) for channel in np.asarray(rgb))
     return DARK_INK_ON if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 else LIGHT_INK_ON

@@ -1,6 +1,6 @@
-"""A picture as a list of marks, whoever writes it down: matrices stay matrices, and text stays text.
+"""Drawings as lists of marks, independent of the file format.
 
-Lengths are in pixels of a sheet of 1280 x 720, counted from its upper left corner; a text's `y` is its base line.
+Lengths are in pixels on a sheet of 1280 x 720, from its upper left corner. The `y` of a text is its baseline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 Rgb = npt.NDArray[np.uint8]
 """(rows, cols, 3): red, green and blue of each cell"""
 RULE = "#80808C"
-"""Lines that are seen on light and on dark paper"""
+"""The colour of lines that are visible in both themes"""
 Anchor = Literal["start", "middle", "end"]
 
 
@@ -31,9 +31,9 @@ class Text:
     colour: str
     bold: bool = False
     anchor: Anchor = "start"
-    """Which point of the line stands at x"""
+    """Which point of the line is at x"""
     turn: float = 0.0
-    """Degrees, counter-clockwise, around (x, y)"""
+    """Rotation in degrees, counter-clockwise, around (x, y)"""
     link: str = ""
 
 
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle, filled or outlined or both."""
+    """A rectangle, filled, outlined, or both."""
 
     x: float
     y: float
@@ -64,7 +64,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """A colour bar: its colours from the top to the bottom, evenly spaced."""
+    """A colour bar: evenly spaced colours from top to bottom."""
 
     x: float
     y: float
@@ -75,7 +75,7 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """Coloured cells, with their numbers where there is room."""
+    """Coloured cells, with numbers if they fit."""
 
     name: str
     x: float
@@ -83,12 +83,12 @@ class Matrix:
     width: float
     height: float
     values: npt.NDArray[np.float32]
-    """(rows, cols); NaN where a cell is hidden, which is drawn hatched"""
+    """(rows, cols); NaN in hidden cells, which are drawn hatched"""
     colours: Rgb
     numbers: tuple[tuple[str, ...], ...] = ()
-    """What is written in each cell, "" in a hidden one; () where nothing is"""
+    """The text of each cell, "" in hidden cells; () for no numbers"""
     size: float = 0.0
-    """Type size of the numbers"""
+    """Font size of the numbers"""
     theme: Theme = LIGHT_THEME
 
     @property
@@ -113,18 +113,18 @@ class Matrix:
 
     @property
     def gap(self) -> float:
-        """How far the cells stand apart; where they are small they touch."""
+        """The gap between cells; small cells have none."""
         return 1.0 if min(self.cell) >= 9 else 0.0
 
     def box(self, i: int, j: int) -> tuple[float, float, float, float]:
-        """Return where one cell is painted: x, y, width and height."""
+        """Return the rectangle of one cell: x, y, width and height."""
         wide, high = self.cell
-        over = 0.0 if self.gap else 0.3  # neighbours overlap by a hair, so that no seam shows between them
+        over = 0.0 if self.gap else 0.3  # a slight overlap hides seams between neighbours
         x, y = self.x + j * wide + self.gap / 2, self.y + i * high + self.gap / 2
         return x, y, wide - self.gap + over, high - self.gap + over
 
     def number_at(self, i: int, j: int) -> tuple[float, float]:
-        """Return where one cell's number stands: its middle, and its base line."""
+        """Return the position of one cell's number: its horizontal centre and its baseline."""
         wide, high = self.cell
         return self.x + (j + 0.5) * wide, self.y + (i + 0.5) * high + self.size * 0.34
 
@@ -139,32 +139,32 @@ class Table:
     row: float
     """The height of one row"""
     rows: tuple[tuple[str, ...], ...]
-    """The header first"""
+    """The first row is the header"""
     size: float
     theme: Theme = LIGHT_THEME
 
     def marks(self) -> list[Text | Line]:
-        """Return the table as lines of text, with a rule under each row."""
+        """Return the table as text marks, with a line under each row."""
         marks: list[Text | Line] = []
         wide = sum(self.widths)
         for i, cells in enumerate(self.rows):
-            foot, x = self.y + (i + 1) * self.row, self.x
+            bottom, x = self.y + (i + 1) * self.row, self.x
             for width, cell in zip(self.widths, cells, strict=True):
-                base = foot - self.row / 2 + self.size * 0.33
+                base = bottom - self.row / 2 + self.size * 0.33
                 marks.append(Text(x + 6, base, cell, self.size, self.theme.text, bold=i == 0))
                 x += width
-            marks.append(Line(self.x, foot, self.x + wide, foot, RULE if i == 0 else self.theme.rule, 1))
+            marks.append(Line(self.x, bottom, self.x + wide, bottom, RULE if i == 0 else self.theme.rule, 1))
         return marks
 
 
 Plain = Text | Line | Box | Gradient | Matrix
-"""What every file format has to write"""
+"""The marks that every file format implements"""
 Mark = Plain | Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """A picture: its marks from the back to the front, and what it shows for those who do not see it."""
+    """A picture: its marks from back to front, and its alternative text."""
 
     width: float
     height: float
@@ -180,7 +180,7 @@ class Drawing:
 
     @property
     def flat(self) -> tuple[Plain, ...]:
-        """The marks with each table taken apart into its text and its rules."""
+        """The marks, with each table replaced by its text and lines."""
         return tuple(m for mark in self.marks for m in (mark.marks() if isinstance(mark, Table) else (mark,)))
 
     @property
@@ -190,7 +190,7 @@ class Drawing:
 
     @property
     def letters(self) -> tuple[str, str]:
-        """All characters that are written, in the plain weight and in the bold one."""
+        """All characters in the drawing, in regular and in bold weight."""
         cells = "".join(number for m in self.matrices for row in m.numbers for number in row)
         plain = "".join(text.text for text in self.texts if not text.bold)
         return plain + cells, "".join(text.text for text in self.texts if text.bold)

@@ -1,4 +1,4 @@
-"""A layout of matrices as marks: what board_paint.js paints in the browser, for files."""
+"""Draws a layout of matrices as marks: the counterpart, for files, of the board in the browser."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from attnviz.export.drawing.placing import (
     AXIS,
     INDEX_GUTTER,
     LABEL,
-    LONGEST,
     MARK,
+    MAX_LABEL_WIDTH,
     NAME,
     SHAPE,
     TURN,
@@ -35,15 +35,15 @@ from attnviz.figures.style import AXIS_TITLE, Palette
 from attnviz.steps.vocabulary import number
 
 THINNED = 14.0
-"""Type size of tokens on the columns where not all of them are written"""
+"""Font size of column labels if not all columns have one"""
 LARGEST_NUMBER, SMALLEST_NUMBER = 20.0, 9.0
-"""Type sizes of numbers in cells; where they would be smaller, they are left out"""
+"""Font sizes of numbers in cells; numbers that would be smaller are left out"""
 
 
 def draw_layout(
     layout: Layout, labels: Labels, *, x: float, y: float, width: float, height: float, theme: Theme
 ) -> list[Mark]:
-    """Draw the matrices of a layout into a box of a sheet.
+    """Draw the matrices of a layout into a box on a sheet.
 
     Args:
         layout: the matrices and their places.
@@ -52,7 +52,7 @@ def draw_layout(
         theme: the colours.
     """
     placed, used = place(layout, labels, width, height)
-    # A small picture stands in the middle of its box.
+    # Centre a small picture in its box.
     across, down = max(0.0, (width - used[0]) / 2), max(0.0, (height - used[1]) / 2)
     marks: list[Mark] = []
     for one in placed:
@@ -81,7 +81,7 @@ def _matrix(at: Placed, theme: Theme) -> Matrix:
 
 
 def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, ...], ...], float]:
-    """Write the numbers of a matrix as its cells have room: the rule of `numbering` in board_paint.js."""
+    """Return the numbers of a matrix as they fit its cells, and their font size, by the rule of the browser's board."""
     if not panel.has_numbers or not panel.values.size:
         return (), 0.0
     signed = panel.scale == "signed"
@@ -91,13 +91,13 @@ def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, 
     def size(letters: float) -> float:
         return min(LARGEST_NUMBER, cell[1] * 0.66, cell[0] * 0.9 / (letters * 0.53))
 
-    ways = (
+    formats = (
         (2, False, size(digits + 2.5) if panel.largest < 9.995 else 0.0, SMALLEST_NUMBER + 1),
         (2, True, size(2.6 + signed) if small else 0.0, SMALLEST_NUMBER),
         (1, False, 0.0 if small else size(digits + 1.5), SMALLEST_NUMBER),
     )
-    for decimals, bare, fits, least in ways:
-        if fits >= least:
+    for decimals, bare, fits, minimum in formats:
+        if fits >= minimum:
             return tuple(tuple(_cell_text(v, decimals, bare) for v in row) for row in panel.values.tolist()), fits
     return (), 0.0
 
@@ -110,7 +110,7 @@ def _cell_text(value: float, decimals: int, bare: bool) -> str:
 
 
 def _heads(at: Placed, palette: Palette) -> list[Mark]:
-    """Set heads that lie side by side apart, and frame the one that is followed."""
+    """Draw lines between concatenated heads and a frame around the current head."""
     if at.panel.parts is None:
         return []
     size, followed = at.panel.parts
@@ -127,8 +127,8 @@ def _title(at: Placed, palette: Palette) -> list[Mark]:
     size = f"{rows} × {cols}"
     seen = panel.values[np.isfinite(panel.values)]
     whole = f"{size} · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size else size
-    name = shorten(panel.title, at.title_room, NAME, bold=True)
-    about = whole if fonts.width(whole, SHAPE) <= at.title_room else size
+    name = shorten(panel.title, at.title_width, NAME, bold=True)
+    about = whole if fonts.width(whole, SHAPE) <= at.title_width else size
     ink = palette.role(panel.name) or palette.text
     return [
         Text(at.x, at.y - 28, name, NAME, ink, bold=True),
@@ -142,7 +142,7 @@ def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
     shown, every = ticks(at.panel.values.shape[0], high, 13 if tokens else 17)
     marks: list[Mark] = []
     for i in shown:
-        text = shorten(label_text(tokens, i, every), LONGEST, size) if tokens else str(i)
+        text = shorten(label_text(tokens, i, every), MAX_LABEL_WIDTH, size) if tokens else str(i)
         middle = at.y + (i + 0.5) * high
         marks.append(Text(at.x - 8, middle + size * 0.33, text, size, palette.text, anchor="end"))
     title = AXIS_TITLE.get(at.panel.rows, "")
@@ -154,32 +154,32 @@ def _row_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
 
 
 def _column_labels(at: Placed, labels: Labels, palette: Palette) -> list[Mark]:
-    tokens, wide, foot = labels.get(at.panel.cols), at.cell[0], at.y + at.height
+    tokens, wide, bottom = labels.get(at.panel.cols), at.cell[0], at.y + at.height
     turned = tokens is not None and longest(tokens) > wide - 4
     shown, every = ticks(at.panel.values.shape[1], wide, 18 if tokens else 30)
     size = LABEL if every == 1 or not tokens else THINNED
     texts = at.panel.col_ticks or {
-        j: shorten(label_text(tokens, j, every), LONGEST, size) if tokens else str(j) for j in shown
+        j: shorten(label_text(tokens, j, every), MAX_LABEL_WIDTH, size) if tokens else str(j) for j in shown
     }
     marks: list[Mark] = []
     deepest = 18.0
-    for j, text in (texts if tokens else _apart(texts, wide)).items():
+    for j, text in (texts if tokens else _thinned(texts, wide)).items():
         middle = at.x + (j + 0.5) * wide
         if turned:
             deepest = max(deepest, fonts.width(text, size) * sin(radians(TURN)) + 12)
-            marks.append(Text(middle + 4, foot + 14, text, size, palette.text, anchor="end", turn=TURN))
+            marks.append(Text(middle + 4, bottom + 14, text, size, palette.text, anchor="end", turn=TURN))
         else:
-            marks.append(Text(middle, foot + 19, text, size, palette.text, anchor="middle"))
+            marks.append(Text(middle, bottom + 19, text, size, palette.text, anchor="middle"))
     title = AXIS_TITLE.get(at.panel.cols, "")
     if title:
-        room = max(at.width, fonts.width(title, AXIS) * 0.6)
+        width = max(at.width, fonts.width(title, AXIS) * 0.6)
         ink = palette.role(at.panel.cols) or palette.text
-        marks.append(Text(at.x + room / 2, foot + deepest + 18, title, AXIS, ink, anchor="middle"))
+        marks.append(Text(at.x + width / 2, bottom + deepest + 18, title, AXIS, ink, anchor="middle"))
     return marks
 
 
-def _apart(texts: dict[int, str], wide: float) -> dict[int, str]:
-    """Leave out every second, third, … of named columns, the heads, where they would run into each other."""
+def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
+    """Keep every 1st, 2nd, 3rd, … label of named columns (heads), so that labels do not overlap."""
     places = sorted(texts)
     if len(places) < 2:
         return texts

@@ -1,4 +1,4 @@
-"""Where the matrices of a sheet lie: the grid of components/frontend/board_layout.js, with room for larger type."""
+"""Positions of the matrices on a sheet: the grid of the board in the browser, with space for larger type."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from attnviz.export.drawing import fonts
 from attnviz.figures.panels import Layout, Panel
 
 NAME, SHAPE, LABEL, AXIS, MARK = 22.0, 15.0, 18.0, 16.0, 15.0
-"""Type sizes: a matrix's name, its shape and range, tokens, axis names, a colour bar's numbers"""
+"""Font sizes: a matrix's name, its shape and range, tokens, axis names, numbers of a colour bar"""
 TITLE = 52.0
-"""Room above each matrix for its name, shape and range"""
-AXIS_ROOM, GAP, BAR, INDEX_GUTTER, LONGEST = 24.0, 22.0, 64.0, 28.0, 130.0
+"""Space above each matrix for its name, shape and range"""
+AXIS_ROOM, GAP, BAR, INDEX_GUTTER, MAX_LABEL_WIDTH = 24.0, 22.0, 64.0, 28.0, 130.0
 LARGEST_CELL = (104.0, 62.0)
-READ_CELL = (48.0, 26.0)
-"""What a cell wants where numbers are to be read in it"""
-READ_SHARE = 0.62
-"""The part of the room that such cells may take from those that carry no numbers"""
-EVEN = (22.0, 15.0)
-"""From this size on, all matrices get cells of one size"""
+NUMBERED_CELL = (48.0, 26.0)
+"""The minimum cell size for readable numbers"""
+NUMBERED_SHARE = 0.62
+"""The largest share of the space that cells with numbers may take from cells without"""
+MIN_EVEN_CELL = (22.0, 15.0)
+"""From this size, the cells of all matrices have the same size"""
 TURN = 55.0
-"""Degrees by which labels of columns are turned where they do not fit"""
+"""Rotation of column labels that do not fit, in degrees"""
 NUMBERED_LABELS = 24
-"""Tokens from which on thinned labels carry their number"""
+"""With more tokens than this, thinned labels include their number"""
 
 Labels = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A panel where it stands on the sheet."""
+    """A panel and its position on the sheet."""
 
     panel: Panel
     x: float
@@ -39,9 +39,10 @@ class Placed:
     width: float
     height: float
     row_labels: bool
-    """Whether its rows are labelled: labels are written once for matrices that share an axis"""
+    """Whether its rows are labelled: matrices that share an axis have labels once"""
     column_labels: bool
-    title_room: float
+    title_width: float
+    """The space for its title"""
 
     @property
     def cell(self) -> tuple[float, float]:
@@ -60,10 +61,10 @@ class _Slot:
 
 
 def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[list[Placed], tuple[float, float]]:
-    """Give each panel its box in a picture of this size, in pixels, from the picture's upper left corner.
+    """Place each panel in a picture of this size, in pixels from the picture's upper left corner.
 
     Returns:
-        The boxes, and the width and the height that they take with their labels.
+        The placed panels, and the width and height of the whole with its labels.
     """
     slots = _slots(layout)
     columns = [[slot for slot in slots if slot.column == c] for c in range(len(layout.widths))]
@@ -75,13 +76,13 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     ]
     across = [max([1, *(slot.panel.values.shape[1] for slot in own)]) for own in columns]
     down = [max([1, *(slot.panel.values.shape[0] for slot in own)]) for own in rows]
-    read = [[any(slot.panel.has_numbers for slot in own) for own in side] for side in (columns, rows)]
-    widths = _share(width - sum(before) - sum(after), across, layout.widths, 0, read[0])
+    numbered = [[any(slot.panel.has_numbers for slot in own) for own in side] for side in (columns, rows)]
+    widths = _share(width - sum(before) - sum(after), across, layout.widths, 0, numbered[0])
     below = [
         max([0.0, *(_footer(slot, widths[slot.column] / across[slot.column], labels) for slot in own)]) for own in rows
     ]
     free = height - len(rows) * TITLE - sum(below) - GAP / 2 * (len(rows) - 1)
-    heights = _share(free, down, layout.heights, 1, read[1])
+    heights = _share(free, down, layout.heights, 1, numbered[1])
     boxes = []
     for slot in slots:
         c, r = slot.column, slot.row
@@ -90,20 +91,20 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
         size = (widths[c] * slot.panel.values.shape[1] / across[c], heights[r] * slot.panel.values.shape[0] / down[r])
         boxes.append((slot, x, y, *size))
     placed = [
-        Placed(slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_room(slot, x, boxes, width))
+        Placed(slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_width(slot, x, boxes, width))
         for slot, x, y, wide, high in boxes
     ]
     return placed, (sum(before) + sum(widths) + sum(after), height - free + sum(heights))
 
 
-def _title_room(
+def _title_width(
     slot: _Slot, x: float, boxes: Sequence[tuple[_Slot, float, float, float, float]], width: float
 ) -> float:
     return min([width, *(left for other, left, *_ in boxes if other.row == slot.row and left > x)]) - x - 6
 
 
 def _slots(layout: Layout) -> list[_Slot]:
-    """Say which panels stand where, and which of them carry labels."""
+    """Return the panels with their grid positions, and which of them have labels."""
     slots = []
     grid = [list(row) for row in layout.grid]
     for r, row in enumerate(grid):
@@ -117,26 +118,31 @@ def _slots(layout: Layout) -> list[_Slot]:
     return slots
 
 
-def _share(free: float, counts: Sequence[int], wanted: Sequence[float], side: int, read: Sequence[bool]) -> list[float]:
-    """Share out pixels: first to cells whose numbers are to be read; all of one size where that is readable."""
-    room = max(free, 10.0 * len(counts))
-    even = min(LARGEST_CELL[side], room / sum(counts))
-    first = sum(count for count, is_read in zip(counts, read, strict=True) if is_read)
-    if even < READ_CELL[side] and 0 < first < sum(counts):
-        size = max(even, min(READ_CELL[side], READ_SHARE * room / first))
-        rest = [place for place, is_read in enumerate(read) if not is_read]
-        others = iter(
-            _share(room - size * first, [counts[i] for i in rest], [wanted[i] for i in rest], side, [False] * len(rest))
-        )
-        return [size * count if is_read else next(others) for count, is_read in zip(counts, read, strict=True)]
-    if even >= EVEN[side]:
+def _share(
+    free: float, counts: Sequence[int], weights: Sequence[float], side: int, numbered: Sequence[bool]
+) -> list[float]:
+    """Divide pixels among the columns (side 0) or rows (side 1) of the grid, which have `counts` cells each.
+
+    Cells with numbers take precedence. All cells have one size if it is large enough; otherwise space is divided in
+    proportion to `weights`.
+    """
+    space = max(free, 10.0 * len(counts))
+    even = min(LARGEST_CELL[side], space / sum(counts))
+    first = sum(count for count, has_numbers in zip(counts, numbered, strict=True) if has_numbers)
+    if even < NUMBERED_CELL[side] and 0 < first < sum(counts):
+        size = max(even, min(NUMBERED_CELL[side], NUMBERED_SHARE * space / first))
+        rest = [place for place, has_numbers in enumerate(numbered) if not has_numbers]
+        rest_counts, rest_weights = [counts[i] for i in rest], [weights[i] for i in rest]
+        others = iter(_share(space - size * first, rest_counts, rest_weights, side, [False] * len(rest)))
+        return [size * count if own else next(others) for count, own in zip(counts, numbered, strict=True)]
+    if even >= MIN_EVEN_CELL[side]:
         return [count * even for count in counts]
-    shares = [share / sum(wanted) for share in wanted]
-    return [min(room * share, count * LARGEST_CELL[side]) for share, count in zip(shares, counts, strict=True)]
+    shares = [weight / sum(weights) for weight in weights]
+    return [min(space * share, count * LARGEST_CELL[side]) for share, count in zip(shares, counts, strict=True)]
 
 
 def _gutter(own: Sequence[_Slot], *, first: bool, labels: Labels) -> float:
-    """Return the room left of a column of panels, for the labels of their rows and the axis's name."""
+    """Return the space left of a column of panels, for row labels and the axis title."""
     needed = [
         (longest(labels[slot.panel.rows]) + 10 if slot.panel.rows in labels else INDEX_GUTTER) + AXIS_ROOM
         for slot in own
@@ -154,31 +160,32 @@ def _footer(slot: _Slot, cell: float, labels: Labels) -> float:
 
 
 def longest(tokens: Sequence[str]) -> float:
-    """Return how wide the widest label is, numbers of thinned ones included, up to LONGEST."""
-    return min(LONGEST, max([12.0, *(fonts.width(label_text(tokens, i, 2), LABEL) for i in range(len(tokens)))]))
+    """Return the width of the widest label, including numbers of thinned labels, up to MAX_LABEL_WIDTH."""
+    widths = (fonts.width(label_text(tokens, i, 2), LABEL) for i in range(len(tokens)))
+    return min(MAX_LABEL_WIDTH, max([12.0, *widths]))
 
 
 def label_text(tokens: Sequence[str], i: int, every: int) -> str:
-    """Return a token as it is written on an axis: where many are left out, its number says which it is."""
+    """Return the axis label of a token; it includes the position if only every n-th of many tokens has a label."""
     return f"{i} {tokens[i]}" if every > 1 and len(tokens) > NUMBERED_LABELS else tokens[i]
 
 
 def ticks(count: int, cell: float, needed: float) -> tuple[range, int]:
-    """Say which positions of an axis are labelled: each where a label has `needed` pixels, else every 2nd, 4th, …"""
+    """Return the labelled positions of an axis and their step: 1 if labels have `needed` pixels, else 2, 4, …"""
     every = 1
     while cell * every < needed and every < 4096:
         every *= 2
     return range(0, count, every), every
 
 
-def shorten(text: str, room: float, size: float, *, bold: bool = False) -> str:
-    """Shorten a text in the middle until it fits the room: its end often tells more than its middle."""
-    if fonts.width(text, size, bold) <= room:
+def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> str:
+    """Shorten a text in the middle to at most `max_width`: its end is often more informative."""
+    if fonts.width(text, size, bold) <= max_width:
         return text
     if len(text) > 200:
         text = text[:100] + text[-100:]
     for keep in range(len(text) - 1, 1, -1):
         shown = f"{text[: (keep + 1) // 2]}…{text[len(text) - keep // 2 :]}"
-        if fonts.width(shown, size, bold) <= room:
+        if fonts.width(shown, size, bold) <= max_width:
             return shown
     return "…"

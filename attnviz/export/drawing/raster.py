@@ -1,4 +1,4 @@
-"""Matrices with many cells as pictures: whole pixels a cell, so that they stay crisp where a viewer would smooth."""
+"""Rasterises matrices with many cells, with whole pixels per cell so that they stay sharp."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from PIL import Image
 from attnviz.export.drawing.colours import channels
 from attnviz.export.drawing.marks import Matrix
 
-MOST_VECTORS = 1024
-"""Cells of a matrix that are drawn one by one; with more it is a picture, which every program opens quickly"""
-LARGEST = 2400
-"""Pixels of a picture's longer side"""
+MAX_VECTOR_CELLS = 1024
+"""The most cells drawn as vector shapes; larger matrices become raster images, which open quickly everywhere"""
+MAX_PIXELS = 2400
+"""The longest side of a raster image in pixels"""
 
 
-def is_picture(matrix: Matrix) -> bool:
-    """Say whether a matrix has too many cells to draw each."""
-    return matrix.rows * matrix.cols > MOST_VECTORS
+def is_raster(matrix: Matrix) -> bool:
+    """Whether a matrix has too many cells for vector shapes."""
+    return matrix.rows * matrix.cols > MAX_VECTOR_CELLS
 
 
 def png(matrix: Matrix) -> bytes:
-    """Return a matrix as a PNG, each cell a rectangle of whole pixels, hidden cells hatched."""
-    down = max(1, min(ceil(2 * matrix.height / max(1, matrix.rows)), LARGEST // max(1, matrix.rows)))
-    across = max(1, min(ceil(2 * matrix.width / max(1, matrix.cols)), LARGEST // max(1, matrix.cols)))
+    """Return a matrix as a PNG: each cell a rectangle of whole pixels, hidden cells hatched."""
+    down = max(1, min(ceil(2 * matrix.height / max(1, matrix.rows)), MAX_PIXELS // max(1, matrix.rows)))
+    across = max(1, min(ceil(2 * matrix.width / max(1, matrix.cols)), MAX_PIXELS // max(1, matrix.cols)))
     pixels = matrix.colours.repeat(down, axis=0).repeat(across, axis=1)
     hidden = matrix.hidden
     if hidden.any():
@@ -41,5 +41,5 @@ def png(matrix: Matrix) -> bytes:
 
 
 def data_url(matrix: Matrix) -> str:
-    """Return `png` as an address that holds the picture itself."""
+    """Return `png` as a data URL."""
     return f"data:image/png;base64,{b64encode(png(matrix)).decode()}"

@@ -1,4 +1,4 @@
-"""A sheet as a drawing, 1280 x 720: title, formula, picture, what to notice, and the link."""
+"""Draws a sheet, 1280 x 720: title, formula, picture, notice and link."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from attnviz.export.walk import Sheet
 from attnviz.tokens import NO_ID, Tokens
 
 WIDTH, HEIGHT, MARGIN = 1280.0, 720.0, 44.0
-PICTURE_TOP, PICTURE_FOOT = 122.0, 612.0
+PICTURE_TOP, PICTURE_BOTTOM = 122.0, 612.0
 CAPTION, CAPTION_LINES = 20.0, 3
 MAX_TABLE = 432
-"""Tokens that fit on one sheet and are still readable"""
+"""The most tokens that are readable on one sheet"""
 
 
 def draw_sheet(sheet: Sheet, *, bare: bool = False) -> Drawing:
-    """Draw a sheet; a bare one is the picture alone, as large as the sheet."""
+    """Draw a sheet. With `bare`, the picture alone fills the sheet."""
     if bare:
-        marks = draw_picture(sheet, top=MARGIN / 2, foot=HEIGHT - MARGIN / 2)
+        marks = draw_picture(sheet, top=MARGIN / 2, bottom=HEIGHT - MARGIN / 2)
     else:
         marks = [
             *_head(sheet),
-            *draw_picture(sheet, top=PICTURE_TOP, foot=PICTURE_FOOT),
+            *draw_picture(sheet, top=PICTURE_TOP, bottom=PICTURE_BOTTOM),
             *_caption(sheet),
-            *_foot(sheet),
+            *_footer(sheet),
         ]
     title = f"{sheet.title} · {sheet.walk.name}"
     return Drawing(WIDTH, HEIGHT, tuple(marks), safe(sheet.alt), safe(title), sheet.theme)
 
 
-def draw_picture(sheet: Sheet, *, top: float, foot: float) -> list[Mark]:
-    """Draw what a step shows between these heights of the sheet: its matrices, or the table of tokens."""
+def draw_picture(sheet: Sheet, *, top: float, bottom: float) -> list[Mark]:
+    """Draw the picture of a step between two heights of the sheet: its matrices, or the table of tokens."""
     wide = WIDTH - 2 * MARGIN
     if sheet.layout is None:
-        room = foot - top - 8
+        room = bottom - top - 8
         return [*draw_tokens(sheet.walk.query_tokens, sheet.theme, x=MARGIN, y=top + 8, width=wide, height=room)]
     labels = {kind: [safe(token) for token in tokens] for kind, tokens in sheet.walk.labels.items()}
-    return draw_layout(sheet.layout, labels, x=MARGIN, y=top, width=wide, height=foot - top, theme=sheet.theme)
+    return draw_layout(sheet.layout, labels, x=MARGIN, y=top, width=wide, height=bottom - top, theme=sheet.theme)
 
 
 def draw_tokens(tokens: Tokens, theme: Theme, *, x: float, y: float, width: float, height: float) -> list[Table]:
-    """Draw the tokens with their positions and ids, in as many tables side by side as they need."""
+    """Draw the tokens with positions and ids, in as many tables side by side as needed."""
     shown = min(len(tokens), MAX_TABLE)
-    blocks = next((b for b in range(1, 12) if height / (ceil(shown / b) + 1) >= _least_row(b)), 12)
+    blocks = next((b for b in range(1, 12) if height / (ceil(shown / b) + 1) >= _min_row_height(b)), 12)
     rows = ceil(shown / blocks)
     row = min(40.0, height / (rows + 1))
     size = min(22.0, row * 0.62)
@@ -73,13 +73,13 @@ def draw_tokens(tokens: Tokens, theme: Theme, *, x: float, y: float, width: floa
     return tables
 
 
-def _least_row(blocks: int) -> float:
-    """Return the row height at which one more table side by side is no longer better: smaller where there are many."""
+def _min_row_height(blocks: int) -> float:
+    """Return the row height below which another table is added; it is smaller with many tables."""
     return 26.0 if blocks < 4 else 20.0 if blocks < 7 else 14.0
 
 
 def caption(sheet: Sheet) -> str:
-    """Return what to notice at this step, and the sentence about these very numbers."""
+    """Return the step's notice and the fact about these numbers."""
     return safe(f"{sheet.notice} {sheet.fact}".strip())
 
 
@@ -102,7 +102,7 @@ def _caption(sheet: Sheet) -> list[Mark]:
     return [Text(MARGIN, 636 + 24 * i, line, CAPTION, sheet.theme.text) for i, line in enumerate(lines)]
 
 
-def _foot(sheet: Sheet) -> list[Mark]:
+def _footer(sheet: Sheet) -> list[Mark]:
     number, count = sheet.place
     right = Text(WIDTH - MARGIN, 705, f"{number} / {count}", 14, sheet.theme.quiet, anchor="end")
     if not sheet.link:

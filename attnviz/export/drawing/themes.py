@@ -1,4 +1,4 @@
-"""The colours of an exported sheet, in the light and in the dark: the figures' palettes, and what a sheet adds."""
+"""Light and dark colours of exported sheets: the figures' palettes and the sheet's own colours."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Theme:
     palette: Palette
     paper: str
     quiet: str
-    """Text that stands back: what the sheet is of, its number"""
+    """Secondary text: the subject, the sheet's number"""
     link: str
     rule: str
     """The lines between rows of a table of text"""
     frame: str
     """The line around a matrix"""
     boxed: str
-    """The ground of a formula's boxed term"""
+    """The background of a formula's boxed term"""
     highlight: str
-    """The same on a slide, where it has no outline"""
+    """The same on a slide, without an outline"""
     hatch: tuple[str, str]
-    """Ground and lines of hidden cells"""
+    """Background and lines of hidden cells"""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Drawings as a PDF, one page each, vector text in an embedded typeface."""
+"""Writes drawings as a PDF, one page each, with vector text in an embedded font."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.colours import hexadecimal, ink_on
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
-from attnviz.export.drawing.raster import is_picture, png
+from attnviz.export.drawing.raster import is_raster, png
 from attnviz.export.drawing.themes import LIGHT_THEME
 
 POINT = 0.75
-"""Points of a pixel: a sheet is 13.33 x 7.5 inches, as a slide is"""
+"""Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
 NAMES = {False: "AttnvizSans", True: "AttnvizSansBold"}
 
 
 def write_pdf(drawings: Sequence[Drawing]) -> bytes:
     """Return a PDF with a page for each drawing.
 
-    The file carries one typeface. Characters that it lacks are shown as � and named in a note near the page's title, so
-    that nobody takes the page for the text.
+    The file embeds one font. Characters that it lacks are shown as � and listed in a note near the page's title.
     """
     from reportlab.pdfgen.canvas import Canvas
 
@@ -38,7 +37,7 @@ def write_pdf(drawings: Sequence[Drawing]) -> bytes:
         canvas.bookmarkPage(drawing.title)
         canvas.addOutlineEntry(safe(drawing.title), drawing.title)
         page = _Page(canvas, drawing.height)
-        if drawing.theme is not LIGHT_THEME:  # white paper is left as it is
+        if drawing.theme is not LIGHT_THEME:  # white needs no background
             page.box(Box(0, 0, drawing.width, drawing.height, fill=drawing.theme.paper))
         for mark in drawing.flat:
             page.draw(mark)
@@ -58,7 +57,7 @@ def _register() -> None:
 
 
 class _Page:
-    """Writes marks onto a page whose y goes up, while a drawing's goes down."""
+    """Writes marks onto a page. PDF's y axis points up, a drawing's down."""
 
     def __init__(self, canvas: Any, height: float) -> None:
         self.canvas, self.height = canvas, height
@@ -101,8 +100,8 @@ class _Page:
         if box.outline:
             canvas.setStrokeColor(box.outline)
             canvas.setLineWidth(box.line)
-        foot = self.height - box.y - box.height
-        canvas.rect(box.x, foot, box.width, box.height, stroke=int(bool(box.outline)), fill=int(bool(box.fill)))
+        bottom = self.height - box.y - box.height
+        canvas.rect(box.x, bottom, box.width, box.height, stroke=int(bool(box.outline)), fill=int(bool(box.fill)))
 
     def gradient(self, bar: Gradient) -> None:
         from reportlab.lib.colors import HexColor
@@ -121,11 +120,11 @@ class _Page:
         self.canvas.clipPath(path, stroke=0, fill=0)
 
     def matrix(self, matrix: Matrix) -> None:
-        if is_picture(matrix):
+        if is_raster(matrix):
             from reportlab.lib.utils import ImageReader
 
-            foot = self.height - matrix.y - matrix.height
-            self.canvas.drawImage(ImageReader(BytesIO(png(matrix))), matrix.x, foot, matrix.width, matrix.height)
+            bottom = self.height - matrix.y - matrix.height
+            self.canvas.drawImage(ImageReader(BytesIO(png(matrix))), matrix.x, bottom, matrix.width, matrix.height)
         else:
             self.cells(matrix)
         self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, outline=matrix.theme.frame, line=0.7))
@@ -148,7 +147,7 @@ class _Page:
                     canvas.drawCentredString(middle, self.height - base, matrix.numbers[i][j])
 
     def hatching(self, matrix: Matrix) -> None:
-        """Draw hatched ground behind the hidden cells of a matrix, clipped to them."""
+        """Draw hatching in the hidden cells of a matrix."""
         canvas = self.canvas
         ground, line = matrix.theme.hatch
         canvas.saveState()
@@ -160,16 +159,16 @@ class _Page:
         self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, fill=ground))
         canvas.setStrokeColor(line)
         canvas.setLineWidth(2.4)
-        foot, step = self.height - matrix.y - matrix.height, 8
+        bottom, step = self.height - matrix.y - matrix.height, 8
         for shift in range(-int(matrix.height) - step, int(matrix.width) + step, step):
-            canvas.line(matrix.x + shift, foot, matrix.x + shift + matrix.height, foot + matrix.height)
+            canvas.line(matrix.x + shift, bottom, matrix.x + shift + matrix.height, bottom + matrix.height)
         canvas.restoreState()
 
     def note_missing(self, drawing: Drawing) -> None:
-        """Say which characters the page could not show."""
-        lacking = fonts.missing(safe("".join(drawing.letters)))
-        if lacking:
-            codes = ", ".join(f"U+{ord(character):04X}" for character in lacking[:8])
-            more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
-            note = f"{fonts.REPLACEMENT} stands for what the typeface of this file lacks: {codes}{more}"
+        """List the characters that the page can't show."""
+        missing = fonts.missing(safe("".join(drawing.letters)))
+        if missing:
+            codes = ", ".join(f"U+{ord(character):04X}" for character in missing[:8])
+            more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+            note = f"{fonts.REPLACEMENT} replaces characters that this file's font lacks: {codes}{more}"
             self.text(Text(drawing.width - 44, 90, note, 12, drawing.theme.quiet, anchor="end"))

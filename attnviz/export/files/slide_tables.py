@@ -1,6 +1,6 @@
-"""Native tables of a slide: a matrix whose cells carry numbers and colours, and the table of tokens.
+"""Native PowerPoint tables: matrices with coloured cells and numbers, and the table of tokens.
 
-Written as XML in one go: python-pptx would need seconds for a slide with a thousand cells.
+They are written as XML directly: python-pptx would take seconds for a slide with a thousand cells.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from attnviz.export.drawing.colours import hexadecimal, ink_on
-from attnviz.export.drawing.lines import roomy_size, safe
+from attnviz.export.drawing.lines import safe, safe_font_size
 from attnviz.export.drawing.marks import RULE, Matrix, Table
 from attnviz.figures.panels import NUMBERED
 
 FONT = "Calibri"
-"""Every PowerPoint has it, and others have one of the same widths; a deck can't carry its own typeface"""
+"""Every PowerPoint has it, and other programs have a font of the same widths; a deck can't embed fonts"""
 _URI = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _NO_STYLE = "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
-_LEAST_SIDE = 5.0
-"""Pixels: cells smaller than this are no table, because a row must be as high as its type"""
+_MIN_CELL_SIDE = 5.0
+"""In pixels: smaller cells can't be a table, because a row is at least as high as its text"""
 
 
 def is_table(matrix: Matrix) -> bool:
-    """Say whether a matrix is small enough to be a table that somebody edits."""
-    return matrix.values.size > 0 and max(matrix.rows, matrix.cols) <= NUMBERED and min(matrix.cell) >= _LEAST_SIDE
+    """Whether a matrix is small enough for an editable table."""
+    return matrix.values.size > 0 and max(matrix.rows, matrix.cols) <= NUMBERED and min(matrix.cell) >= _MIN_CELL_SIDE
 
 
 def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
-    """Add a matrix to a slide's shapes as a table; `pixel` is how many units of the slide a pixel has."""
+    """Add a matrix to a slide's shapes as a table; `pixel` is the number of slide units per pixel."""
     wide, high = matrix.cell
-    hidden, size = matrix.hidden, roomy_size(matrix)
+    hidden, size = matrix.hidden, safe_font_size(matrix)
     borders = _borders(dict.fromkeys("LRTB", matrix.theme.paper))
     rows = []
     for i in range(matrix.rows):
@@ -79,7 +79,7 @@ def _add(
 def _cell(
     text: str, size: float, colour: str, fill: str, borders: str, *, bold: bool = False, left: float = 0.0
 ) -> str:
-    # An empty cell needs a size too: PowerPoint would make its row as high as 18 points.
+    # An empty cell needs a font size too: otherwise PowerPoint makes its row 18 points high.
     points = max(100, int(size * 75))
     like = f'lang="en-GB" sz="{points}" b="{int(bold)}" dirty="0"'
     run = (
@@ -105,7 +105,7 @@ def _hatch(ground: str, line: str) -> str:
 
 
 def _borders(colours: dict[str, str]) -> str:
-    """Return the sides of a cell (L, R, T, B), drawn where they have a colour."""
+    """Return the borders of a cell (L, R, T, B); sides without a colour are not drawn."""
     return "".join(
         f'<a:ln{side} w="9525">{_solid(colours[side]) if side in colours else "<a:noFill/>"}</a:ln{side}>'
         for side in "LRTB"

@@ -1,4 +1,4 @@
-"""The walk as a PowerPoint deck: one slide a step, made of native text, tables and shapes that can be edited."""
+"""Writes sheets as a PowerPoint deck: one slide per step, with native, editable text, tables and shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attnviz.export.drawing.lines import safe, safe_lines
 from attnviz.export.drawing.marks import Box, Gradient, Line, Mark, Matrix, Table, Text
 from attnviz.export.drawing.placing import shorten
 from attnviz.export.drawing.raster import png
-from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_FOOT, PICTURE_TOP, WIDTH, caption, draw_picture
+from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_BOTTOM, PICTURE_TOP, WIDTH, caption, draw_picture
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.files.slide_tables import FONT, add_matrix, add_table, is_table
 from attnviz.export.walk import Sheet
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
 
 PIXEL = 9525
-"""English Metric Units of a pixel: a slide is 13.33 x 7.5 inches"""
-LONGEST_LINK = 2000
-"""Characters of an address that PowerPoint still opens"""
+"""English Metric Units per pixel: a slide is 13.33 x 7.5 inches"""
+MAX_LINK = 2000
+"""The longest address in characters that PowerPoint opens"""
 
 
 def write_slides(sheets: Sequence[Sheet]) -> bytes:
@@ -49,7 +49,7 @@ def write_slides(sheets: Sequence[Sheet]) -> bytes:
 
 
 def _colour(deck: Any, theme: Theme) -> None:
-    """Colour links, which take no colour of their own; on dark paper, let what is added to a deck be written light."""
+    """Set the colour of links, which only the theme defines; in a dark deck, make new text light."""
     from pptx.opc.constants import RELATIONSHIP_TYPE
 
     master = deck.slide_master
@@ -63,7 +63,7 @@ def _colour(deck: Any, theme: Theme) -> None:
 
 
 class _Slide:
-    """Puts marks onto one slide."""
+    """Adds marks to one slide."""
 
     def __init__(self, slide: Slide, theme: Theme) -> None:
         self.theme = theme
@@ -71,12 +71,12 @@ class _Slide:
         self.shapes: Any = slide.shapes
 
     def fill(self, sheet: Sheet) -> None:
-        if self.theme is not LIGHT_THEME:  # a deck on white paper takes the ground of whatever it is put into
+        if self.theme is not LIGHT_THEME:  # light slides keep the background of the deck they are pasted into
             solid(self.slide.background.fill, self.theme.paper)
         self.title(sheet.title)
         self.about(sheet)
         self.formula(sheet.formula)
-        for mark in draw_picture(sheet, top=PICTURE_TOP, foot=PICTURE_FOOT):
+        for mark in draw_picture(sheet, top=PICTURE_TOP, bottom=PICTURE_BOTTOM):
             self.draw(mark, sheet.alt)
         self.caption(caption(sheet))
         self.link(sheet.link)
@@ -116,7 +116,7 @@ class _Slide:
             return
         frame = self.box("link", MARGIN, 690, WIDTH - 2 * MARGIN, 22)
         shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
-        if len(link) > LONGEST_LINK:
+        if len(link) > MAX_LINK:
             write(
                 frame.paragraphs[0],
                 "This step's link is too long for a slide; it is in the notes.",
@@ -146,7 +146,7 @@ class _Slide:
                 line._element.remove(line._element.find("{*}style"))  # the theme's shadow
 
     def text(self, text: Text) -> None:
-        """Put a line of text so that its anchor stands where it should in any typeface."""
+        """Add a line of text whose anchor is at the right position in any font."""
         wide = fonts.width(text.text, text.size, text.bold) * 1.12 + 4
         high = text.size * 1.3
         angle, along = radians(text.turn), {"start": 0.5, "middle": 0.0, "end": -0.5}[text.anchor] * wide
@@ -168,10 +168,10 @@ class _Slide:
         picture.line.width = PIXEL // 2
 
     def gradient(self, bar: Gradient) -> None:
-        """Draw a colour bar from pieces of two colours: not every program knows gradients of more."""
+        """Draw a colour bar as two-colour gradients: not every program supports more colours."""
         high = bar.height / (len(bar.colours) - 1)
-        for i, (top, foot) in enumerate(pairwise(bar.colours)):
-            fade(self.shape(Gradient(bar.x, bar.y + i * high, bar.width, high, (top, foot))), top, foot)
+        for i, (top, bottom) in enumerate(pairwise(bar.colours)):
+            fade(self.shape(Gradient(bar.x, bar.y + i * high, bar.width, high, (top, bottom))), top, bottom)
 
     def rectangle(self, box: Box) -> None:
         shape = self.shape(box)
@@ -183,7 +183,7 @@ class _Slide:
             shape.line.fill.background()
 
     def shape(self, mark: Box | Gradient) -> Any:
-        """Add a rectangle without the shadow that the theme would give it."""
+        """Add a rectangle without the theme's shadow."""
         edges = (int(n * PIXEL) for n in (mark.x, mark.y, mark.width, mark.height))
         shape = self.shapes.add_shape(1, *edges)
         shape._element.remove(shape._element.find("{*}style"))
@@ -191,7 +191,7 @@ class _Slide:
         return shape
 
     def box(self, name: str, x: float, y: float, width: float, height: float, turn: float = 0.0) -> Any:
-        """Add a box for text without margins, and return its frame."""
+        """Add a text box without margins and return its text frame."""
         shape = self.shapes.add_textbox(0, 0, 0, 0)
         self.put(shape, x, y, width, height)
         shape.name, shape.rotation = safe(name), -turn
@@ -203,7 +203,7 @@ class _Slide:
 
 
 def plain_frame(shape: Any) -> Any:
-    """Return a shape's frame without margins, text in its middle, nothing resized."""
+    """Return a shape's text frame, set to no margins, vertically centred text and no resizing."""
     from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE
 
     frame = shape.text_frame
@@ -222,14 +222,14 @@ def write(paragraph: Any, text: str, size: float, colour: str, *, bold: bool = F
 
 
 def align(anchor: str) -> Any:
-    """Return PowerPoint's name of an alignment."""
+    """Return PowerPoint's constant for an alignment."""
     from pptx.enum.text import PP_ALIGN
 
     return {"start": PP_ALIGN.LEFT, "middle": PP_ALIGN.CENTER, "end": PP_ALIGN.RIGHT}[anchor]
 
 
 def rgb(colour: str) -> Any:
-    """Return "#5E3C99" as python-pptx takes it."""
+    """Convert "#5E3C99" to python-pptx's colour type."""
     from pptx.dml.color import RGBColor
 
     return RGBColor(*channels(colour))  # type: ignore[no-untyped-call]
@@ -242,7 +242,7 @@ def solid(fill: Any, colour: str) -> None:
 
 
 def highlight(run: Any, colour: str) -> None:
-    """Mark a run with a coloured ground: what the box in a formula is on a slide."""
+    """Give a run a background colour, which replaces the box in a formula."""
     from pptx.oxml import parse_xml
     from pptx.oxml.ns import nsdecls
 
@@ -250,11 +250,11 @@ def highlight(run: Any, colour: str) -> None:
     run.font._rPr.find("{*}solidFill").addnext(mark)  # the order of these elements is fixed
 
 
-def fade(shape: Any, top: str, foot: str) -> None:
-    """Fill a shape with one colour that turns into another from the top to the bottom."""
+def fade(shape: Any, top: str, bottom: str) -> None:
+    """Fill a shape with a gradient from top to bottom."""
     from pptx.oxml import parse_xml
     from pptx.oxml.ns import nsdecls
 
-    stops = "".join(f'<a:gs pos="{at}"><a:srgbClr val="{c[1:]}"/></a:gs>' for at, c in ((0, top), (100_000, foot)))
+    stops = "".join(f'<a:gs pos="{at}"><a:srgbClr val="{c[1:]}"/></a:gs>' for at, c in ((0, top), (100_000, bottom)))
     fill = f'<a:gradFill {nsdecls("a")} rotWithShape="1"><a:gsLst>{stops}</a:gsLst><a:lin ang="5400000"/></a:gradFill>'
     shape._element.spPr.find("{*}prstGeom").addnext(parse_xml(fill))

@@ -1,4 +1,4 @@
-"""A drawing as SVG: text stays text, in its own letters, whatever the text holds."""
+"""Writes a drawing as SVG, with text as text and an embedded subset of the font."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from attnviz.export.drawing import fonts
 from attnviz.export.drawing.colours import hexadecimal, ink_on
 from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
-from attnviz.export.drawing.raster import data_url, is_picture
+from attnviz.export.drawing.raster import data_url, is_raster
 
 FALLBACK = f"'{fonts.FAMILY}', 'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', sans-serif"
-"""Families for the letters that the embedded one lacks"""
+"""Font families for characters that the embedded font lacks"""
 
 
 def write_svg(drawing: Drawing) -> str:
-    """Return a drawing as one SVG file, with the letters it uses embedded and nothing fetched from elsewhere."""
+    """Return a drawing as one self-contained SVG file."""
     body = "\n".join(_mark(mark, number) for number, mark in enumerate(drawing.flat))
     paper = f'<rect width="100%" height="100%" fill="{drawing.theme.paper}"/>'
     return (
@@ -68,7 +68,7 @@ def _text(text: Text) -> str:
     turn = f' transform="rotate({_n(-text.turn)} {_n(text.x)} {_n(text.y)})"' if text.turn else ""
     anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
     bold = f' font-weight="{fonts.BOLD}"' if text.bold else ""
-    # Tokens may be written from right to left; the anchor stays where the layout put it.
+    # Isolation keeps the anchor of right-to-left tokens in place.
     written = (
         f'<text x="{_n(text.x)}" y="{_n(text.y)}" font-size="{_n(text.size)}" fill="{text.colour}"{anchor}{bold}{turn} '
         f'style="unicode-bidi:isolate">{escape(safe(text.text))}</text>'
@@ -87,7 +87,7 @@ def _gradient(bar: Gradient, name: str) -> str:
 
 def _matrix(matrix: Matrix) -> str:
     parts = [f'<g data-name="{matrix.name}" data-rows="{matrix.rows}" data-cols="{matrix.cols}">']
-    if is_picture(matrix):
+    if is_raster(matrix):
         parts.append(
             f'<image {_box(matrix)} preserveAspectRatio="none" style="image-rendering:pixelated" '
             f'href="{data_url(matrix)}"/>'

@@ -1,4 +1,4 @@
-"""Text that LaTeX sets as it stands, whatever it holds: nothing in it is a command, and nothing stops pdflatex."""
+"""Escapes any text for LaTeX: the result contains no user commands, and pdflatex accepts it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 from attnviz.export.drawing.lines import safe
 
 MISSING = "avmissing"
-"""The command that stands for a character which pdflatex's own fonts lack; the file defines it"""
+"""The command for a character that pdflatex's fonts lack; the exported file defines it"""
 _RUN = re.compile(rf"(\\{MISSING}\{{[0-9A-F]+\}})(?:\\{MISSING}\{{[0-9A-F]+\}})+")
 _ASCII = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -36,9 +36,9 @@ _ACCENTS = {
 
 
 def tex(text: str) -> str:
-    """Return `text` for pdflatex: ASCII escaped, Latin letters with their accents, the rest as its code point.
+    """Escape `text` for pdflatex: ASCII is escaped, Latin letters get accent commands, other characters code points.
 
-    Of several characters in a row that pdflatex lacks, the first is named.
+    Of a run of characters that pdflatex lacks, only the first is named.
     """
     written = "".join(map(_written, unicodedata.normalize("NFC", safe(text))))
     return _RUN.sub(r"\1\\dots{}", written)
@@ -58,7 +58,7 @@ def _written(character: str) -> str:
 
 
 def tex_address(address: str) -> str:
-    """Return an address as the first argument of \\href takes it."""
+    """Escape an address for the first argument of \\href."""
     return "".join(
         {"%": r"\%", "#": r"\#", "&": r"\&", "\\": "/", "{": "", "}": ""}.get(c, c) for c in address if " " < c < "\x7f"
     )

@@ -1,4 +1,4 @@
-"""The walk as TikZ: one .tex file that pdflatex sets, as Beamer slides where Beamer is installed."""
+"""Writes sheets as TikZ: one .tex file for pdflatex, as Beamer slides if Beamer is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from attnviz.export.drawing.colours import hexadecimal, ink_on
-from attnviz.export.drawing.lines import roomy_size
+from attnviz.export.drawing.lines import safe_font_size
 from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Mark, Matrix, Plain, Text
 from attnviz.export.drawing.placing import shorten
 from attnviz.export.drawing.sheet import MARGIN, WIDTH, caption, draw_picture
@@ -18,16 +18,16 @@ from attnviz.export.walk import Sheet
 from attnviz.figures.panels import NUMBERED
 
 CENTIMETRE = 0.0125
-"""Centimetres of a pixel: a Beamer slide of 16:9 is 16 cm wide"""
+"""Centimetres per pixel: a 16:9 Beamer slide is 16 cm wide"""
 POINT = CENTIMETRE * 72.27 / 2.54
 BIG_POINT = CENTIMETRE * 72 / 2.54
-LINK_ROOM = 860.0
+LINK_WIDTH = 860.0
 PICTURE_HEIGHT = 440.0
-"""Pixels that a Beamer slide leaves between its title and what to notice"""
+"""The height in pixels between the title and the notice on a Beamer slide"""
 
-_HEAD = r"""% The walk through one head of attention, by attnviz. Set it with pdflatex; it needs TikZ and nothing else.
-% Where Beamer is installed, each step is a slide. To take a picture into a deck of your own, copy what stands between
-% the dashed lines, the tikzpicture, and the \def\avimage... before it.
+_HEAD = r"""% One head of attention, step by step, by attnviz. Compile it with pdflatex; it only needs TikZ.
+% With Beamer, each step is a slide. To use a picture in your own slides, copy the part between the dashed lines, the
+% tikzpicture, and the \def\avimage... before it.
 \IfFileExists{beamer.cls}{%
   \documentclass[aspectratio=169]{beamer}%
   \setbeamertemplate{navigation symbols}{}\setbeamersize{text margin left=5mm,text margin right=5mm}%
@@ -41,7 +41,7 @@ _HEAD = r"""% The walk through one head of attention, by attnviz. Set it with pd
 \usepackage{tikz}
 \usetikzlibrary{patterns}
 \makeatletter
-% What pdflatex's own fonts lack is written as its code point. With LuaLaTeX or XeLaTeX and a font that has it:
+% Characters that pdflatex's fonts lack are written as code points. With LuaLaTeX or XeLaTeX and a suitable font:
 % \renewcommand{\avmissing}[1]{\char"#1 }
 \newcommand{\avmissing}[1]{{\fontsize{4}{4}\selectfont U{+}#1}}
 \providecommand{\href}[2]{#2}
@@ -57,12 +57,12 @@ _HEAD = r"""% The walk through one head of attention, by attnviz. Set it with pd
   \fill[avcell,draw=white,line width=0.35pt] (#2,#1) rectangle ++(1,1);\node[text=avink] at (#2+0.5,#1+0.5) {#5};}
 \newcommand{\avhidden}[3]{\fill[black!17] (#2,#1) rectangle ++(#3,1);%
   \fill[pattern=north east lines,pattern color=black!38] (#2,#1) rectangle ++(#3,1);}
-% Matrices with many cells are pictures in the file itself: \avimage{left}{foot}{width}{height}{columns}{rows}{colours}
+% Matrices with many cells are inline images: \avimage{left}{bottom}{width}{height}{columns}{rows}{colours}
 \newcommand{\avimage}[7]{\pgfsys@invoke{q #3 0 0 #4 #1 #2 cm BI /W #5 /H #6 /CS /RGB /BPC 8 /F /AHx ID #7> EI Q}}
 \makeatother
 \tikzset{avpicture/.style={x=0.0125cm,y=-0.0125cm,every node/.style={inner sep=0pt,outer sep=0pt,font=\sffamily}}}
 % ------------------------------------------------------------------------------------------------------------------
-% \avslide{title}{what is shown}{formula}{picture}{what to notice}{link}
+% \avslide{title}{subject}{formula}{picture}{notice}{link}
 \makeatletter
 \@ifclassloaded{beamer}{%
   \newcommand{\avslide}[6]{\frame[t]{\frametitle{#1}%
@@ -78,7 +78,7 @@ _HEAD = r"""% The walk through one head of attention, by attnviz. Set it with pd
 
 
 def write_tikz(sheets: Sequence[Sheet]) -> str:
-    """Return one LaTeX document with a slide for each sheet; pure ASCII, and no command comes from a text."""
+    """Return one LaTeX document in ASCII with a slide for each sheet. All user text is escaped."""
     slides = "\n".join(_slide(sheet) for sheet in sheets)
     colours = sorted(set(re.findall(r"\bav([0-9A-F]{6})\b", slides)))
     named = "".join(f"\\definecolor{{av{colour}}}{{HTML}}{{{colour}}}\n" for colour in colours)
@@ -86,20 +86,20 @@ def write_tikz(sheets: Sequence[Sheet]) -> str:
 
 
 def _slide(sheet: Sheet) -> str:
-    images, lines = picture(draw_picture(sheet, top=0, foot=PICTURE_HEIGHT))
+    images, lines = picture(draw_picture(sheet, top=0, bottom=PICTURE_HEIGHT))
     formula = re.sub(r"\\color\{#([0-9A-F]{6})\}", r"\\color{av\1}", sheet.formula)
     link = ""
     if sheet.link:
-        shown = tex(shorten(sheet.link, LINK_ROOM, 14))
+        shown = tex(shorten(sheet.link, LINK_WIDTH, 14))
         link = f"\\href{{{tex_address(sheet.link)}}}{{{shown}}}"
     parts = (tex(sheet.title), tex(sheet.walk.name), formula, f"%\n{lines}%\n", tex(caption(sheet)), link)
     return f"% ---- {sheet.step}\n{images}\\avslide" + "".join(f"{{{part}}}" for part in parts)
 
 
 def picture(marks: Sequence[Mark]) -> tuple[str, str]:
-    """Return a picture's marks as one tikzpicture in pixels of the sheet, and what must be defined before it.
+    """Return the definitions that a picture needs, and its marks as one tikzpicture in pixels of the sheet.
 
-    Matrices with many cells are defined first: as arguments of a slide TeX would keep several copies of each.
+    Large matrices are defined first: inside an argument of \\avslide, TeX would keep several copies of each.
     """
     flat = Drawing(WIDTH, 0, tuple(marks)).flat
     large = [mark for mark in flat if isinstance(mark, Matrix) and _is_large(mark)]
@@ -147,15 +147,15 @@ def _text(text: Text) -> str:
 
 def _gradient(bar: Gradient) -> Iterator[str]:
     high = bar.height / (len(bar.colours) - 1)
-    for i, (top, foot) in enumerate(pairwise(bar.colours)):
+    for i, (top, bottom) in enumerate(pairwise(bar.colours)):
         box = _rectangle(bar.x, bar.y + i * high, bar.width, high)
-        yield f"\\shade[top color=av{top[1:]},bottom color=av{foot[1:]}] {box};"
+        yield f"\\shade[top color=av{top[1:]},bottom color=av{bottom[1:]}] {box};"
 
 
 def _matrix(matrix: Matrix) -> Iterator[str]:
     wide, high = matrix.cell
     yield f"% {matrix.name}, {matrix.rows} x {matrix.cols}"
-    size = max(1.0, roomy_size(matrix) * POINT)
+    size = max(1.0, safe_font_size(matrix) * POINT)
     yield (
         f"\\begin{{scope}}[shift={{{_at(matrix.x, matrix.y)}}},x={_n(wide * CENTIMETRE, 5)}cm,"
         f"y=-{_n(high * CENTIMETRE, 5)}cm,every node/.append style={{font=\\sffamily\\avsize{{{_n(size)}}}}}]"
@@ -180,22 +180,22 @@ def _matrix(matrix: Matrix) -> Iterator[str]:
 
 
 def _image(matrix: Matrix) -> str:
-    """Return a matrix as a picture that the PDF holds; not more points than the sheet has pixels."""
+    """Return a matrix as an inline image with at most one point per pixel of the sheet."""
     colours = _pooled(matrix)
     rows, cols = colours.shape[:2]
     digits = colours.tobytes().hex().upper()
     lines = "\n".join(digits[at : at + 114] for at in range(0, len(digits), 114))
-    left, foot = matrix.x * BIG_POINT, -(matrix.y + matrix.height) * BIG_POINT
-    size = (left, foot, matrix.width * BIG_POINT, matrix.height * BIG_POINT)
+    left, bottom = matrix.x * BIG_POINT, -(matrix.y + matrix.height) * BIG_POINT
+    size = (left, bottom, matrix.width * BIG_POINT, matrix.height * BIG_POINT)
     return "\\avimage" + "".join(f"{{{_n(edge, 3)}}}" for edge in size) + f"{{{cols}}}{{{rows}}}{{{lines}}}"
 
 
 def _pooled(matrix: Matrix) -> np.ndarray:
-    """Return colours, one a pixel at most: of cells that share a pixel the largest number's, as on the screen."""
+    """Reduce colours to one per pixel. Of cells that share a pixel, the one with the largest magnitude wins."""
     colours, size = matrix.colours, np.nan_to_num(np.abs(matrix.values), nan=-1.0)
-    for axis, room in ((0, matrix.height), (1, matrix.width)):
+    for axis, length in ((0, matrix.height), (1, matrix.width)):
         count = colours.shape[axis]
-        blocks = max(1, min(count, int(room)))
+        blocks = max(1, min(count, int(length)))
         if blocks == count:
             continue
         edges = [round(count * block / blocks) for block in range(blocks + 1)]

@@ -90,7 +90,7 @@ def _settle(task: Task[V], work: Callable[[], V]) -> None:
 @cache
 def worker_pool() -> WorkerPool:
     """Return this process's pool, with as many threads as the settings say."""
-    return WorkerPool(settings().passes_at_once)
+    return WorkerPool(settings().parallel_passes)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""From averages to attention: three equal averages on the user's tokens, and then the weights come from the data."""
+"""From averages to attention: three equivalent averages of the user's tokens, then weights from the data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from attnviz.ui import caches, state
 from attnviz.ui.picture import show_picture
 
 MAX_TOKENS = 64
-"""A lesson on a loop needs no more, and the loop is a real one."""
+"""The limit keeps the Python loop fast."""
 
 
 def show_way(way: str, tokens: Tokens) -> None:
-    """Show one way on the first tokens of the text, and how far it is from the loop."""
+    """Show one way on the first tokens of the text, and its largest difference to the loop."""
     toy = Toy(ToyConfig.of(state.get), lambda _: tokens)
     layer = caches.trace(toy, tokens.text, None).layer(0)
     x = layer.query_input
@@ -49,7 +49,7 @@ def show_way(way: str, tokens: Tokens) -> None:
 
 
 def _for_numbers(layout: Layout) -> Layout:
-    """Give the weights of a product more room than their few columns ask for, so that their numbers stay readable."""
+    """Widen the weights of a product beyond their share of columns, so that their numbers stay readable."""
     if not layout.products:
         return layout
     left = max(layout.widths[0] / sum(layout.widths), 0.4)

@@ -1,4 +1,4 @@
-"""The controls of Compare: presets, a row of choices for each pane, and what both panes share."""
+"""The controls of Compare: presets, a row of settings for each pane, and the shared settings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
 def texts() -> None:
-    """Ask for B's text, or for a pair of sentences that goes to both panes. A's own field is the page's."""
+    """Show B's text field and the choice of a pair for both panes. A's text field is the page's."""
     state.bound(
         "b_text", st.text_area, "Text of B", height=88, max_chars=MAX_TEXT, placeholder="The same as A's",
     )  # fmt: skip
@@ -61,7 +61,7 @@ def texts() -> None:
 
 
 def shared() -> None:
-    """Ask for what both panes have in common."""
+    """Show the settings that both panes share."""
     state.choice(
         "quantity", st.segmented_control, "Quantity", QUANTITIES, format_func=QUANTITIES.get, required=True,
         width="stretch",
@@ -79,7 +79,7 @@ def shared() -> None:
 
 
 def presets() -> None:
-    """Offer what can be compared; what the panes now amount to is marked."""
+    """Show the presets, with the current one selected."""
     st.html(CSS)
     offered = [preset for preset in PRESETS if preset != "model" or len(MODELS) > 1]
     current = current_preset()
@@ -91,7 +91,7 @@ def presets() -> None:
 
 
 def choose(pane: Pane) -> Choice:
-    """Lay out the row of one pane's choices, and return what it shows. What could not be had is said below the row."""
+    """Show the settings of one pane in a row, and return the choice. Errors appear below the row."""
     key = f"row_{pane.name.lower()}"
     row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
     with row:
@@ -114,7 +114,7 @@ def choose(pane: Pane) -> Choice:
 
 
 def _source(pane: Pane) -> None:
-    """Ask for the toy or a model: two keys of the link, one choice on the screen."""
+    """Show the choice of the toy or a model, which sets the link's keys source and model."""
     key = f"compare_source_{pane.name}"
     open_ = pane is B and B.own("source") is None and B.own("model") is None
     shown = TOY if pane.get("source") == "toy" else pane.get("model")
@@ -139,7 +139,7 @@ def _take_source(pane: Pane, key: str) -> None:
 
 
 def _kind(row: DeltaGenerator, pane: Pane, model: PretrainedModel) -> Any:
-    """Ask for the kind of attention where a model has several; else return its only one."""
+    """Return the kind of attention; show a choice if the model has several."""
     kinds = list(model.layer_counts)
     own = pane.own("kind")
     if own is not None and own not in kinds:
@@ -153,18 +153,18 @@ def _kind(row: DeltaGenerator, pane: Pane, model: PretrainedModel) -> Any:
 
 
 def _position(row: DeltaGenerator, pane: Pane, name: str, count: int) -> int:
-    """Ask for a layer or a head; where B would take one from A that it has not, its last stands in."""
+    """Show the choice of a layer or head. If B would inherit an index that it does not have, it uses its last."""
     own = pane.own(name)
     if own is not None and own >= count:
-        state.note(f"{name.capitalize()} {own} of {pane.name} is not there: the choices go from 0 to {count - 1}.")
+        state.note(f"{name.capitalize()} {own} of {pane.name} does not exist: the choices go from 0 to {count - 1}.")
         pane.put(name, 0 if pane is A else None)
     with row:
         _select(pane, name, range(count), lambda at: f"{name} {at}")
     return min(int(pane.get(name)), count - 1)
 
 
-def _scales(pane: Pane, of_model: bool) -> dict[str, str]:
-    names = {"sqrt_d": "its own scale" if of_model else "scale 1/√D", "off": "no scale", "sqrt_c": "scale 1/√C"}
+def _scales(pane: Pane, is_pretrained: bool) -> dict[str, str]:
+    names = {"sqrt_d": "its own scale" if is_pretrained else "scale 1/√D", "off": "no scale", "sqrt_c": "scale 1/√C"}
     return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
 
 
@@ -173,16 +173,16 @@ def _named(names: dict[str, str]) -> tuple[list[str], Callable[[str], str]]:
 
 
 def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[Any], str]) -> None:
-    """Make a choice of A's, or one of B's that may be left open: then it is A's."""
-    about: dict[str, Any] = {"format_func": written, "label_visibility": "collapsed"}
+    """Show the choice of a setting. B's may be empty, which means A's value."""
+    options_of_widget: dict[str, Any] = {"format_func": written, "label_visibility": "collapsed"}
     label = f"{name.capitalize()} of {pane.name}"
     if pane is A:
-        state.bound(name, st.selectbox, label, list(options), **about)
+        state.bound(name, st.selectbox, label, list(options), **options_of_widget)
         return
     options = list(options)
     value = A.get(name)
     placeholder = f"= A: {written(value)}" if value in options else f"{written(options[-1])}, the last"
-    state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **about)
+    state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **options_of_widget)
 
 
 def _take_preset() -> None:
@@ -193,6 +193,6 @@ def _take_preset() -> None:
 
 def _take_pair() -> None:
     at = st.session_state[_PAIR]
-    if isinstance(at, int):  # anybody can send anything
+    if isinstance(at, int):  # clients may send any value
         state.put("text", MINIMAL_PAIRS[at].a)
         B.put("text", MINIMAL_PAIRS[at].b)

@@ -1,12 +1,12 @@
-"""The two panes of Compare: A is what the view says, B has settings of its own and takes the others from A."""
+"""The two panes of Compare: A shows the view; B overrides some settings and inherits the others from A."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, other_side
-from attnviz.links.link import OF_B
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
+from attnviz.links.link import B_KEYS
 from attnviz.sources.shown import shown
 from attnviz.toy.config import ToyConfig
 from attnviz.ui import state
@@ -26,34 +26,34 @@ PRESETS = {
     "scale": "Scale on · off",
     "mask": "Mask on · off",
 }
-"""What can be compared at one press: the setting in which A and B then differ, and the preset's name."""
+"""The presets: the setting in which A and B differ, and the preset's title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """One of the two sides of the page."""
+    """One of the two panes."""
 
     name: str
-    """A or B, as it stands on the screen"""
+    """A or B, as shown"""
     prefix: str
-    """What stands before the names of its own keys in a link"""
+    """The prefix of its own keys in a link"""
 
     def key(self, name: str) -> str:
-        """Return the link's key for a setting that this pane has of its own."""
+        """Return the link's key of this pane's own value."""
         return f"{self.prefix}{name}"
 
     def own(self, name: str) -> Any:
-        """Return this pane's own value of a setting; None where B has none."""
+        """Return this pane's own value of a setting, or None if B inherits it."""
         value = state.get(self.key(name))
         return None if isinstance(value, str) and not value.strip() else value
 
     def get(self, name: str) -> Any:
         """Return the value of a setting in this pane."""
-        own = self.own(name) if self.prefix and name in OF_B else None
+        own = self.own(name) if self.prefix and name in B_KEYS else None
         return state.get(name) if own is None else own
 
     def put(self, name: str, value: Any) -> None:
-        """Set this pane's own value; B's takes A's again with None."""
+        """Set this pane's own value; with None, B inherits A's value again."""
         state.put(self.key(name), "" if value is None and name == "text" else value)
 
 
@@ -62,29 +62,29 @@ A, B = Pane("A", ""), Pane("B", "b_")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one pane shows, checked against what there is."""
+    """The checked settings of one pane."""
 
     pane: Pane
     model: str | None
-    """The name of the model as it was loaded; None for the toy"""
+    """The name of the loaded model; None for the toy"""
     kind: str
     layer: int
     head: int
 
     def get(self, name: str) -> Any:
-        """Return a setting, as `sources` reads it."""
-        own = name in ("kind", "layer", "head") or (name == "model" and self.of_model)
+        """Return a setting; `sources` calls this."""
+        own = name in ("kind", "layer", "head") or (name == "model" and self.is_pretrained)
         return getattr(self, name) if own else self.pane.get(name)
 
     @property
-    def of_model(self) -> bool:
-        """Whether it is a pretrained model's, and no toy's."""
+    def is_pretrained(self) -> bool:
+        """Whether the pane shows a pretrained model."""
         return self.model is not None
 
     @property
-    def supposes(self) -> bool:
-        """Whether the scale or the mask is not the one that this model was trained with."""
-        return self.of_model and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
+    def is_what_if(self) -> bool:
+        """Whether the scale or mask differs from the one that the model was trained with."""
+        return self.is_pretrained and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
 
 
 def run(choice: Choice) -> Walk:
@@ -104,7 +104,7 @@ def run(choice: Choice) -> Walk:
 
 
 def scale_factor(scale: str, layer: LayerTrace) -> float | None:
-    """Return the number behind a link's `scale` for a model's layer; None where it is the layer's own."""
+    """Return the factor of a link's `scale` for a model's layer; None for the layer's own scale."""
     if scale == "sqrt_d":
         return None
     if scale == "off":
@@ -116,22 +116,22 @@ def scale_factor(scale: str, layer: LayerTrace) -> float | None:
 
 
 def toy_heads() -> int:
-    """Return how many heads the toy has."""
+    """Return the number of heads of the toy."""
     return ToyConfig.of(state.get).head_count
 
 
 def differs(a: Choice, b: Choice) -> list[str]:
-    """Name the settings in which two panes differ."""
-    if a.of_model != b.of_model:
+    """Return the names of the settings in which two panes differ."""
+    if a.is_pretrained != b.is_pretrained:
         return ["source", *(["text"] if a.get("text") != b.get("text") else [])]
-    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.of_model else [])
+    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.is_pretrained else [])
     found = [name for name in named if a.get(name) != b.get(name)]
     return found if a.model == b.model else ["model", *found]
 
 
 def current_preset() -> str | None:
-    """Name the preset that what B has of its own amounts to; None where it is none."""
-    own = {name for name in OF_B if B.own(name) is not None}
+    """Return the preset that B's own settings correspond to, or None."""
+    own = {name for name in B_KEYS if B.own(name) is not None}
     if A.get("source") != B.get("source"):
         return "source"
     own -= {"source"}
@@ -139,14 +139,14 @@ def current_preset() -> str | None:
 
 
 def apply_preset(preset: str) -> None:
-    """Let A and B differ in one setting, and in no other."""
-    for name in OF_B:
+    """Make A and B differ in exactly one setting."""
+    for name in B_KEYS:
         B.put(name, None)
     if preset == "text":
         change_a_word()
     elif preset == "source":
         state.put("source", "toy")
-        state.put("tokenizer", "bert")  # BERT's own pieces, so that the tokens are the same
+        state.put("tokenizer", "bert")  # BERT's pieces, so that both have the same tokens
         B.put("source", "pretrained")
         if A.get("model") not in MODELS:
             B.put("model", MODELS[0])
@@ -164,19 +164,19 @@ def apply_preset(preset: str) -> None:
 
 
 def change_a_word() -> None:
-    """Put a text's other side beside it; where it belongs to no pair, take the first pair."""
-    other = other_side(A.get("text"))
+    """Give B the other sentence of A's minimal pair; if A's text is in no pair, use the first pair."""
+    other = counterpart(A.get("text"))
     if other is None:
         state.put("text", MINIMAL_PAIRS[0].a)
         other = MINIMAL_PAIRS[0].b
     B.put("text", other)
 
 
-def arrive() -> None:
-    """Where a link says nothing of B, and not that A and B are meant to be the same, choose something to compare."""
-    if state.get("compare") or any(B.own(name) is not None for name in OF_B):
+def choose_default() -> None:
+    """Choose a comparison if the link neither sets B nor says that A and B are the same."""
+    if state.get("compare") or any(B.own(name) is not None for name in B_KEYS):
         return
-    other = other_side(A.get("text"))
+    other = counterpart(A.get("text"))
     if other is not None:
         B.put("text", other)
     elif A.get("source") == "toy" and toy_heads() == 1:
@@ -185,9 +185,9 @@ def arrive() -> None:
         apply_preset("head")
 
 
-def leave() -> list[str]:
-    """Note whether B is like A, so that a link to two equal panes opens just that; return the keys that links need."""
-    same = all(B.own(name) is None for name in OF_B)
-    # "own" is a word for this session alone: it keeps `arrive` from choosing once the user has.
+def link_keys() -> list[str]:
+    """Set `compare`, so that a link to two equal panes opens them equal; return the keys that the link needs."""
+    same = all(B.own(name) is None for name in B_KEYS)
+    # "own" exists in the session only: it keeps `choose_default` from overriding the user's choice.
     state.put("compare", "same" if same else "own")
-    return ["compare"] if same else [B.key(name) for name in OF_B if B.own(name) is not None]
+    return ["compare"] if same else [B.key(name) for name in B_KEYS if B.own(name) is not None]

@@ -1,4 +1,4 @@
-"""The picture of a comparison: what goes to the browser of A, B and their difference."""
+"""The picture of a comparison: the payload with A, B and their difference."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from attnviz.ui.compare.panes import Choice, differs
 
 LONGEST_TITLE = 30
 _SENT, _PINNED = "compare_sent", "compare_pinned"
-"""What the browser was last sent, and what it showed when it pinned a cell: a run for the pin alone sends no more."""
+"""The digest of the picture last sent, and of the picture in which the user pinned a cell. If both are equal and the
+picture has not changed, the payload contains the pin only."""
 Labels = dict[str, list[str]]
 """The labels of the aligned rows, "query", and columns, "key"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One pane as it stands in the picture."""
+    """One pane in the picture."""
 
     name: str
-    """a or b, as the picture calls it"""
+    """a or b, the name of its panel"""
     choice: Choice
     head: Walk
     rows: tuple[int, ...]
@@ -77,7 +78,7 @@ def show_picture(compared: Comparison, heads: Sequence[Walk], labels: Labels, ch
 
 
 def title(side: Side, other: Side, keys: Alignment) -> str:
-    """Name a side by that in which it differs from the other: "A · head 3", or "B · wide" where the texts differ."""
+    """Return a side's title, which states the difference: "A · head 3", or "B · wide" if the texts differ."""
     differing = differs(side.choice, other.choice)
     parts = [_word(side.choice, name) for name in differing if name != "text"]
     if differing == ["text"]:
@@ -89,9 +90,9 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
 
 
 def _panels(compared: Comparison, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Give A and B one domain of colours, and their difference its own, centred at 0."""
+    """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
     both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
-    largest, apart = _largest(both), _largest(compared.difference)
+    largest, largest_difference = _largest(both), _largest(compared.difference)
     weights = compared.quantity == "weights"
     high = largest if state.get("stretch") or not weights else 1.0
     shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
@@ -99,7 +100,13 @@ def _panels(compared: Comparison, names: Sequence[str]) -> list[dict[str, Any]]:
     panels = [
         {"name": "a", "title": names[0], **shared},
         {"name": "b", "title": names[1], **shared},
-        {"name": "difference", "title": "A − B", "low": -apart, "high": apart, "scale": "signed"},
+        {
+            "name": "difference",
+            "title": "A − B",
+            "low": -largest_difference,
+            "high": largest_difference,
+            "scale": "signed",
+        },
     ]
     if compared.divergence is not None:
         panels.append({"name": "divergence", "title": "JSD", "low": 0.0, "high": 1.0, "scale": "weights"})
@@ -107,7 +114,7 @@ def _panels(compared: Comparison, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def describe(compared: Comparison, names: Sequence[str]) -> str:
-    """Say what the picture shows to those who do not see it."""
+    """Return the alternative text of the picture."""
     parts = []
     for name, matrix in zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True):
         there = matrix[np.isfinite(matrix)]
@@ -117,15 +124,15 @@ def describe(compared: Comparison, names: Sequence[str]) -> str:
 
 
 def _word(choice: Choice, name: str) -> str:
-    """Name the value of a setting as briefly as a title needs it."""
+    """Return the value of a setting in short form, for a title."""
     value = choice.get(name)
     if name in ("source", "model"):
         return choice.model or "toy"
     if name == "scale":
-        names = {"sqrt_d": "its own scale" if choice.of_model else "1/√D", "off": "no scale", "sqrt_c": "1/√C"}
+        names = {"sqrt_d": "its own scale" if choice.is_pretrained else "1/√D", "off": "no scale", "sqrt_c": "1/√C"}
         return names.get(value, f"scale {value}")
     if name == "mask":
-        return "causal mask" if value == "causal" else "its own mask" if choice.of_model else "no mask"
+        return "causal mask" if value == "causal" else "its own mask" if choice.is_pretrained else "no mask"
     return str(value) if name == "kind" else f"{name} {value}"
 
 
@@ -139,7 +146,7 @@ def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:
 
 
 def _digest(compared: Comparison, labels: Labels, names: Sequence[str]) -> str:
-    """Name what the picture shows: with the same name only the pin can have changed."""
+    """Return a digest of the picture without its pin."""
     digest = blake2b(repr((labels, names, compared.quantity, state.get("stretch"))).encode(), digest_size=12)
     for matrix in (compared.a, compared.b):
         digest.update(matrix.tobytes())
@@ -147,12 +154,12 @@ def _digest(compared: Comparison, labels: Labels, names: Sequence[str]) -> str:
 
 
 def _pin(labels: Labels) -> dict[str, int | None]:
-    """Read the pinned place from the view; one that is not there is let go, and said."""
+    """Read the pin from the view; reset a pin outside the picture, with a note."""
     pin: dict[str, int | None] = {}
     for name, kind, axis in (("q", "query", "row"), ("k", "key", "column")):
         value = state.get(name)
         if value is not None and value >= len(labels[kind]):
-            state.note(f"The pinned {axis} {value} is not there: there are {axis}s 0 to {len(labels[kind]) - 1}.")
+            state.note(f"The pinned {axis} {value} does not exist: there are {axis}s 0 to {len(labels[kind]) - 1}.")
             state.put(name, None)
             value = None
         pin[name] = value

@@ -1,4 +1,4 @@
-"""What Compare shows of its two panes: the picture, what to notice, and how far apart they are.
+"""The comparison of the two panes: picture, notice and figures.
 
 Imported after the controls are on the screen, because it brings torch along.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.compare import explain as explain_compare
-from attnviz.compare.matrices import Apart, Comparison, align_tokens, compare, joined_labels, measure
+from attnviz.compare.matrices import Comparison, Distance, align_tokens, compare, joined_labels, measure_distance
 from attnviz.steps.vocabulary import number
 from attnviz.trace.walk import Walk
 from attnviz.ui import shell, state
@@ -37,17 +37,17 @@ def show(a: Choice, b: Choice) -> None:
     left, right = run(a), run(b)
     for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):
         shell.token_notes(tokens)
-    compared = lay_side_by_side(left, right)
+    compared = align_heads(left, right)
     labels = {
         "query": joined_labels(compared.queries, left.query_tokens.labels, right.query_tokens.labels),
         "key": joined_labels(compared.keys, left.key_tokens.labels, right.key_tokens.labels),
     }
     show_picture(compared, (left, right), labels, (a, b))
-    apart = measure(compared)
-    said = explain_compare.notice(compared, apart, labels["query"], labels["key"], differs(a, b))
-    about = " ".join(part for part in (said, explain_compare.gap_note(compared), suppositions(a, b)) if part)
+    distance = measure_distance(compared)
+    said = explain_compare.notice(compared, distance, labels["query"], labels["key"], differs(a, b))
+    about = " ".join(part for part in (said, explain_compare.gap_note(compared), caveats(a, b)) if part)
     st.html(f'<div class="notice">{html.escape(about)}</div>')
-    st.html(figures(compared, apart, labels))
+    st.html(figures(compared, distance, labels))
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
             for name, formula in explain_compare.FORMULAS.items():
@@ -56,42 +56,44 @@ def show(a: Choice, b: Choice) -> None:
 
 
 def is_missing_a_model(a: Choice, b: Choice) -> bool:
-    """Return whether A and B are only the same because a model that was asked for is not there."""
-    in_vain = any(choice.of_model and choice.pane.get("model").strip() != choice.model for choice in (a, b))
-    return in_vain and a.of_model and not differs(a, b)
+    """Whether A and B are equal only because a requested model is not available."""
+    unavailable = any(choice.is_pretrained and choice.pane.get("model").strip() != choice.model for choice in (a, b))
+    return unavailable and a.is_pretrained and not differs(a, b)
 
 
-def lay_side_by_side(left: Walk, right: Walk) -> Comparison:
-    """Align two heads by their tokens and compare the quantity that the view asks for."""
+def align_heads(left: Walk, right: Walk) -> Comparison:
+    """Align two heads by their tokens and compare the quantity of the view."""
     queries = align_tokens(left.query_tokens, right.query_tokens)
     across = any(head.query_tokens is not head.key_tokens for head in (left, right))
     keys = align_tokens(left.key_tokens, right.key_tokens) if across else queries
     return compare(left.steps, right.steps, state.get("quantity"), queries, keys)
 
 
-def suppositions(a: Choice, b: Choice) -> str:
-    """Say what is no model's own doing, and what has learned nothing."""
+def caveats(a: Choice, b: Choice) -> str:
+    """Return notes on hypothetical scales and masks, and on untrained weights."""
     parts = []
-    supposed = [choice.pane.name for choice in (a, b) if choice.supposes]
-    if supposed:
+    hypothetical = [choice.pane.name for choice in (a, b) if choice.is_what_if]
+    if hypothetical:
         parts.append(
-            f"{' and '.join(supposed)}: what if? The model's own Q and K under another scale or mask; "
-            "the layers before are as they were."
+            f"{' and '.join(hypothetical)}: a what-if: the model's own Q and K with another scale or mask; "
+            "the layers before are unchanged."
         )
-    if a.of_model != b.of_model:
+    if a.is_pretrained != b.is_pretrained:
         parts.append(f"The toy's weights are drawn from seed {state.get('seed')} and have learned nothing.")
     return " ".join(parts)
 
 
-def figures(compared: Comparison, apart: Apart | None, labels: Mapping[str, Sequence[str]]) -> str:
-    """Return the figures as HTML: each with its name, its value and what it is of."""
-    if apart is None:
+def figures(compared: Comparison, distance: Distance | None, labels: Mapping[str, Sequence[str]]) -> str:
+    """Return the figures as HTML, each with its name, its value and what it refers to."""
+    if distance is None:
         return ""
-    row, column = (explain_compare.name(labels[kind], at) for kind, at in zip(("query", "key"), apart.at, strict=True))
+    row, column = (
+        explain_compare.name(labels[kind], at) for kind, at in zip(("query", "key"), distance.at, strict=True)
+    )
     tiles = [
-        ("mean |A − B|", number(apart.mean, 4), f"of {apart.cells:,} cells"),
-        ("largest A − B", number(apart.largest, 4), f"{row} → {column}"),
-        ("cosine", "–" if apart.cosine is None else number(apart.cosine, 4), "1: one is a multiple of the other"),
+        ("mean |A − B|", number(distance.mean, 4), f"of {distance.cells:,} cells"),
+        ("largest A − B", number(distance.largest, 4), f"{row} → {column}"),
+        ("cosine", "–" if distance.cosine is None else number(distance.cosine, 4), "1: one is a multiple of the other"),
     ]
     bits = compared.divergence
     if bits is not None and np.isfinite(bits).any():
@@ -99,7 +101,7 @@ def figures(compared: Comparison, apart: Apart | None, labels: Mapping[str, Sequ
         worst = f"mean of the rows; most {number(float(bits[at]), 3)}: {explain_compare.name(labels['query'], at)}"
         tiles.insert(2, ("JSD, bits", number(float(np.nanmean(bits)), 4), worst))
     else:
-        tiles.insert(2, ("JSD", "–", compared.why or "no row has weights on both sides"))
+        tiles.insert(2, ("JSD", "–", compared.no_divergence_reason or "no row has weights on both sides"))
     return '<div class="figures">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
 
 

@@ -1,4 +1,4 @@
-"""Buttons that make a file when they are pressed, and what is said where it can't be made."""
+"""Download buttons that create their file on a click, with an error text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-FAILED = "The file could not be made. Close Export and open it again: it then says why, or offers what is there now."
+FAILED = "The file could not be made. Close and reopen Export: it then shows the reason or the current files."
 
-# A file is made on a thread that has no page to say anything on. Streamlit then shows words of its own under the button
-# for some seconds, and takes no others; so these stand in their place.
+# Files are created on a thread that can't write to the page. If it fails, Streamlit shows a fixed text under the button
+# for some seconds; this style sheet replaces that text.
 FAILED_LOOK = f"""
 <style>
 [data-testid="stDownloadButtonError"] {{ font-size: 0; }}
@@ -19,7 +19,7 @@ FAILED_LOOK = f"""
 
 
 def file_button(label: str, file: str, mime: str, data: Callable[[], bytes], *, key: str, refused: str = "") -> None:
-    """Show a button for a file of this name and type; one that is refused can't be pressed, and says why."""
+    """Show a download button. With the reason `refused` it is disabled, and the tooltip shows the reason."""
     st.download_button(
         label, data, file, mime, key=key, on_click="ignore", disabled=bool(refused), help=refused or None
     )

@@ -1,4 +1,4 @@
-"""The last part of the popover "Export" on Step by step: every matrix as files, and the code that computes them."""
+"""The tab of the popover "Export" on Step by step with the matrices as files, and the code that computes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show_numbers_export() -> None:
-    """Offer the numbers of the walk that is shown, and the code that gives them elsewhere. Made when asked for."""
+    """Show buttons for the numbers of the current head, and for the code that computes them."""
     from attnviz.export.numbers import TooManyNumbersError, check_csv
     from attnviz.ui.export.walk import walk_to_export
 
@@ -26,8 +26,8 @@ def show_numbers_export() -> None:
         return
     shown, walk = found
     count = walk.layer.heads
-    everything = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
-    heads = range(count) if everything else [walk.head]
+    all_heads = st.toggle("Numbers of all heads", key="export_all_heads", disabled=count == 1)
+    heads = range(count) if all_heads else [walk.head]
     too_many = ""
     try:
         check_csv(walk, heads)
@@ -35,13 +35,12 @@ def show_numbers_export() -> None:
         too_many = str(why)
     _buttons(shown, heads, _file_name(shown), too_many)
     st.caption(
-        f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code needs nothing of "
-        "attnviz."
+        f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code does not need attnviz."
     )
 
 
 def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
-    """Show a button for each file; what makes it holds no matrix, and so no model, while it waits for its press."""
+    """Show a button for each file. The callbacks hold no matrices, so they keep no model in memory."""
 
     def csv() -> bytes:
         from attnviz.export import numbers
@@ -80,6 +79,6 @@ def _file_name(shown: ShownWalk) -> str:
 
 
 def _about(walk: Walk) -> dict[str, Any]:
-    """Say what the numbers are of."""
+    """Return the description of the numbers."""
     tokens = walk.query_tokens
     return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}

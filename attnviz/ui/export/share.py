@@ -1,4 +1,4 @@
-"""The popover "Share": the view's address to copy or to scan, and the view as a scene file."""
+"""The popover "Share": the view's address as text and QR code, and the view as a scene file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from attnviz.links.link import KEYS
 from attnviz.ui.plain import plain
 
 _ASKED = "share_asked"
-"""The address whose QR code this session asked for last."""
+"""The address of the QR code that this session requested last."""
 TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
 
 
 def show_share(page: str) -> None:
-    """Show what a view is shared with."""
+    """Show the address, the QR code and the scene file of the view."""
     st.markdown("**Share this view**")
     share(st.session_state.get(_ASKED, ""), key="share_link", on_code=_take_code)
     if page not in PATHS:
-        return  # a lesson is not a scene of another
+        return  # the page Lessons can't be a scene
     try:
         file = scene_file(page, _query())
     except LessonError as why:
@@ -34,16 +34,16 @@ def show_share(page: str) -> None:
 
 
 def scene_file(page: str, query: str) -> str:
-    """Write a view as a lesson of one scene.
+    """Return a view as a lesson of one scene, in YAML.
 
     Raises:
-        LessonError: the view is larger than a lesson may be.
+        LessonError: the view exceeds the size of a lesson.
     """
     return write_lesson(Lesson(OWN, TITLE, SENTENCE, (Scene(TITLE, SENTENCE, page, query),)))
 
 
 def _query() -> str:
-    """Return the view's query string as it is in the address bar, without what is not ours."""
+    """Return the view's keys in the address bar as a query string."""
     found = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
     return query_of(found)
 

@@ -1,4 +1,4 @@
-"""Export this view: what the page shows now, named and described for a slide."""
+"""Export of the current picture, with title and caption."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from attnviz.sources import SOURCES
 from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
 
-LONGEST_TEXT = 300
-"""Characters of the text that a caption begins with."""
+MAX_QUOTED_TEXT = 300
+"""The most characters of the text in a caption."""
 AXES = "Rows are queries (from), columns are keys (to)."
 NO_PICTURE = {
     "tokens": "This page has words and tables but no picture to export.",
@@ -21,9 +21,9 @@ NO_PICTURE = {
 
 
 def show_export(page: str) -> None:
-    """Show what can be exported of a page: `page` is the name that it was begun with."""
+    """Show the export of a page's picture; `page` is the page's name."""
     words = {
-        # On Step by step it stands in a tab that says so.
+        # On Step by step the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
         "title": title(page),
         "caption": caption(page),
@@ -34,7 +34,7 @@ def show_export(page: str) -> None:
 
 
 def title(page: str) -> str:
-    """Name what the page shows."""
+    """Return the title of the picture."""
     if page == "step_by_step":
         return " · ".join(filter(None, (STEPS[state.get("step")], _head())))
     if page == "heads":
@@ -46,19 +46,19 @@ def title(page: str) -> str:
 
 
 def caption(page: str) -> str:
-    """Say of what it is: the text, the model or the seed, and which way the axes go."""
+    """Return the caption: the text, the model or seed, and the axes."""
     if page == "compare":
         from attnviz.ui.compare.panes import A, B
 
-        told = [f"{pane.name}: {_quoted(pane.get('text'))} {_model(pane.get)}" for pane in (A, B)]
-        return " ".join([*told, AXES])
+        sides = [f"{pane.name}: {_quoted(pane.get('text'))} {_model(pane.get)}" for pane in (A, B)]
+        return " ".join([*sides, AXES])
     model = f"Model: {state.get('model')}." if page == "heads" else _model(state.get)
     return " ".join([_quoted(state.get("text")), model, AXES])
 
 
 def _quoted(text: str) -> str:
     text = " ".join(text.split())
-    return f"“{text}”" if len(text) <= LONGEST_TEXT else f"“{text[:LONGEST_TEXT]} …”"
+    return f"“{text}”" if len(text) <= MAX_QUOTED_TEXT else f"“{text[:MAX_QUOTED_TEXT]} …”"
 
 
 def _model(get: Callable[[str], Any]) -> str:
@@ -79,7 +79,7 @@ def _named(layer: int | None, head: int) -> str:
 
 
 def _part(page: str) -> str:
-    """Name the step or the head, for the file."""
+    """Return the part of the file name for the step or head."""
     if page == "step_by_step":
         return str(state.get("step"))
     if page == "heads":

@@ -1,4 +1,4 @@
-"""Export the walk: what the page Step by step shows now, and the files that are made of all its steps on a click."""
+"""Export of all steps of the head that Step by step shows."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownWalk:
-    """The walk that Step by step shows now, by its settings alone.
+    """The settings of the head that Step by step shows.
 
-    Files are made of it when a button is pressed, on a thread without the session. Till then it waits with the button,
-    for as long as the popover is open; so it holds the view and not the model, and asks the shared caches.
+    A click on a button creates a file from it, on a thread without access to the session. It is kept as long as the
+    popover is open, so it holds the view, not the model, which it gets from the shared caches.
     """
 
     view: Mapping[str, Any]
-    """With the model, the kind, the layer and the head that are truly shown"""
+    """The view with the actual model, kind, layer and head"""
     site: str
     vocabulary: CharVocab
-    """The session's characters, which no other thread can ask for"""
+    """The session's character vocabulary, because other threads can't access the session"""
 
     def shown(self) -> Shown:
         """Return what is shown.
 
         Raises:
-            attnviz.pretrained.ModelError: the model can't be loaded any more.
+            attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
         """
         return shown(self.view.__getitem__, AppResources(self.vocabulary))
 
     def walk(self) -> Walk:
-        """Return the walk with its name and its link; cheap while the page's trace is in the caches.
+        """Return the head with its name and link; fast while its trace is cached.
 
         Raises:
             attnviz.tokens.NoTokensError: the text gives no token.
-            attnviz.pretrained.ModelError: the model can't be loaded any more.
+            attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
         """
         from attnviz.export.views import walk_of
 
         return walk_of(self.view, self.shown(), RESOURCES, self.site)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return the walk as code; raises what `walk` does."""
+        """Return the head as code cells. Raises the errors of `walk`."""
         from attnviz.export.code.recipes import walk_cells
 
         return walk_cells(self.shown(), self.walk())
 
 
 def shown_walk() -> ShownWalk:
-    """Return what Step by step shows now.
+    """Return the head that Step by step shows.
 
     Raises:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
@@ -80,20 +80,20 @@ def shown_walk() -> ShownWalk:
 
 
 def walk_to_export() -> tuple[ShownWalk, Walk] | None:
-    """Return what Step by step shows now and its walk; where there is none, say why."""
+    """Return the head that Step by step shows; if there is none, show the reason and return None."""
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
         now = shown_walk()
         return now, now.walk()
-    except (NoTokensError, ModelError) as why:
-        st.caption(plain(str(why)))
+    except (NoTokensError, ModelError) as error:
+        st.caption(plain(str(error)))
         return None
 
 
 def show_walk_export() -> None:
-    """Offer all steps of this head as slides, pages, pictures and TikZ. A file is made when it is asked for."""
+    """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
     from attnviz.export.drawing.themes import THEMES
     from attnviz.export.formats import FORMATS, TooLongError
 
@@ -111,22 +111,22 @@ def show_walk_export() -> None:
         for name, kind in FORMATS.items():
             try:
                 kind.check(walk)
-            except TooLongError as why:
-                refused.append(str(why))
+            except TooLongError as error:
+                refused.append(str(error))
                 continue
             write = _writer(kind, now, THEMES[colours if kind.themed else "light"])
             file = f"{_file_name(walk.name)}{kind.suffix}"
             file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
     st.caption(
-        f"{plain(walk.name)}: one slide or page a step, with formula, what to notice and the link back. Slides stay "
-        "editable and carry speaker notes; the TikZ file needs pdflatex only, and is always light."
+        f"{plain(walk.name)}: one slide or page per step, with formula, notice and a link back. Slides are editable "
+        "and have speaker notes; the TikZ file only needs pdflatex and is always light."
     )
     for sentence in refused:
         st.caption(sentence)
 
 
 def _writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
-    """Return what makes a file when it is called."""
+    """Return a function that creates the file."""
 
     def write() -> bytes:
         from attnviz.export.walk import sheets
@@ -137,11 +137,11 @@ def _writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
 
 
 def _site() -> str:
-    """Return the address of this app without a page; "" where the browser's is not known."""
+    """Return the address of this app without a page, or "" if it is unknown."""
     here = urlsplit(st.context.url or "")
     return f"{here.scheme}://{here.netloc}" if here.netloc else ""
 
 
 def _file_name(name: str) -> str:
-    """Return a name for a file that every system takes: "minilm-layer-3-head-5"."""
+    """Return a file name that is valid on every system, such as "minilm-layer-3-head-5"."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-60:].lower() or "walk"

@@ -1,4 +1,4 @@
-"""What one browser has been sent of the heads, and what it is to be sent next."""
+"""Tracks which heads a browser has received, and which it needs next."""
 
 from __future__ import annotations
 
@@ -9,63 +9,63 @@ import streamlit as st
 from attnviz.components.explorer import MOST_ASKED
 from attnviz.links.link import Head
 
-UNCERTAIN = 0.1
-"""Seconds. Streamlit keeps one message for each place on a page: where a run follows on the heels of another, the
-second's may take the place of the first's before that is on its way. So what was sent last is then sent again."""
+UNCERTAIN_SECONDS = 0.1
+"""Streamlit keeps one message per element. If one run follows another within this time, its message may replace the
+earlier one before it is sent. So the next run sends the contents of such an uncertain message again."""
 _KEY = "heads_delivery"
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One message."""
+    """One message to the browser."""
 
     at: float
-    """Seconds, on the clock that never goes back"""
+    """Monotonic time in seconds"""
     trace: str
     first: bool
-    """Whether all that a browser starts with was in it"""
+    """Whether it contained the initial data"""
     heads: list[Head]
 
 
 @dataclass(slots=True)
 class Delivery:
-    """One session's account. Nothing is struck off it before it was handed to Streamlit."""
+    """The state of one session's delivery. Requests stay in it until they are passed to Streamlit."""
 
     trace: str = ""
-    """What the browser was last sent numbers of"""
-    wanted: list[Head] = field(default_factory=list)
+    """The name of the survey that the browser last received"""
+    requested: list[Head] = field(default_factory=list)
     recent: list[Sent] = field(default_factory=list)
 
-    def want(self, heads: list[Head]) -> None:
-        """Note which heads the browser asks for; [] asks for all that it starts with."""
+    def request(self, heads: list[Head]) -> None:
+        """Add the heads that the browser requests; [] requests the initial data."""
         if not heads:
             self.trace = ""
-        self.wanted = list(dict.fromkeys([*heads, *self.wanted]))[:MOST_ASKED]
+        self.requested = list(dict.fromkeys([*heads, *self.requested]))[:MOST_ASKED]
 
-    def due(self, trace: str, now: float) -> tuple[bool, list[Head]]:
-        """Return whether the browser is to be sent all that it starts with, and the heads that it lacks otherwise."""
+    def pending(self, trace: str, now: float) -> tuple[bool, list[Head]]:
+        """Return whether to send the initial data, and which other heads to send."""
         uncertain = self._uncertain(trace, now)
-        heads = dict.fromkeys([*self.wanted, *(head for one in uncertain for head in one.heads)])
-        return trace != self.trace or any(one.first for one in uncertain), list(heads)
+        heads = dict.fromkeys([*self.requested, *(head for sent in uncertain for head in sent.heads)])
+        return trace != self.trace or any(sent.first for sent in uncertain), list(heads)
 
-    def done(self, trace: str, heads: list[Head], now: float, *, first: bool) -> None:
-        """Note what was handed over. What was sent again for safety is not noted again, or it would never end."""
+    def mark_sent(self, trace: str, heads: list[Head], now: float, *, first: bool) -> None:
+        """Record a message. Contents that were sent a second time are not recorded again, so repetition ends."""
         uncertain = self._uncertain(trace, now)
-        again = {head for one in uncertain for head in one.heads}
-        news = Sent(
+        repeated = {head for sent in uncertain for head in sent.heads}
+        new = Sent(
             now,
             trace,
-            first and not any(one.first for one in uncertain),
-            [head for head in heads if head not in again],
+            first and not any(sent.first for sent in uncertain),
+            [head for head in heads if head not in repeated],
         )
-        self.trace, self.wanted, self.recent = trace, [], [*uncertain, news]
+        self.trace, self.requested, self.recent = trace, [], [*uncertain, new]
 
     def _uncertain(self, trace: str, now: float) -> list[Sent]:
-        return [one for one in self.recent if one.trace == trace and now - one.at < UNCERTAIN]
+        return [sent for sent in self.recent if sent.trace == trace and now - sent.at < UNCERTAIN_SECONDS]
 
 
 def of_session() -> Delivery:
-    """Return this session's account."""
+    """Return the delivery state of this session."""
     if _KEY not in st.session_state:
         start_over()
     delivery: Delivery = st.session_state[_KEY]
@@ -73,5 +73,5 @@ def of_session() -> Delivery:
 
 
 def start_over() -> None:
-    """Open a new account: the whole page runs, so the explorer may be a new one in the browser."""
+    """Reset the delivery state: in a full run of the page, the browser may have a new explorer."""
     st.session_state[_KEY] = Delivery()

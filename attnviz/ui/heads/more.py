@@ -1,23 +1,23 @@
-"""What stands below the explorer in words: how its numbers are computed, and what attention can't tell."""
+"""The explanations below the explorer: how its numbers are computed, and what attention can't explain."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from attnviz.measures import Measure
-from attnviz.measures.labels import BROAD, MOST, TIMES_CHANCE
+from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM
 from attnviz.steps.vocabulary import number
 from attnviz.ui.heads.survey import Survey
 from attnviz.ui.plain import plain
 
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of
-weights $\alpha_{i1}, \dots, \alpha_{iT}$. $S$ are the keys that a measure names. The last column is what a
-head would have that looks at everything it may see alike."""
+weights $\alpha_{i1}, \dots, \alpha_{iT}$. $S$ are the keys that a measure names. The last column is
+the value of uniform attention over the visible keys."""
 
-LABELS = f"""A head is **named** after what gets at least {MOST:.0%} of its weight, where that is at least
-{TIMES_CHANCE:g} times what uniform attention would give it. It is *diagonal* where only the previous, the same and
-the next token together come to that, and *broad* where its entropy is at least {BROAD:.0%} of uniform attention's.
-Names hold for this text, and perhaps for no other."""
+LABELS = f"""A head is **named** after what gets at least {MIN_SHARE:.0%} of its weight, where that is at least
+{MIN_TIMES_UNIFORM:g} times what uniform attention would give it. It is *diagonal* where only the previous, the same and
+the next token together come to that, and *broad* where its entropy is at least {MIN_BROAD_ENTROPY:.0%} of uniform
+attention's. Names hold for this text, and perhaps for no other."""
 
 ROLLOUT = r"""**Attention rollout** (Abnar and Zuidema 2020) follows attention down to the words. With
 $A_l$ the mean of the heads of layer $l$, the rows of $\tfrac12 A_l + \tfrac12 I$ divided by their sums are
@@ -56,23 +56,23 @@ arXiv:1906.04284"""
 
 
 def show_measures(survey: Survey) -> None:
-    """Say how each number comes about."""
+    """Explain how each number is computed."""
     st.markdown(ROWS)
-    st.markdown(measures_table(survey.measures, survey.by_chance.tolist()))
+    st.markdown(measures_table(survey.measures, survey.uniform.tolist()))
     for text in (LABELS, ROLLOUT, NORMS, EXACT):
         st.markdown(text)
 
 
-def measures_table(measures: tuple[Measure, ...], by_chance: list[float]) -> str:
-    """Write the measures as a Markdown table: name, formula, source, and what uniform attention has."""
+def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
+    """Return the measures as a Markdown table: name, formula, source, and value of uniform attention."""
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
-    for one, uniform in zip(measures, by_chance, strict=True):
-        shown = "–" if uniform != uniform else f"{number(uniform, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
-        formula = one.formula.replace("|i-j|", r"\lvert i-j \rvert")  # a bar would end the table's cell
+    for one, level in zip(measures, uniform, strict=True):
+        shown = "–" if level != level else f"{number(level, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
+        formula = one.formula.replace("|i-j|", r"\lvert i-j \rvert")  # "|" would end the cell
         lines.append(f"| {plain(one.title)} | ${formula}$ | {one.source} | {shown} |")
     return "\n".join(lines)
 
 
 def show_care() -> None:
-    """Say what attention can't tell."""
+    """Explain what attention can't explain."""
     st.markdown(CARE)

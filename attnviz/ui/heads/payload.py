@@ -1,4 +1,4 @@
-"""What the explorer is sent: everything about a small text at once; of a large one first what is looked at."""
+"""The payload of the explorer: all heads of a small text at once; of a large text the visible heads first."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy.typing as npt
 
 from attnviz.components.packing import pack
 from attnviz.links.link import ROLLOUT, Head
-from attnviz.measures.summary import CLOSING, OPENING
+from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
 from attnviz.pretrained import Kind, Trace
 from attnviz.tokens import Tokens
 from attnviz.ui.heads.survey import Survey
 
 ALL_BYTES = 2_500_000
-"""Weights of a text that go to the browser all at once"""
+"""Up to this size, all weights of a text are sent at once"""
 FIRST_BYTES = 2_000_000
-"""Else so many of the current layer's heads go first"""
-MOST_BYTES = 6_000_000
-"""And never more at a time"""
+"""Otherwise the first message has this much of the current layer"""
+MAX_BYTES = 6_000_000
+"""The most weights in one message"""
 
 
 def head_bytes(survey: Survey) -> int:
-    """Return the bytes that one head's weights take on their way."""
+    """Return the size of one head's weights in a payload."""
     return survey.hidden.size * 2
 
 
 def first_heads(survey: Survey, layer: int, chosen: Sequence[Head]) -> list[Head]:
-    """Return the heads that are sent at first, the chosen ones in front."""
+    """Return the heads of the first message, chosen heads first."""
     layers, heads = survey.overview.shape[:2]
     every = [(own, head) for own in range(layers) for head in range(heads)]
     each = head_bytes(survey)
@@ -37,19 +37,19 @@ def first_heads(survey: Survey, layer: int, chosen: Sequence[Head]) -> list[Head
     if each * len(every) <= ALL_BYTES:
         return within(survey, [*every, *rolled])
     of_layer = [head for head in every if head[0] == layer and head not in chosen]
-    room = max(FIRST_BYTES // each - len(chosen), 0)
-    return within(survey, [*chosen, *of_layer[:room]])
+    count = max(FIRST_BYTES // each - len(chosen), 0)
+    return within(survey, [*chosen, *of_layer[:count]])
 
 
 def within(survey: Survey, heads: Iterable[Head], *, rollout: bool = True) -> list[Head]:
-    """Return those of the heads that there are, each once, as many as may go at a time; at least one fits."""
+    """Return the existing heads without duplicates, at most as many as one message takes, and at least one."""
     layers, count = survey.overview.shape[:2]
     real = [
         (layer, head)
         for layer, head in dict.fromkeys(heads)
         if 0 <= layer < layers and (0 <= head < count or (rollout and head == ROLLOUT))
     ]
-    return real[: max(1, MOST_BYTES // head_bytes(survey))]
+    return real[: max(1, MAX_BYTES // head_bytes(survey))]
 
 
 def explorer_payload(
@@ -63,16 +63,16 @@ def explorer_payload(
     first: bool,
     acknowledged: int = 0,
 ) -> bytes:
-    """Write what the explorer is sent (see `components.explorer`).
+    """Return the payload of the explorer (see `components.explorer`).
 
     Args:
-        trace: the model's pass.
-        kind: which of its attentions.
-        survey: what is known of all its heads.
-        view: what the link holds.
-        sent: the heads whose weights are sent.
+        trace: the trace of the text.
+        kind: the kind of attention.
+        survey: the survey of all heads.
+        view: the view's values.
+        sent: the heads whose weights are included.
         weights: (S, Tq, Tk), from `encoded_weights`.
-        first: whether the browser knows nothing of this text yet.
+        first: whether to include the initial data of this text.
         acknowledged: the number of the last update that `view` includes.
     """
     layers, heads, *_ = survey.overview.shape
@@ -89,7 +89,7 @@ def explorer_payload(
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,
     }  # fmt: skip
-    # The widest numbers first: each array then starts where the browser can read it in place.
+    # Widest number type first, so that every array is aligned and the browser can read it in place.
     arrays: dict[str, npt.NDArray[Any]] = {"measures": survey.values}
     if first and survey.key_norms is not None:
         arrays["key_norms"] = survey.key_norms
@@ -102,8 +102,8 @@ def explorer_payload(
 
 
 def groups(tokens: Tokens) -> list[int]:
-    """Return a number a token: 0 special, added or typed; 1 of the first sentence; 2 of the second."""
-    special = [added or piece in OPENING or piece in CLOSING
+    """Return the group of each token: 0 special (added or typed), 1 first sentence, 2 second sentence."""
+    special = [added or piece in OPENING_TOKENS or piece in CLOSING_TOKENS
                for added, piece in zip(tokens.special, tokens.pieces, strict=True)]  # fmt: skip
     return [0 if is_special else 1 + min(segment, 1)
             for is_special, segment in zip(special, tokens.segments, strict=True)]  # fmt: skip

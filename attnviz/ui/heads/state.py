@@ -1,4 +1,4 @@
-"""The view of Heads: what the link says of it, and what the browser asks to change. Anybody can send anything."""
+"""The view of Heads: its link keys, and validation of the changes that the browser sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attnviz.ui.heads.survey import Survey
 
 WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
-"""What is one of a few words"""
+"""Keys with a fixed set of words"""
 SWITCHES = ("mean", "stretch")
 LINK = ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "q", "k",
         *WORDS, *SWITCHES, "threshold", "strongest", "more")  # fmt: skip
@@ -23,58 +23,58 @@ LINK = ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "
 
 
 def current() -> Head:
-    """Return the head that the view is at; head −1 where it is the rollout up to a layer."""
+    """Return the current layer and head; the head is `ROLLOUT` for the rollout up to the layer."""
     return state.get("layer"), ROLLOUT if state.get("rollout") else state.get("head")
 
 
 def chosen() -> list[Head]:
-    """Return the heads that are shown together, the current one among them."""
-    together = list(state.get("chosen"))
-    return together if current() in together else [current(), *together][:MAX_CHOSEN]
+    """Return the heads to combine, including the current one."""
+    heads = list(state.get("chosen"))
+    return heads if current() in heads else [current(), *heads][:MAX_CHOSEN]
 
 
 def view() -> dict[str, Any]:
-    """Return the view as the explorer takes it."""
+    """Return the view's values for the explorer."""
     layer, head = current()
     rest = (*WORDS, *SWITCHES, "q", "k", "threshold", "strongest")
     return {"layer": layer, "head": head, "chosen": chosen(), **{name: state.get(name) for name in rest}}
 
 
 def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str]) -> None:
-    """Bring the view within what this model and this text have; say what a link asked for in vain."""
+    """Reset values that this model or text does not have, with notes."""
     layers, heads = survey.overview.shape[:2]
     state.keep_within("layer", "Layer", range(layers))
     state.keep_within("head", "Head", range(heads))
     if state.get("rollout") and not rollout:
-        _give_up("rollout", "There is no rollout of cross-attention: it goes from one text to another.")
-    real = tuple(
+        _reset("rollout", "There is no rollout of cross-attention: it goes from one text to another.")
+    existing = tuple(
         (layer, head)
         for layer, head in state.get("chosen")
         if layer < layers and (head < heads if head != ROLLOUT else rollout)
     )
-    gone = [one for one in state.get("chosen") if one not in real]
-    if gone:
-        state.note(f"Not there, and so not shown: {write_heads(gone).replace('_', ', ')} (layer.head).")
-        state.put("chosen", real)
+    missing = [head for head in state.get("chosen") if head not in existing]
+    if missing:
+        state.note(f"Not available, so not shown: {write_heads(missing).replace('_', ', ')} (layer.head).")
+        state.put("chosen", existing)
     for name, axis, count in (("q", "row", rows), ("k", "column", cols)):
         if state.get(name) is not None and state.get(name) >= count:
-            _give_up(name, f"The pinned {axis} {state.get(name)} is not there: this text has {axis}s 0 to {count - 1}.")
+            _reset(name, f"The pinned {axis} {state.get(name)} does not exist: this text has {axis}s 0 to {count - 1}.")
     if state.get("label") and state.get("label") not in labels:
-        _give_up("label", f"No head can be called “{state.get('label')}” here.")
+        _reset("label", f"No head can have the label “{state.get('label')}” here.")
     if state.get("sort") and state.get("sort") not in [measure.name for measure in survey.measures]:
-        _give_up("sort", f"The heads have no measure {state.get('sort')} on this text, so they keep their order.")
+        _reset("sort", f"The heads have no measure {state.get('sort')} on this text, so they keep their order.")
 
 
 def choose(layer: int, head: int) -> None:
-    """Show this head and no other."""
+    """Show this head only."""
     for name, value in (("layer", layer), ("head", head), ("rollout", False), ("chosen", ())):
         state.put(name, value)
 
 
 def take(partial: Mapping[str, object]) -> None:
-    """Take from the browser what a link might hold, and pass over the rest.
+    """Apply the values from the browser that a link could hold, and ignore all others.
 
-    Whether this model has such a head and this text such a token, `check` sees.
+    `check` tests whether this model and text have such heads and tokens.
     """
     for name in WORDS:
         _put(name, partial.get(name))
@@ -101,7 +101,7 @@ def take(partial: Mapping[str, object]) -> None:
 
 
 def _put(name: str, sent: object) -> None:
-    """Put a value that is written as in a link; what a link would not take is passed over."""
+    """Set a value written as in a link; ignore invalid values."""
     if not isinstance(sent, str):
         return
     with suppress(BadValueError):
@@ -113,6 +113,6 @@ def _whole(sent: object) -> str | None:
     return None if number is None else str(number)
 
 
-def _give_up(name: str, sentence: str) -> None:
+def _reset(name: str, sentence: str) -> None:
     state.note(sentence)
     state.put(name, KEYS[name].default)

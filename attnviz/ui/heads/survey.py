@@ -1,7 +1,6 @@
-"""All heads of one kind of attention on one text, surveyed: thumbnails, measures, labels, norms. No Streamlit.
+"""The survey of all heads of one kind of attention on one text: thumbnails, measures, labels, norms. No Streamlit.
 
-Worked out once a text, layer by layer, a few heads at a time: all weights of 12 x 12 heads at 512 tokens would take
-150 MB.
+It is computed once per text, a few heads at a time: all weights of 12 x 12 heads at 512 tokens would take 150 MB.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import ROLLOUT, Head
 from attnviz.measures import (
     Measure,
-    chance,
     choose_measures,
     label_heads,
     mean_weights,
     measure_head,
-    moved_norms,
     rollout,
-    weights_in_parts,
+    transformed_norms,
+    uniform_measures,
+    weights_by_chunk,
 )
 from attnviz.pretrained import Kind, Trace
 from attnviz.trace.layer import LayerTrace
@@ -36,38 +35,38 @@ Labels = tuple[tuple[tuple[str, ...], ...], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """What is known about all heads of a kind. L layers, H heads, M measures."""
+    """Summary of all heads of a kind. L layers, H heads, M measures."""
 
     name: str
-    """Names the model, the text, and all that shapes the numbers"""
+    """A digest of the model, the text and the result"""
     measures: tuple[Measure, ...]
     values: npt.NDArray[np.float32]
     """(L, H, M)"""
-    by_chance: npt.NDArray[np.float32]
-    """(M,): what uniform attention would have"""
+    uniform: npt.NDArray[np.float32]
+    """(M,): the values of uniform attention"""
     labels: Labels
     overview: npt.NDArray[np.uint8]
     """(L, H, n, m): thumbnails"""
     key_norms: npt.NDArray[np.float32] | None
-    """(L, H, Tk): ‖f(xⱼ)‖; None where some layer's W_O is not known"""
+    """(L, H, Tk): ‖f(xⱼ)‖; None if a layer's W_O is not known"""
     hidden: npt.NDArray[np.bool_]
-    """(Tq, Tk): the cells that every head's mask hides"""
+    """(Tq, Tk): the cells that the masks of all heads hide"""
 
     @property
     def causal(self) -> bool:
-        """Whether each query sees the keys up to itself, and no other cell is hidden."""
+        """Whether the mask is exactly the causal one."""
         rows, cols = self.hidden.shape
         return rows == cols > 1 and bool((self.hidden == np.triu(np.ones((rows, cols), bool), 1)).all())
 
     @property
     def nbytes(self) -> int:
-        """Memory that the survey holds, in bytes."""
+        """The size in bytes, for the cache."""
         norms = 0 if self.key_norms is None else self.key_norms.nbytes
         return self.values.nbytes + self.overview.nbytes + norms + self.hidden.nbytes
 
 
 def survey_name(trace: Trace, kind: Kind) -> str:
-    """Return a digest of the model, the text and the model's own result on it: as short as the text is long."""
+    """Return a digest of the model, the text and the model's last hidden state."""
     digest = blake2b(digest_size=12)
     for tokens in (trace.tokens, trace.decoder_tokens):
         words = () if tokens is None else (tokens.tokenizer, tokens.text, tokens.pair, tokens.ids)
@@ -77,7 +76,7 @@ def survey_name(trace: Trace, kind: Kind) -> str:
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
-    """Look at every head once."""
+    """Compute the survey."""
     layers = trace.layers[kind]
     keys = trace.key_tokens(kind)
     hidden = hidden_cells(layers)
@@ -87,16 +86,16 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     )
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([own for own, _ in surveyed])
-    by_chance = chance(torch.from_numpy(hidden), measures).numpy()
+    uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
     norms = None
     if all(layer.output_projection is not None for layer in layers):
-        norms = _frozen(np.stack([moved_norms(layer).numpy() for layer in layers]))
+        norms = _frozen(np.stack([transformed_norms(layer).numpy() for layer in layers]))
     return Survey(
         name,
         measures,
         _frozen(values),
-        _frozen(by_chance),
-        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, by_chance, measures)),
+        _frozen(uniform),
+        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, uniform, measures)),
         _frozen(np.stack([small for _, small in surveyed])),
         norms,
         _frozen(hidden),
@@ -118,9 +117,9 @@ def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:
 def encoded_weights(
     trace: Trace, kind: Kind, heads: Sequence[Head], rolled: npt.NDArray[np.float32] | None
 ) -> npt.NDArray[np.uint16]:
-    """Compute the weights of heads, (S, Tq, Tk), as rint(weight · 65535): within 7.7e-6 of the float32.
+    """Compute the weights of S heads, (S, Tq, Tk), as rint(weight · 65535), at most 7.7e-6 from the float32.
 
-    `rolled` (L, T, T) is the rollout, needed where `heads` asks for the head −1.
+    `rolled` (L, T, T) is the rollout, required if `heads` contains the head `ROLLOUT`.
     """
     rows, cols = len(trace.query_tokens(kind)), len(trace.key_tokens(kind))
     codes = np.empty((len(heads), rows, cols), np.uint16)
@@ -128,8 +127,8 @@ def encoded_weights(
         places = {head: place for place, (own, head) in enumerate(heads) if own == layer}
         if ROLLOUT in places and rolled is not None:
             codes[places.pop(ROLLOUT)] = _encode(rolled[layer])
-        for part, weights in weights_in_parts(trace.layers[kind][layer], list(places)):
-            codes[[places[head] for head in part]] = _encode(weights.numpy())
+        for chunk, weights in weights_by_chunk(trace.layers[kind][layer], list(places)):
+            codes[[places[head] for head in chunk]] = _encode(weights.numpy())
     return codes
 
 
@@ -143,7 +142,7 @@ def _survey_layer(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint8]]:
     """Return a layer's measures, (H, M), and thumbnails, (H, n, m)."""
     values, small = [], []
-    for _, weights in weights_in_parts(layer):
+    for _, weights in weights_by_chunk(layer):
         values.append(measure_head(weights, measures).numpy())
         small.append(thumbnails(weights.numpy()))
     return np.concatenate(values), np.concatenate(small)
@@ -155,6 +154,6 @@ def _encode(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Forbid changes: sessions share it."""
+    """Make an array read-only, because sessions share it."""
     array.flags.writeable = False
     return array

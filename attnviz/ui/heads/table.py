@@ -1,4 +1,4 @@
-"""The table of all heads: ranked by a measure, to choose from and to download."""
+"""The table of all heads, sorted by a measure, with selection and download."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PICKED = "heads_picked"
 
 
 def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
-    """Return one row a head: layer, head, labels, and each measure by its name.
+    """Return one row per head: layer, head, labels, and each measure by name.
 
-    By layer and head, or from the largest of the measure `sort` to the smallest.
+    Rows are sorted by layer and head, or by the measure `sort` in descending order.
     """
     layers, heads, _ = survey.values.shape
     table = pd.DataFrame(
@@ -36,10 +36,10 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
 
 
 def show_table(survey: Survey) -> None:
-    """Show the table; a click on a row chooses that head."""
+    """Show the table; a click on a row selects that head."""
     table = heads_table(survey, state.get("sort"))
     layer, head = heads_state.current()
-    here = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # the rollout is in no row
+    here = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # empty for the rollout
     key = _table_key(survey)
 
     def pick() -> None:
@@ -76,15 +76,15 @@ def _columns(survey: Survey) -> dict[str, Any]:
 
 
 def to_csv(table: pd.DataFrame) -> bytes:
-    """Write the table with all digits that a float32 has."""
+    """Return the table as CSV with all digits of a float32."""
     text: str = table.to_csv(index=False, float_format="%.9g")
     return text.encode()
 
 
 def _table_key(survey: Survey) -> str:
-    """Name the table anew where another head was chosen elsewhere, so that its mark goes to the right row."""
-    turn, picked = st.session_state.get(_PICKED, (0, None))
+    """Return the table's key. It changes if another head was chosen elsewhere, to reset the selected row."""
+    version, picked = st.session_state.get(_PICKED, (0, None))
     if picked != heads_state.current():
-        turn += 1
-    st.session_state[_PICKED] = (turn, heads_state.current())
-    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{turn}"
+        version += 1
+    st.session_state[_PICKED] = (version, heads_state.current())
+    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{version}"

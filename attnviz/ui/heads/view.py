@@ -1,6 +1,6 @@
-"""The heart of Heads: the explorer, what to keep in mind beside it, and below it the table and the formulas.
+"""The main part of Heads: the explorer, with a caution above it, and the table and explanations below.
 
-Imported after the controls are on the screen, because it brings torch along.
+The page imports it after showing the controls, because it imports torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def show_heads(model: PretrainedModel) -> None:
     Raises:
         attnviz.tokens.NoTokensError: the text has no token for this model.
     """
-    # Notes come and go; in a place of their own they leave the explorer where it is.
+    # A container for notes, so that they do not change the explorer's position in the element tree.
     notes = st.container()
     kind: Kind = state.get("kind")
     trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)
@@ -61,26 +61,26 @@ def show_heads(model: PretrainedModel) -> None:
 
 
 def _explorer(trace: Trace, kind: Kind, survey: Survey) -> None:
-    """Send the browser what it needs next: all it starts with, what it asked for, or only an answer to its view."""
+    """Send the initial data, the requested heads, or only the acknowledgement of the browser's view."""
     delivery = heads_delivery.of_session()
-    first, lacking = delivery.due(survey.name, monotonic())
+    first, heads = delivery.pending(survey.name, monotonic())
     if first:
-        lacking = [*first_heads(survey, state.get("layer"), heads_state.chosen()), *lacking]
-    sent = within(survey, lacking, rollout=kind != "cross")
+        heads = [*first_heads(survey, state.get("layer"), heads_state.chosen()), *heads]
+    sent = within(survey, heads, rollout=kind != "cross")
     rolled = caches.rolled_out(trace, kind, survey.name) if any(head == ROLLOUT for _, head in sent) else None
     weights = encoded_weights(trace, kind, sent, rolled)
     view, known = heads_state.view(), acknowledged("explorer")
     payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, acknowledged=known)
-    explorer(payload, key="explorer", on_want=_take_want, on_view=heads_state.take)
-    delivery.done(survey.name, sent, monotonic(), first=first)
+    explorer(payload, key="explorer", on_want=_take_request, on_view=heads_state.take)
+    delivery.mark_sent(survey.name, sent, monotonic(), first=first)
 
 
-def _take_want(heads: list[Head]) -> None:
-    heads_delivery.of_session().want(heads)
+def _take_request(heads: list[Head]) -> None:
+    heads_delivery.of_session().request(heads)
 
 
 def _way_to_steps() -> None:
-    """Link to the same head in Step by step. The link holds this page's settings too, so that the way back does."""
+    """Link to the same head in Step by step, with this page's settings, so that the way back restores them."""
     layer, head = state.get("layer"), state.get("head")
     view = {name: state.get(name) for name in KEYS} | {"source": "pretrained", "step": "weights"}
     st.page_link(

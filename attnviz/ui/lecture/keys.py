@@ -1,4 +1,4 @@
-"""What the keys of every page do: which there are on this page, and what happens to the view."""
+"""Keyboard shortcuts: which ones a page has, and how they change the view."""
 
 from __future__ import annotations
 
@@ -17,83 +17,87 @@ ORDERS: dict[str, tuple[str, Sequence[str]]] = {
     "step_by_step": ("step", list(STEPS)),
     "averages": ("way", list(WAYS)),
 }
-"""The pages that go from one thing to the next: the key of the view, and its values in order."""
+"""The pages with an order of steps: the key of the view, and its values in order."""
 SHOW = ("both", "lines", "heatmap")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the list of keys."""
+class Shortcut:
+    """One entry of the list of shortcuts."""
 
     shown: tuple[str, ...]
-    """The keys as they are written"""
-    says: str
-    """What they do"""
-    sends: Mapping[str, str]
-    """What is pressed, such as "h" or "Shift+h" → the name of what it does"""
+    """The keys as shown"""
+    text: str
+    """The description"""
+    actions: Mapping[str, str]
+    """The pressed key, such as "h" or "Shift+h" → the name of the action"""
 
 
-def lines(page: str) -> list[Line]:
-    """Return the keys of a page as it is now, in the order in which they are listed."""
+def shortcuts(page: str) -> list[Shortcut]:
+    """Return the shortcuts of a page for the current view, in the order of the list."""
     return [
         *_steps(page),
         *_heads(page),
         *_pictures(page),
-        Line(("T",), "light or dark", {"t": "theme"}),
-        Line(("L",), "lecture mode, and back", {"l": "lecture"}),
-        Line(("?",), "this list", {"?": "help"}),
+        Shortcut(("T",), "light or dark", {"t": "theme"}),
+        Shortcut(("L",), "lecture mode, and back", {"l": "lecture"}),
+        Shortcut(("?",), "this list", {"?": "help"}),
     ]
 
 
-def _steps(page: str) -> list[Line]:
-    """Return the keys that go on: a clicker's two go through an open lesson, else through the steps."""
+def _steps(page: str) -> list[Shortcut]:
+    """Return the shortcuts for steps and scenes. A presenter's Page keys go through an open lesson, else the steps."""
     turns: tuple[str, ...] = ("Page Down", "Page Up")
     arrows: tuple[str, ...] = ("→", "←")
     found = []
     sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in ORDERS else {}
     if lesson_bar.is_open():
-        found.append(Line(turns, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
+        found.append(Shortcut(turns, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
     else:
         sends, arrows = {**sends, "PageDown": "next", "PageUp": "previous"}, (*arrows, *turns)
     if page in ORDERS:
-        found.append(Line(arrows, "next, previous step", sends))
+        found.append(Shortcut(arrows, "next, previous step", sends))
     return found
 
 
-def _heads(page: str) -> list[Line]:
+def _heads(page: str) -> list[Shortcut]:
     if page not in ("step_by_step", "heads", "compare"):
         return []
     of = " of A" if page == "compare" else ""
-    found = [Line(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
+    found = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
     if page == "heads" or SOURCES[state.get("source")].has_layers:
-        found.append(Line(("Y", "Shift Y"), f"next, previous layer{of}", {"y": "layer_on", "Shift+y": "layer_back"}))
+        found.append(
+            Shortcut(("Y", "Shift Y"), f"next, previous layer{of}", {"y": "layer_on", "Shift+y": "layer_back"})
+        )
     return found
 
 
-def _pictures(page: str) -> list[Line]:
+def _pictures(page: str) -> list[Shortcut]:
     found = []
     if page in ("step_by_step", "heads", "compare"):
-        found.append(Line(("F",), "pin a cell or point at a token; the arrow keys move it, Esc lets go", {"f": "pin"}))
+        found.append(
+            Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
+        )
     if page == "step_by_step":
-        found.append(Line(("P",), "predict: cover a row, from Scores to Head outputs", {"p": "predict"}))
-        # The stage uncovers by itself; a lesson that asks about the row has to hear of it too.
-        reveal = {"r": "lesson_reveal", "a": "lesson_reveal"} if lesson_bar.asks(page) else {}
-        found.append(Line(("R", "A"), "reveal the covered row, or all", reveal))
-        found.append(Line(("C",), "the same in PyTorch", {"c": "listing"}))
+        found.append(Shortcut(("P",), "predict: cover a row, from Scores to Head outputs", {"p": "predict"}))
+        # The stage reveals the row itself; a lesson with a question must advance too.
+        reveal = {"r": "lesson_reveal", "a": "lesson_reveal"} if lesson_bar.has_question(page) else {}
+        found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
+        found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
-        found.append(Line(("M",), "lines, heatmap or both", {"m": "show"}))
+        found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
     if page == "heads" or (page == "step_by_step" and state.get("step") in STRETCHED):
-        found.append(Line(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
+        found.append(Shortcut(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
     if page in ORDERS:
-        found.append(Line(("D",), "stage or chart", {"d": "drawing"}))
+        found.append(Shortcut(("D",), "stage or chart", {"d": "drawing"}))
     return found
 
 
 def act(page: str, name: str) -> None:
-    """Do what a key asks for; what this page does not have is passed over."""
-    offered = {sent for line in lines(page) for sent in line.sends.values()}
-    if name in offered and name in ACTS:
-        ACTS[name](page)
+    """Run the action of a shortcut; ignore actions that this page does not have."""
+    offered = {action for shortcut in shortcuts(page) for action in shortcut.actions.values()}
+    if name in offered and name in ACTIONS:
+        ACTIONS[name](page)
 
 
 def _step(by: int) -> Callable[[str], None]:
@@ -106,7 +110,7 @@ def _step(by: int) -> Callable[[str], None]:
 
 
 def _move(name: str, by: int) -> Callable[[str], None]:
-    """Return what goes to the next or previous head or layer, and stays at the first and the last."""
+    """Return the action that goes to the next or previous head or layer, clamped at the first and last."""
 
     def go(page: str) -> None:
         layers, heads = _counts(page)
@@ -124,7 +128,7 @@ def _move(name: str, by: int) -> Callable[[str], None]:
 
 
 def _counts(page: str) -> tuple[int, int]:
-    """Return how many layers there are to choose from, and how many heads each has."""
+    """Return the number of layers, and of heads per layer."""
     from attnviz.ui.sources import shown_now
 
     def get(name: str) -> Any:
@@ -155,7 +159,7 @@ def _drawing(_page: str) -> None:
     state.put("drawing", "stage" if state.get("drawing") == "chart" else "chart")
 
 
-ACTS: Mapping[str, Callable[[str], None]] = {
+ACTIONS: Mapping[str, Callable[[str], None]] = {
     "next": _step(1),
     "previous": _step(-1),
     "head_on": _move("head", 1),
@@ -171,4 +175,4 @@ ACTS: Mapping[str, Callable[[str], None]] = {
     "drawing": _drawing,
     "lecture": _lecture,
 }
-"""What the server does; "pin", "listing", "theme" and "help" are the browser's, and the stepper does its own."""
+"""The server's actions. "pin", "listing", "theme" and "help" run in the browser."""

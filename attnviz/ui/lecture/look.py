@@ -1,7 +1,7 @@
 """The style sheet of lecture mode.
 
-What is sized in rem grows with the root; --least-type (a number of rem, see frontend/type.js) is what the pictures and
-the components keep to, --chrome hides what somebody who only looks on does not need. On a phone type stays as it is.
+Sizes in rem grow with the root. --least-type (in rem, see frontend/type.js) is the minimum font size of pictures and
+components; --chrome hides the controls that an audience does not need. On a phone the font size is unchanged.
 """
 
 CSS = """
@@ -13,11 +13,11 @@ CSS = """
   --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem) - var(--note, 0rem));
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
-:root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* which then measures for itself */
-:root:has(.st-key-ways) { --above: 6.3rem; --formula: 0rem; } /* it stands over both columns there */
+:root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
+:root:has(.st-key-ways) { --above: 6.3rem; --formula: 0rem; } /* the formula spans both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
-[data-testid="stHeader"] { visibility: hidden !important; } /* the navigation is laid out all the same */
+[data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
 .st-key-heads_top, .st-key-more, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
 .stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
@@ -44,14 +44,14 @@ CSS = """
 .st-key-explorer { min-height: 0; }
 .st-key-comparison { margin-top: 1.5rem; }
 
-/* In a lesson the scene's sentence says what there is to see. */
+/* In a lesson the scene's sentence replaces the notice. */
 :root:has(.st-key-lesson_bar) .st-key-comparison { margin-top: 0; }
 :root:has(.st-key-lesson_bar):has(.st-key-comparison) .stMain :is(.notice, .figures .of) { display: none; }
 
 .stMain .stColumn:has(.lesson-card) .stVerticalBlock.stVerticalBlock { gap: 0.1rem; }
 .stMain [class*="st-key-lesson_start_"] { padding-top: 0.6rem; }
 
-/* Room for the listings beside the averages: lines break between words where they can. */
+/* Space for the listings beside the averages, so that lines break between words. */
 :root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn { width: 0; flex: 66 1 0; }
 :root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { flex-grow: 34; }
 .stMain .stMetric > div { display: flex; align-items: baseline; gap: 0.5rem; }

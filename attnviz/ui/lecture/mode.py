@@ -1,4 +1,4 @@
-"""Lecture mode: type that is read from the last row of a hall, no side bar, no chrome, one idea a screen."""
+"""Lecture mode: type that the last row of a hall can read, no sidebar and no controls."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from attnviz.ui.lessons import state as lesson_state
 
 
 def begin(page: str) -> None:
-    """Listen to the keys of a page, and where the view says so put it into lecture mode."""
+    """Mount the keyboard shortcuts of a page, and apply lecture mode if the view has it."""
     lecture = state.get("lecture")
     if lecture:
         st.html(CSS)
-    lines = [{"shown": line.shown, "says": line.says, "sends": line.sends} for line in keys.lines(page)]
+    shortcuts = [
+        {"shown": shortcut.shown, "says": shortcut.text, "sends": shortcut.actions} for shortcut in keys.shortcuts(page)
+    ]
     keyboard(
-        lines, lesson_state.for_browser(), lecture=lecture, key="keys",
+        shortcuts, lesson_state.for_browser(), lecture=lecture, key="keys",
         on_act=partial(keys.act, page), on_lesson=lesson_state.take_back,
     )  # fmt: skip
 
 
 def switch() -> None:
-    """Show the button that goes into lecture mode. It may stand in a fragment."""
+    """Show the button for lecture mode. It may be in a fragment."""
     if st.button("Lecture", icon=":material/present_to_all:", key="lecture_switch", help="L; all keys: ?"):
         state.put("lecture", True)
         st.rerun()

@@ -1,7 +1,7 @@
-"""The bar of an open lesson, on every page: what the scene says, the way to the next and the one before, and out.
+"""The bar of an open lesson, on every page: the scene's text, and controls to change scene or leave.
 
-A scene on this page is gone to by a callback that sets the address, one on another page by a link: either way the
-browser's history has one entry a scene, where one waits for it, and the session goes on.
+A callback opens a scene on the same page by setting the address; a link opens a scene on another page. Both keep the
+session and add one entry per scene to the browser's history.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.links.link import EVERYWHERE, KEYS
+from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
@@ -31,7 +31,7 @@ CSS = """
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .st-key-lesson_bar :is(button, a) :has(> [data-testid="stMarkdownContainer"]) { gap: 0.2rem; }
 .st-key-lesson_list { gap: 0; }
-/* A button for a scene on this page and a link for one on another: they look the same. */
+/* Buttons (scenes on this page) and links (other pages) look the same. */
 .st-key-lesson_list.st-key-lesson_list > * { min-height: 1.9rem; margin: 0; }
 .st-key-lesson_list :is(button, a) { min-height: 1.9rem; padding: 0 0.4rem; margin: 0; justify-content: flex-start; }
 @media (max-width: 640px) {
@@ -55,12 +55,12 @@ LARGE = """
 .st-key-lesson_bar :is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) { display: none; }
 </style>
 """
-_GOING = "lesson_going"
+_TARGET = "lesson_target"
 
 
 def show(page: str) -> None:
-    """Show the bar where a lesson is open; first go where a key has asked to go."""
-    _arrive()
+    """Show the bar if a lesson is open; first open the scene that a callback has requested."""
+    _go_to_target()
     here = lesson_state.here()
     if here is None:
         return
@@ -68,15 +68,15 @@ def show(page: str) -> None:
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(CSS + (LARGE if state.get("lecture") else SMALL) + f"<style>:root{{--done:{done:.1f}%}}</style>")
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
-        _way("scene_back", "Previous scene", ":material/chevron_left:", here.at(here.number - 1), page)
-        st.html(_says(here, page))
+        _scene_control("scene_back", "Previous scene", ":material/chevron_left:", here.at(here.number - 1), page)
+        st.html(_text(here, page))
         _outline(here, page)
-        _way("lesson_back", "Back to the scene as it was", ":material/restart_alt:", here, page)
-        if _asks(here, page):
+        _scene_control("lesson_back", "Back to the scene as it was", ":material/restart_alt:", here, page)
+        if _has_question(here, page):
             with st.container(key="scene_on"):
                 st.button("Reveal", key="lesson_reveal", type="primary", on_click=go, args=(1,))
         else:
-            _way("scene_on", "Next", ":material/chevron_right:", here.at(here.number + 1), page)
+            _scene_control("scene_on", "Next", ":material/chevron_right:", here.at(here.number + 1), page)
         st.button(
             "Leave the lesson",
             key="lesson_leave",
@@ -87,18 +87,18 @@ def show(page: str) -> None:
 
 
 def is_open() -> bool:
-    """Say whether the view is in a lesson."""
+    """Whether a lesson is open."""
     return bool(state.get("lesson")) and lesson_state.find(state.get("lesson")) is not None
 
 
-def asks(page: str) -> bool:
-    """Say whether the bar asks a question on this page that waits for its answer."""
+def has_question(page: str) -> bool:
+    """Whether the bar on this page shows a question without its answer."""
     here = lesson_state.here() if is_open() else None
-    return here is not None and _asks(here, page)
+    return here is not None and _has_question(here, page)
 
 
 def go(by: int) -> None:
-    """Go so many scenes on or back, from any callback: at a question, on is first to the answer."""
+    """Go forward or back by some scenes, from a callback. At a question, the first step forward reveals the answer."""
     here = lesson_state.here()
     if here is None:
         return
@@ -107,29 +107,29 @@ def go(by: int) -> None:
         return
     there = here.at(here.number + by)
     if there is not None:
-        st.session_state[_GOING] = there
+        st.session_state[_TARGET] = there
 
 
-def _arrive() -> None:
-    """Go to the scene that a callback asked for. Callbacks can't turn the page themselves."""
-    there: Here | None = st.session_state.pop(_GOING, None)
+def _go_to_target() -> None:
+    """Open the scene that a callback has requested: callbacks can't switch pages themselves."""
+    there: Here | None = st.session_state.pop(_TARGET, None)
     if there is not None:
-        state.turn_to(PAGES[there.scene.page].script, lesson_state.link_to(there))
+        state.go_to_page(PAGES[there.scene.page].script, lesson_state.link_to(there))
 
 
 def _open(here: Here, page: str) -> None:
-    """Go to the scene's page and view where the link that is being opened says no more than which scene it is."""
-    if not state.arrives() or state.notes():
+    """Open the scene's page and view if the link contains only the lesson and scene."""
+    if not state.is_opening_link() or state.notes():
         return
     query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
     wanted = lesson_state.link_to(here)
-    bare = "lesson" in query and set(query) <= set(EVERYWHERE)
+    bare = "lesson" in query and set(query) <= set(SHARED_KEYS)
     if bare and (page, query) != (here.scene.page, wanted):
-        state.turn_to(PAGES[here.scene.page].script, wanted)
+        state.go_to_page(PAGES[here.scene.page].script, wanted)
 
 
-def _way(key: str, label: str, icon: str, there: Here | None, page: str) -> None:
-    """Show a way to a scene, by a button where it is on this page and by a link where it is on another."""
+def _scene_control(key: str, label: str, icon: str, there: Here | None, page: str) -> None:
+    """Show the control that opens a scene: a button if it is on this page, else a link."""
     with st.container(key=key, width="content"):
         if there is None or there.scene.page == page:
             st.button(label, key=f"{key}_button", icon=icon, disabled=there is None, on_click=_visit, args=(there,))
@@ -144,22 +144,22 @@ def _visit(there: Here | None) -> None:
         state.visit(lesson_state.link_to(there))
 
 
-def _asks(here: Here, page: str) -> bool:
-    """Say whether a question waits for its answer."""
+def _has_question(here: Here, page: str) -> bool:
+    """Whether the scene shows a question without its answer."""
     return bool(here.scene.question) and page == here.scene.page and bool(state.get("predict"))
 
 
-def _says(here: Here, page: str) -> str:
-    """Return what the bar says, as HTML: the title, and the question or the sentence."""
-    said = here.scene.question if _asks(here, page) else here.scene.sentence
-    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{escape(said)}</div>'
+def _text(here: Here, page: str) -> str:
+    """Return the text of the bar as HTML: the title, and the question or the sentence."""
+    text = here.scene.question if _has_question(here, page) else here.scene.sentence
+    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{escape(text)}</div>'
 
 
 @st.fragment
 def _outline(here: Here, page: str) -> None:
-    """Show how far it is, and on a click all scenes. A fragment: opening it leaves the page alone."""
+    """Show the scene's number, and all scenes in a popover. A fragment, so opening it does not rerun the page."""
     count = len(here.lesson.scenes)
-    # A new key for each scene: so it is closed when one has been chosen.
+    # The key contains the scene, so the popover closes when another scene opens.
     with st.popover(f"{here.number} of {count}", key=f"lesson_outline_{here.number}", on_change="rerun") as outline:
         if outline.open:
             st.markdown(f"**{plain(here.lesson.title)}**")
@@ -174,7 +174,7 @@ def _list(here: Here, page: str) -> None:
         label = f"**{label}**" if number == here.number else label
         if there is not None and scene.page == page:
             if st.button(label, key=f"lesson_to_{number}", type="tertiary"):
-                st.session_state[_GOING] = there
+                st.session_state[_TARGET] = there
                 st.rerun()
         elif there is not None:
             st.page_link(PAGES[scene.page].script, label=label, query_params=lesson_state.link_to(there))

@@ -1,4 +1,4 @@
-"""The lesson of one's own: brought as a file, or built scene by scene; the session holds it until it is downloaded."""
+"""The visitor's own lesson: opened from a file or built scene by scene, kept in the session, downloaded as a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from attnviz.lessons import MAX_BYTES, MAX_SCENES, OWN, PATHS, Lesson, LessonError, Scene, check_scene, read_lesson
-from attnviz.lessons.scene import LONGEST, check_text, query_of
+from attnviz.lessons.scene import MAX_CHARACTERS, check_text, query_of
 from attnviz.lessons.writing import write_lesson
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
@@ -24,28 +24,28 @@ title: My lesson
 summary: What it is about, in a sentence or two.
 scenes:
   - title: The first scene
-    sentence: What is to be seen here.
+    sentence: What there is to see here.
     link: /?text=you+can+link+to+this&step=weights
   - title: The second scene
     question: What will row 3 look like?
-    sentence: What is said when the row is revealed.
+    sentence: Shown when the row is revealed.
     page: step_by_step
     query: {source: pretrained, layer: 3, head: 1, step: weights, q: 3, predict: 1}
 """
 
 
 def show_add(page: str) -> None:
-    """Offer to add the present view to one's own lesson. It may stand in a fragment."""
+    """Show the form that adds the current view to the visitor's lesson. It may be in a fragment."""
     if page not in PATHS:
         return
     with st.form("lesson_add", border=False):
         st.markdown("**Add this view as a scene**")
-        title = st.text_input("Title", max_chars=LONGEST["title"], key="lesson_add_title")
-        sentence = st.text_area("Sentence", max_chars=LONGEST["sentence"], height=80, key="lesson_add_sentence")
+        title = st.text_input("Title", max_chars=MAX_CHARACTERS["title"], key="lesson_add_title")
+        sentence = st.text_area("Sentence", max_chars=MAX_CHARACTERS["sentence"], height=80, key="lesson_add_sentence")
         question = ""
         if page == "step_by_step" and state.get("predict") and state.get("q") is not None:
             question = st.text_input(
-                "Question, asked before the row is revealed (optional)", max_chars=LONGEST["question"],
+                "Question, asked before the row is revealed (optional)", max_chars=MAX_CHARACTERS["question"],
                 key="lesson_add_question",
             )  # fmt: skip
         added = st.form_submit_button("Add to my lesson", icon=":material/add:")
@@ -60,18 +60,18 @@ def _add(page: str, title: str, sentence: str, question: str) -> None:
     try:
         check_scene(scene)
         if len(before.scenes) == MAX_SCENES:
-            raise LessonError(f"The lesson has {MAX_SCENES} scenes, and no more fit into one.")
+            raise LessonError(f"The lesson has {MAX_SCENES} scenes, the maximum.")
         after = replace(before, scenes=(*before.scenes, scene))
-        write_lesson(after)  # it must fit into a file that is read again
-    except LessonError as why:
-        st.error(plain(str(why)))
+        write_lesson(after)  # raises if the file would be too large to read
+    except LessonError as error:
+        st.error(plain(str(error)))
         return
     lesson_state.keep(after)
     st.toast(f"Scene {len(after.scenes)} of your lesson. It is listed on the page Lessons.", icon=":material/check:")
 
 
 def show_own() -> None:
-    """Show the visitor's own lesson: its scenes to move, remove and open, and the ways in and out as a file."""
+    """Show the visitor's own lesson: upload, download, and its scenes to open, move and remove."""
     if settings().uploads:
         st.file_uploader(
             "Open a lesson file (YAML, up to 100 kB)",
@@ -94,13 +94,13 @@ def show_own() -> None:
 
 
 def _take_file() -> None:
-    """Take the file that was opened; one that is no lesson leaves the lesson before it in place."""
+    """Open the uploaded file. If it is not a lesson, keep the previous one."""
     file = st.session_state.get("lesson_file")
-    if not isinstance(file, UploadedFile):  # none, or one that the server does not have
+    if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
         return
     try:
         if file.size > MAX_BYTES:
-            raise LessonError(f"The file has {file.size:,} bytes; {MAX_BYTES:,} are the most.")
+            raise LessonError(f"The file has {file.size:,} bytes; at most {MAX_BYTES:,} are allowed.")
         lesson_state.keep(read_lesson(file.getvalue(), OWN))
     except LessonError as why:
         st.session_state["lesson_refused"] = str(why)
@@ -112,8 +112,8 @@ def _show_lesson(lesson: Lesson) -> None:
         if st.session_state.get("lesson_shown") is not lesson:
             st.session_state[key] = value
     st.session_state["lesson_shown"] = lesson
-    st.text_input("Title of the lesson", key="lesson_title", max_chars=LONGEST["title"], on_change=_rename)
-    st.text_input("What it is about", key="lesson_summary", max_chars=LONGEST["summary"], on_change=_rename)
+    st.text_input("Title of the lesson", key="lesson_title", max_chars=MAX_CHARACTERS["title"], on_change=_rename)
+    st.text_input("What it is about", key="lesson_summary", max_chars=MAX_CHARACTERS["summary"], on_change=_rename)
     with st.container(horizontal=True, vertical_alignment="center"):
         if lesson.scenes:
             there = Here(lesson, 1)
@@ -126,13 +126,13 @@ def _show_lesson(lesson: Lesson) -> None:
                 mime="application/yaml", icon=":material/download:", on_click="ignore", key="lesson_download",
             )  # fmt: skip
         st.button("Start over", icon=":material/delete:", key="lesson_drop", on_click=_drop)
-    st.caption("It lives in this browser tab only: download it to keep it.")
+    st.caption("It is kept in this browser tab only: download it to keep it longer.")
     for number in range(1, len(lesson.scenes) + 1):
         _show_scene(Here(lesson, number))
 
 
 def _show_scene(there: Here) -> None:
-    """Show one line: the way to the scene, and what can be done with it."""
+    """Show one scene: its link, and buttons to move and remove it."""
     number, count = there.number, len(there.lesson.scenes)
     with st.container(horizontal=True, vertical_alignment="center", key=f"lesson_line_{number}"):
         for label, icon, to in (("Up", "arrow_upward", number - 1), ("Down", "arrow_downward", number + 1)):

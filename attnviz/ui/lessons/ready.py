@@ -1,4 +1,4 @@
-"""Ready for class, on the page Lessons: the same checks as `python -m attnviz ready`, made on a click."""
+"""The tab Ready for class on the page Lessons: the checks of `python -m attnviz ready`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MARKS = {
 
 
 def show_ready() -> None:
-    """Offer the checks and show what they found. Not behind a public link: visitors need not know the machine."""
+    """Show the checks and their results; not on a public server, to which the machine's details are private."""
     if settings().public:
-        st.info("These checks are for whoever runs the server: python \\-m attnviz ready")
+        st.info("These checks are for the person who runs the server: python \\-m attnviz ready")
         return
-    st.caption(plain("Is all here that a lecture needs? The same in a terminal: python -m attnviz ready"))
+    st.caption(plain("Checks everything that a lecture needs. In a terminal: python -m attnviz ready"))
     if st.button("Check now", key="check_ready"):
         with st.spinner("Checking …"):
             from attnviz.ready import checks

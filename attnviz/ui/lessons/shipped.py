@@ -26,7 +26,7 @@ CSS = """
 
 
 def show_shipped() -> None:
-    """Show the lessons that come with attnviz, each with its outline."""
+    """Show the shipped lessons with their outlines."""
     st.html(CSS)
     for column, lesson in zip(st.columns(len(shipped()), border=True), shipped().values(), strict=True):
         with column:
@@ -51,7 +51,7 @@ def _card(lesson: Lesson) -> None:
 
 
 def show_gallery() -> None:
-    """Show the example sentences, each with the figure that speaks for it."""
+    """Show the example sentences, each with the figure that supports it."""
     st.html(CSS)
     st.caption(
         "Each sentence is here because a measure says that one head of the built-in model does something clear on it. "

@@ -1,7 +1,7 @@
-"""The lesson that a session is in: which scene, where it leads, and the lesson of one's own.
+"""The open lesson of a session, its scene, and the visitor's own lesson.
 
-One's own lesson is lost with the session, and loading the page again starts another. So the browser's tab keeps it too,
-as the text of its file, and gives it to a session that has not heard of it.
+The visitor's own lesson ends with the session, and reloading the page starts a new session. So the browser tab also
+stores the lesson, as YAML, and sends it to a new session.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.ui import state
 
 _OWN = "lesson_own"
-"""One's own lesson; None when it has been let go, and missing until there was one or the browser had none."""
+"""The visitor's own lesson; None if dropped; absent until the visitor or the browser provides one."""
 _WRITTEN = "lesson_written"
-"""The same as text"""
+"""The same as YAML"""
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """An open lesson and the scene that it is at."""
+    """A lesson and one of its scenes."""
 
     lesson: Lesson
     number: int
@@ -34,55 +34,55 @@ class Here:
         return self.lesson.scenes[self.number - 1]
 
     def at(self, number: int) -> Here | None:
-        """Return the same lesson at another scene; None where it has none of this number."""
+        """Return another scene of the lesson, or None if there is no such number."""
         return replace(self, number=number) if 1 <= number <= len(self.lesson.scenes) else None
 
 
 def find(name: str) -> Lesson | None:
-    """Return a shipped lesson, or this session's own; None where there is none of this name, or it has no scene."""
+    """Return a shipped lesson or the visitor's own by name; None if it does not exist or has no scenes."""
     lesson = own() if name == OWN else shipped().get(name)
     return lesson if lesson and lesson.scenes else None
 
 
 def own() -> Lesson | None:
-    """Return the lesson that the visitor has brought or is building."""
+    """Return the visitor's own lesson."""
     lesson: Lesson | None = st.session_state.get(_OWN)
     return lesson
 
 
 def keep(lesson: Lesson | None) -> None:
-    """Keep a lesson as the visitor's own, for as long as the session and the browser's tab last; None lets it go."""
+    """Store a lesson as the visitor's own, in the session and the browser tab; None drops it."""
     try:
         written = write_lesson(lesson) if lesson and lesson.scenes else ""
-    except LessonError:  # too large to be read again
+    except LessonError:  # too large for a file
         written = ""
     st.session_state[_OWN], st.session_state[_WRITTEN] = lesson, written
 
 
 def for_browser() -> dict[str, str | None]:
-    """Return what the keyboard component is told of one's own lesson, see `attnviz.components.lecture.keyboard`."""
+    """Return the visitor's lesson for the keyboard component, see `attnviz.components.lecture.keyboard`."""
     if _OWN in st.session_state:
         return {"lesson": st.session_state[_WRITTEN]}
     return {"lesson": None} if state.get("lesson") == OWN else {}
 
 
 def take_back(text: str) -> None:
-    """Keep the lesson that the browser has kept, from a callback; what is none is let go, and so is an empty text."""
+    """Restore the lesson that the browser has stored, from a callback; drop it if it is empty or invalid."""
     if _OWN in st.session_state:
         return
     try:
-        # Half a surrogate pair is let through here, for the reader to refuse.
+        # Let lone surrogates pass here; the reader refuses them.
         keep(read_lesson(text.encode("utf-8", "surrogatepass"), OWN))
     except LessonError:
         keep(None)
     if state.get("lesson") == OWN:
-        state.arrive_again()
+        state.reopen_link()
 
 
 def here() -> Here | None:
-    """Return where the view is in a lesson; a link to one that is not there is let go, and said.
+    """Return the open lesson and scene, or None. A link to an unknown lesson is reset, with a note.
 
-    A link to one's own waits until the browser has said whether it has kept that.
+    A link to the visitor's own lesson waits until the browser has reported whether it has stored one.
     """
     name = state.get("lesson")
     if not name:
@@ -91,15 +91,15 @@ def here() -> Here | None:
     if lesson is None:
         if name == OWN and _OWN not in st.session_state:
             return None
-        gone = "The link is to a lesson of one's own: open its file on the page Lessons, then the link leads into it."
-        state.note(
-            gone if name == OWN else f"There is no lesson “{name}”. Those that there are stand on the page Lessons."
+        own_missing = (
+            "This link leads to somebody's own lesson. Open its file on the page Lessons; then the link works."
         )
+        state.note(own_missing if name == OWN else f"There is no lesson “{name}”. The page Lessons lists all lessons.")
         leave()
         return None
     count = len(lesson.scenes)
     if state.get("scene") > count:
-        state.note(f"Scene {state.get('scene')} is not there: this lesson has {count}.")
+        state.note(f"Scene {state.get('scene')} does not exist: this lesson has {count}.")
         state.put("scene", count)
     return Here(lesson, max(state.get("scene"), 1))
 
@@ -111,7 +111,7 @@ def leave() -> None:
 
 
 def link_to(there: Here) -> dict[str, str]:
-    """Return the link of a scene, without its page: its whole view, the lesson, and lecture mode as it is now."""
+    """Return the query of a scene's link: its view, the lesson, and the current lecture mode."""
     values = there.scene.values()
     view, _ = read_link(values)
     view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": state.get("lecture")}

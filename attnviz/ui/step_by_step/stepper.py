@@ -1,4 +1,4 @@
-"""The stepper of Step by step and of the averages: what it offers in this view, and what becomes of a choice."""
+"""The stepper of Step by step and of the averages: its payload, and the handling of choices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.trace.layer import LayerTrace
 
 PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
-"""The steps whose result one can guess, row by row."""
+"""The steps with the option "predict"."""
 STRETCHED = ("weights", "head_outputs")
 """The steps that show weights, whose colours can be stretched."""
 SWITCHES = {
@@ -39,7 +39,7 @@ SWITCHES = {
 
 
 def stepper(layers: int, layer: LayerTrace | None = None) -> None:
-    """Show the steps, the choice of layer where there are `layers`, and the heads of the layer that is shown."""
+    """Show the steps, the choice of layer (if `layers` is not 0), and the heads of the current layer."""
     offered = {
         "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
         "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
@@ -49,7 +49,7 @@ def stepper(layers: int, layer: LayerTrace | None = None) -> None:
 
 
 def ways() -> None:
-    """Show, on the page From averages to attention, the ways in the place of the steps."""
+    """Show the stepper of the page From averages to attention, with the ways as steps."""
     offered = {
         "steps": [(name, way.title) for name, way in WAYS.items()], "drawings": list(PICTURES.items()), "layers": 0,
         "heads": 0, "layer_label": "", "place": "", "switches": [],
@@ -60,10 +60,10 @@ def ways() -> None:
 def _mount(
     key: str, offered: Mapping[str, Any], pictures: Mapping[str, npt.NDArray[np.uint8]], names: Mapping[str, str]
 ) -> None:
-    """Mount the component; `names` holds, for each of its choices that this page has, the name in a link."""
+    """Mount the component; `names` maps its choices on this page to link keys."""
 
     def choose(values: Mapping[str, object]) -> None:
-        # What no link takes is no choice: anybody can send anything.
+        # Ignore values that a link could not hold: clients may send any value.
         for choice, value in values.items():
             if choice in names and isinstance(value, str):
                 with suppress(BadValueError):
@@ -78,7 +78,7 @@ def _layer_label() -> str:
 
 
 def _place(layers: int) -> str:
-    """Say which head is shown, where nothing else on the screen does."""
+    """Return the current head for lecture mode, where nothing else shows it."""
     if not state.get("lecture"):
         return ""
     head = f"head {state.get('head')}"
@@ -86,14 +86,14 @@ def _place(layers: int) -> str:
 
 
 def _offered() -> list[str]:
-    """Return the switches that this step has."""
+    """Return the switches of this step."""
     step = state.get("step")
-    guessed = step in PREDICTED and state.get("drawing") == "stage"
-    return [name for name, there in (("predict", guessed), ("stretch", step in STRETCHED)) if there]
+    predicted = step in PREDICTED and state.get("drawing") == "stage"
+    return [name for name, offered in (("predict", predicted), ("stretch", step in STRETCHED)) if offered]
 
 
 def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:
-    """Return every head of the layer as a small picture; none in lecture mode, which does not show them."""
+    """Return thumbnails of all heads of the layer; none in lecture mode, which does not show them."""
     if layer is None or state.get("lecture"):
         return {}
     arrays = {"weights": overview(layer)}

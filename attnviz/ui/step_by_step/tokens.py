@@ -1,4 +1,4 @@
-"""The first step: the tokens of the text, with their ids and their places in the text."""
+"""The first step: the tokens of the text, with ids and positions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from attnviz.ui.tokens.chips import token_strip
 
 
 def show_tokens(tokens: Tokens) -> None:
-    """Show the tokens as a strip of pieces over their ids, and as a table.
+    """Show the tokens as chips with their ids, and as a table.
 
     Raises:
-        NoTokensError: there is none to show.
+        NoTokensError: there are no tokens.
     """
     if not len(tokens):
         raise NoTokensError
@@ -36,7 +36,7 @@ def show_tokens(tokens: Tokens) -> None:
 
 
 def token_table(tokens: Tokens) -> pd.DataFrame:
-    """Return one row a token: position, piece, id (NA where it has none), and the characters that it stands for."""
+    """Return one row per token: position, piece, id (NA if it has none), and the characters that it covers."""
     return pd.DataFrame(
         {
             "position": range(len(tokens)),
@@ -49,5 +49,5 @@ def token_table(tokens: Tokens) -> pd.DataFrame:
 
 
 def _place(start: int, end: int) -> str:
-    """Say which characters [start, end) are, counted from 0, the last included, as the chips' titles do."""
+    """Return the character range [start, end) as text, 0-based with the last included, as in the chips' tooltips."""
     return "–" if end <= start else str(start) if end - start == 1 else f"{start} to {end - 1}"

@@ -1,6 +1,6 @@
-"""The heart of Step by step: the picture of the step, and what stands beside it.
+"""The main part of Step by step: the picture of the step, and the notice, arithmetic and code beside it.
 
-Imported after the controls are on the screen, because it brings torch along.
+The page imports it after showing the controls, because it imports torch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def show_step(walk: Walk, step: str) -> None:
     with beside:
         st.html(f'<div class="notice">{_notice(walk, step)}</div>')
         inspector(_inspector_payload(walk, step, pin), key="inspector", on_pin=_take_pin)
-        # What colours a listing takes the browser longer to start than all else here: only who opens it waits for it.
+        # Syntax highlighting loads slowly in the browser, so it is deferred until the listing is opened.
         with st.expander("The same in PyTorch", key="listing", on_change="rerun") as listing:
             if listing.open:
                 st.code(explain.code(step, walk), language="python")
@@ -54,7 +54,7 @@ def _picture(walk: Walk, step: str, pin: Pin) -> None:
 
 
 def _name(walk: Walk) -> str:
-    """Name a walk by its numbers: between two steps of the same walk the picture morphs."""
+    """Return a digest of the walk. The picture morphs between steps with the same digest."""
     digest = blake2b(digest_size=8)
     for tensor in (walk.steps.query, walk.steps.key):
         digest.update(tensor.numpy().tobytes())
@@ -63,10 +63,10 @@ def _name(walk: Walk) -> str:
 
 def _notice(walk: Walk, step: str) -> str:
     facts = []
-    if not (state.get("predict") and step in PREDICTED):  # a fact might give away what is covered
+    if not (state.get("predict") and step in PREDICTED):  # a fact might reveal the covered row
         facts = [explain.fact(step, walk), "" if state.get("stretch") else explain.faint(step, walk)]
-    said = html.escape(" ".join(filter(None, facts)))
-    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{said}</span>'
+    fact = html.escape(" ".join(filter(None, facts)))
+    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
 
 
 def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
@@ -92,13 +92,13 @@ def _scale_label(scale: float, width: int) -> str:
 
 
 def _checked_pin(walk: Walk) -> Pin:
-    """Read the pin from the view; a cell that this text does not have is let go, and said."""
+    """Read the pin from the view; reset a cell that this text does not have, with a note."""
     pin = {}
     for name, labels in (("q", walk.query_labels), ("k", walk.key_labels)):
         value = state.get(name)
         if value is not None and value >= len(labels):
             axis = "row" if name == "q" else "column"
-            state.note(f"The pinned {axis} {value} is not there: this text has {axis}s 0 to {len(labels) - 1}.")
+            state.note(f"The pinned {axis} {value} does not exist: this text has {axis}s 0 to {len(labels) - 1}.")
             state.put(name, None)
             value = None
         pin[name] = value

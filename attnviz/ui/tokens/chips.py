@@ -1,7 +1,7 @@
-"""Tokens as HTML for `st.html`: a strip of chips, and the rows of next-token training. Pure, and all escaped.
+"""Tokens as escaped HTML for `st.html`: a strip of chips, and the pairs of next-token training.
 
-Colours are translucent or the text's own, so they read on white and in dark mode alike. The two tints mean nothing:
-they are none of the colours that queries, keys, values and weights have.
+Colours are translucent or inherited, so they work in both themes. The two alternating tints have no meaning and differ
+from the colours of queries, keys, values and weights.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from html import escape
 from attnviz.tokens import Tokens, code_point, context_pairs, printable
 
 MAX_CHIPS = 600
-"""Chips that one strip shows; the rest is counted. A 20,000-character text would take the browser seconds."""
+"""The most chips in a strip, which then ends with the number of the rest. 20,000 would take the browser seconds."""
 
 MAX_LABEL = 28
-"""Characters of a label that a chip shows; the middle of a longer one is left out, its title has the whole."""
+"""The most characters of a chip's label; longer labels are shortened, and the tooltip shows the whole."""
 
 MAX_NAMED = 5
-"""Unknown characters that are named one by one."""
+"""The most unknown characters that a sentence lists."""
 
 STYLE = """<style>
 .tv-strip{display:flex;flex-wrap:wrap;gap:4px 3px;align-items:stretch;direction:ltr;margin:2px 0}
@@ -49,7 +49,7 @@ STYLE = """<style>
 
 
 def token_strip(tokens: Tokens, *, limit: int = MAX_CHIPS) -> str:
-    """Return a strip of chips, the piece above its id; at most `limit`, then how many are not shown."""
+    """Return a strip of at most `limit` chips, each a piece above its id, and the number of tokens not shown."""
     labels = tokens.labels[:limit]
     chips = "".join(_chip(tokens, index, label) for index, label in enumerate(labels))
     hidden = len(tokens) - len(labels)
@@ -58,7 +58,7 @@ def token_strip(tokens: Tokens, *, limit: int = MAX_CHIPS) -> str:
 
 
 def pair_rows(tokens: Tokens, block_size: int) -> str:
-    """Return one row a training pair of the first block: the context's chips, an arrow, the target's chip."""
+    """Return one row per training pair of the first block: the context's chips, an arrow, the target's chip."""
     labels = tokens.labels[: block_size + 1]
     rows = []
     for context, target in context_pairs(range(len(labels)), block_size):
@@ -72,9 +72,9 @@ def pair_rows(tokens: Tokens, block_size: int) -> str:
 
 
 def unknown_sentence(tokens: Tokens) -> str:
-    """Name what the vocabulary does not hold, each character once, in plain text (not escaped); "" where nothing is.
+    """Return a clause that lists the unknown characters, each once, in plain text (not escaped), or "".
 
-    Positions are characters of the text, counted from 0.
+    Positions are 0-based characters of the text.
     """
     lost = [index for index, unknown in enumerate(tokens.unknown) if unknown]
     counts = Counter(tokens.source(index) for index in lost)
@@ -86,7 +86,7 @@ def unknown_sentence(tokens: Tokens) -> str:
 
 
 def _where(tokens: Tokens, index: int, count: int) -> str:
-    """Say what an unknown token stands for, and where the first of `count` is."""
+    """Return the source of an unknown token and the position of the first of `count` occurrences."""
     source, place = tokens.source(index), f"position {tokens.offsets[index][0]:,}"
     code = f" ({code_point(source)})" if len(source) == 1 else ""
     sentence = " of the second sentence" if tokens.segments[index] else ""
@@ -95,13 +95,13 @@ def _where(tokens: Tokens, index: int, count: int) -> str:
 
 
 def unknown_note(tokens: Tokens) -> str:
-    """Return `unknown_sentence` as a marked line; "" where everything is known."""
+    """Return `unknown_sentence` as an HTML line, or ""."""
     sentence = unknown_sentence(tokens)
     return f'{STYLE}<div class="tv-lost">{escape(sentence)}</div>' if sentence else ""
 
 
 def shorten(label: str, limit: int = MAX_LABEL) -> str:
-    """Leave out the middle of a label of more than `limit` characters."""
+    """Shorten a label in the middle to `limit` characters."""
     if len(label) <= limit:
         return label
     tail = limit // 3
@@ -122,7 +122,7 @@ def _chip(tokens: Tokens, index: int, label: str, kind: str = "") -> str:
 
 
 def _title(tokens: Tokens, index: int) -> str:
-    """Say in words what a chip shows: place, piece, id, and the characters that it stands for."""
+    """Return a chip's tooltip: position, piece, id, and the characters that it covers."""
     parts = [f"token {index}", f"piece {printable(tokens.pieces[index])}"]
     parts.append(f"id {tokens.ids[index]}" if tokens.ids[index] >= 0 else "no id")
     if tokens.unknown[index]:

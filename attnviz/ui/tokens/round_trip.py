@@ -1,4 +1,4 @@
-"""A round trip (text -> ids -> text) as HTML for `st.html`: the same or not, the first difference, and why."""
+"""A round trip (text -> ids -> text) as HTML for `st.html`: the verdict, the first difference, and the reasons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from attnviz.tokens import RoundTrip, printable
 
 AROUND = 16
-"""Characters that are shown on each side of the first difference."""
+"""The number of characters shown on each side of the first difference."""
 
 STYLE = """<style>
 .rt{font-size:.875rem;line-height:1.45}
@@ -23,7 +23,7 @@ STYLE = """<style>
 
 
 def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
-    """Return the verdict on a round trip; where it is not the same, both texts at the first difference, and why."""
+    """Return the verdict on a round trip; if the texts differ, also both texts at the first difference and reasons."""
     if trip.position is None:
         return f'{STYLE}<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
     reasons = "".join(f"<li>{escape(printable_line(reason))}</li>" for reason in trip.reasons)
@@ -37,12 +37,12 @@ def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
 
 
 def printable_line(sentence: str) -> str:
-    """Spell out what is invisible in a sentence, but for its own spaces."""
+    """Spell out invisible characters in a sentence, except its spaces."""
     return " ".join(printable(word) for word in sentence.split(" "))
 
 
 def _excerpt(text: str, position: int) -> str:
-    """Return the text around `position`, white space made visible and the character there marked."""
+    """Return the text around `position`, with visible white space and the character at `position` highlighted."""
     before, at, after = text[max(0, position - AROUND) : position], text[position : position + 1], text[position + 1 :]
     dots_before = "…" if position > AROUND else ""
     dots_after = "…" if len(after) > AROUND else ""

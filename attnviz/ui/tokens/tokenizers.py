@@ -1,4 +1,4 @@
-"""The three tokenizers as the pages use them: shared objects, and the choice of a character vocabulary."""
+"""The pages' tokenizers: a shared WordPiece, and the choice of a character vocabulary."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from attnviz.tokens import MAX_UPLOAD, BadUploadError, CharVocab, WordPiece
 from attnviz.ui import state
 
 TITLES = {"char": "Characters", "word": "Words", "bert": "BERT WordPiece"}
-"""The values of the link's `tokenizer`, as they are called on the screen."""
+"""The titles of the link's `tokenizer` values."""
 
 _CHARSETS = {"shakespeare": "Shakespeare's 65", "text": "the text's own", "file": "from a file"}
 _FILE = "charset_file"
 _UPLOADED = "charset_uploaded"
-"""The vocabulary of the file that came, or the sentence that says why it was refused."""
+"""The vocabulary of the uploaded file, or the reason why it was refused."""
 
 
 @st.cache_resource(show_spinner=False)
 def wordpiece() -> WordPiece:
-    """Return BERT's tokenizer, one for all sessions: nothing in it changes."""
+    """Return BERT's tokenizer, which is immutable and shared by all sessions."""
     return WordPiece()
 
 
 def char_vocab(text: str) -> CharVocab:
-    """Return the character vocabulary that the view asks for; an uploaded one lives as long as the session.
+    """Return the view's character vocabulary. An uploaded one is kept for the session.
 
-    Where a file is asked for and none was taken, it is Shakespeare's.
+    Without an accepted file, the choice "from a file" returns Shakespeare's characters.
     """
     uploaded = st.session_state.get(_UPLOADED)
     if state.get("charset") == "text":
@@ -38,30 +38,30 @@ def char_vocab(text: str) -> CharVocab:
 
 
 def choose_charset() -> None:
-    """Make the widgets that choose the character vocabulary, with the upload where it is asked for."""
+    """Show the choice of the character vocabulary, and the upload if it is chosen."""
     offered = [name for name in _CHARSETS if name != "file" or settings().uploads]
     choice = state.choice("charset", st.selectbox, "Character vocabulary", offered, format_func=_CHARSETS.__getitem__)
     if choice != "file":
         return
-    most = min(MAX_UPLOAD // 2**20, settings().largest_upload)
-    st.file_uploader(f"A UTF-8 text file, up to {most} MB", key=_FILE, max_upload_size=most, on_change=_take_upload)
+    limit = min(MAX_UPLOAD // 2**20, settings().largest_upload)
+    st.file_uploader(f"A UTF-8 text file, up to {limit} MB", key=_FILE, max_upload_size=limit, on_change=_take_upload)
     uploaded = st.session_state.get(_UPLOADED)
     if isinstance(uploaded, CharVocab):
         st.caption(f"In use: the {len(uploaded):,} different characters of your file.")
     else:
         if uploaded is not None:
             st.error(uploaded)
-        st.caption("Until a file is taken, Shakespeare's 65 characters are used.")
+        st.caption("Until you upload a file, Shakespeare's 65 characters are used.")
 
 
 def _take_upload() -> None:
-    """Keep the vocabulary of the file that came, or why it was refused; forget both where the file was removed."""
+    """Store the vocabulary of the uploaded file, or the reason for refusing it; clear both if the file was removed."""
     file = st.session_state[_FILE]
-    if not isinstance(file, UploadedFile):  # none, or one that the server does not have
+    if not isinstance(file, UploadedFile):  # no file, or one that the server does not have
         st.session_state.pop(_UPLOADED, None)
         return
     try:
-        # One byte more than the limit is enough to refuse a file that is too large.
+        # One byte over the limit is enough to refuse a file.
         st.session_state[_UPLOADED] = CharVocab.from_bytes(file.read(MAX_UPLOAD + 1))
     except BadUploadError as why:
         st.session_state[_UPLOADED] = str(why)

@@ -1,4 +1,4 @@
-"""The parts of the Tokens page: a card for each tokenizer, the pairs of next-token training, the vocabulary."""
+"""The parts of the page Tokens: a card per tokenizer, the pairs of next-token training, the vocabulary."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from attnviz.ui.tokens.vocabulary import search, vocabulary_table
 Tokenizer = CharVocab | WordTokenizer | WordPiece
 
 NOTICE = {
-    "char": "One token a character. The vocabulary is tiny, but texts become long, and a character that is not in it "
+    "char": "One token per character. The vocabulary is tiny, but texts become long, and a character that is not in it "
     "has no id at all.",
     "word": "Cut at white space. A word's id is a hash of it, one of 20,000, so no word is unknown: but “tired.” and "
     "“tired” are two words, and two words may share an id.",
-    "bert": "Words that the 30,522 pieces hold stay whole, others fall into pieces: ## goes on with the word before. "
+    "bert": "Words among the 30,522 pieces stay whole, others are split: ## continues the piece before. "
     "[CLS] and [SEP] are added, and lower-casing comes first.",
 }
 """What to notice, for each value of the link's `tokenizer`."""
 
 
 def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
-    """Show one tokenizer's tokens: how many, the chips, what is unknown or dropped, and the way back to text."""
+    """Show one tokenizer's tokens: count, chips, unknown and dropped tokens, and the round trip."""
     size = f"{_plural(len(tokens), 'token')} · vocabulary of {tokens.vocab_size:,}"
     st.html(f"<b>{escape(title)}</b><br><small>{size}</small>")
     st.caption(NOTICE[kind])
@@ -63,13 +63,13 @@ def training_pairs(tokens: Tokens, block_size: int) -> None:
 
 
 def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
-    """Show all entries of a vocabulary, with a search; of the words, those of the text."""
+    """Show the entries of a vocabulary with a search field; of hashed words, only those of the text."""
     table = vocabulary_table(tokenizer, tokens)
-    wanted = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
-    found = search(table, wanted or "")
+    query = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
+    found = search(table, query or "")
     if isinstance(tokenizer, WordTokenizer):
         _word_ids(tokenizer)
-    shown = f"{_plural(len(found), 'entry')} found, of {len(table):,}." if wanted else f"All {len(table):,} entries."
+    shown = f"{_plural(len(found), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
     st.caption(shown)
     st.dataframe(found, hide_index=True)
 

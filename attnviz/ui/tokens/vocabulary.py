@@ -1,4 +1,4 @@
-"""A tokenizer's vocabulary as a table that can be searched. No Streamlit: tables in, tables out."""
+"""A tokenizer's vocabulary as a searchable table. Independent of Streamlit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer, code_poi
 
 
 def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
-    """Return one row an entry, by id: id, its spelling, and how often `tokens` has it.
+    """Return one row per entry, sorted by id: id, spelling, and number of occurrences in `tokens`.
 
-    Characters have their code point and Unicode name besides; of the words only those of the text are known.
+    Characters also have their code point and Unicode name. Of hashed words, only those of the text are known.
     """
     if isinstance(tokenizer, CharVocab):
         table = pd.DataFrame(
@@ -32,29 +32,29 @@ def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: T
     return _with_counts(table, tokenizer, tokens)
 
 
-def search(table: pd.DataFrame, wanted: str) -> pd.DataFrame:
-    """Return the rows whose spelling holds `wanted`, large or small letters alike, or whose id or code point it is.
+def search(table: pd.DataFrame, query: str) -> pd.DataFrame:
+    """Return the rows whose spelling contains `query`, ignoring case, or whose id or code point equals it.
 
-    A single character finds itself only, in both cases of a letter; "" finds all.
+    A single character matches only itself, in both cases; "" matches all rows.
     """
-    wanted = wanted if wanted.isspace() else wanted.strip()
-    if not wanted:
+    query = query if query.isspace() else query.strip()
+    if not query:
         return table
-    low, spelled = wanted.lower(), printable(wanted).lower()
-    found = table["id"].astype(str) == wanted
+    low, spelled = query.lower(), printable(query).lower()
+    found = table["id"].astype(str) == query
     for column in table.columns.drop(["id", "in the text"]):
         cells = table[column].str.lower()
         if column == "code point":
             found |= cells == low
-        elif len(wanted) == 1 and column == "character":
+        elif len(query) == 1 and column == "character":
             found |= cells == spelled
-        elif len(wanted) > 1 or column != "name":
+        elif len(query) > 1 or column != "name":
             found |= cells.str.contains(low, regex=False)
     return table[found]
 
 
 def _with_counts(table: pd.DataFrame, tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
-    """Add how often the text has each entry. Words are counted by spelling: an id may be shared by several."""
+    """Add the number of occurrences in the text. Words are counted by spelling, because several may share an id."""
     if isinstance(tokenizer, WordTokenizer):
         words = Counter(printable(piece) for piece in tokens.pieces)
         return table.assign(**{"in the text": [words[word] for word in table["word"]]})

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.app.pages import turn_to
+from tests.app.pages import go_to_page
 from tests.app.views.comparing import Record, array_differences, close_decimals, differences, figures, record, shortened
 from tests.app.views.links import MORE, PAGES, ROOT, documented, links, opened, query
 from tests.app.views.payloads import Seen
@@ -26,7 +26,7 @@ def test_a_link_opens_the_view_that_was_recorded(page: str) -> None:
     assert set(recorded) == set(on_page), "the links are others: record them by `python -m tests.app.views.record`"
     found, at = [], fresh(page, on_page[0])
     for link in on_page:
-        shown = fresh(page, link) if link == on_page[0] or opened(link) else turn_to(at, page, query(link))
+        shown = fresh(page, link) if link == on_page[0] or opened(link) else go_to_page(at, page, query(link))
         now = record(look(shown, query(link)))
         found += [f"{link}\n    {difference}" for difference in differences(recorded[link], now)]
     some = "\n".join(found[:SHOWN])

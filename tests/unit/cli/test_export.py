@@ -36,7 +36,7 @@ def test_one_head_in_several_formats(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     before = (folder / "minilm-layer3-head5.npz").read_bytes()
     assert export(folder, "Another text.", *asked[1:], "--format", "npz") == 1
-    assert "minilm-layer3-head5.npz is there already; --force overwrites" in capsys.readouterr().err
+    assert "minilm-layer3-head5.npz already exists; --force overwrites" in capsys.readouterr().err
     assert (folder / "minilm-layer3-head5.npz").read_bytes() == before
     assert export(folder, "Another text.", *asked[1:], "--format", "npz", "--force", "--quiet") == 0
     assert list(np.load(folder / "minilm-layer3-head5.npz")["query_tokens"])[1] == "another"
@@ -88,11 +88,11 @@ def test_in_the_dark_all_but_tikz_is_dark(tmp_path: Path) -> None:
         ((), 2, "a text is needed"),
         (("a", "--texts", "nowhere.txt"), 2, "not both"),
         (("--texts", "nowhere.txt"), 2, "nowhere.txt can't be read: No such file"),
-        (("a", "--format", "docx"), 2, "no format is called “docx”: there are pptx"),
-        (("a", "--steps", "softmax"), 2, "no step is called “softmax”"),
+        (("a", "--format", "docx"), 2, "unknown format “docx”; choose from pptx"),
+        (("a", "--steps", "softmax"), 2, "unknown step “softmax”"),
         (("a", "--layer", "x"), 2, "--layer x: whole numbers from 0"),
-        (("a", "--layer", "6"), 2, "layer 6 is not there: layers go from 0 to 5"),
-        (("a", "--source", "toy", "--head", "2"), 2, "head 2 is not there: heads go from 0 to 1"),
+        (("a", "--layer", "6"), 2, "layer 6 does not exist: layers go from 0 to 5"),
+        (("a", "--source", "toy", "--head", "2"), 2, "head 2 does not exist: heads go from 0 to 1"),
         (("a", "--kind", "cross"), 2, "minilm has no cross attention, but encoder"),
         (("a", "--seed", "-1", "--source", "toy"), 2, "--seed -1"),
         (("--link", "https://x.example/?layer=much"), 2, "layer=much"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.compare.alignment import GAP, align, spread
+from attnviz.compare.alignment import GAP, align, expand
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 
@@ -83,8 +83,8 @@ def test_long_texts_are_quick() -> None:
     assert [i for i, changed in enumerate(places.changed) if changed] == [500]
 
 
-def test_spread_leaves_gaps_empty() -> None:
-    found = spread(np.array([[1.0, 2.0], [3.0, 4.0]]), (0, GAP, 1), (GAP, 0, 1))
+def test_expand_leaves_gaps_empty() -> None:
+    found = expand(np.array([[1.0, 2.0], [3.0, 4.0]]), (0, GAP, 1), (GAP, 0, 1))
     nan = np.nan
     np.testing.assert_array_equal(found, [[nan, 1, 2], [nan, nan, nan], [nan, 3, 4]])
     assert found.dtype == np.float32

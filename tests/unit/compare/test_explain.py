@@ -8,9 +8,9 @@ import torch
 
 from attnviz.attention import AttentionSteps, attend, causal_mask
 from attnviz.compare.alignment import Alignment, align
-from attnviz.compare.explain import FORMULAS, gap_note, keys_worth, name, notice
-from attnviz.compare.matrices import compare, measure
-from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, other_side
+from attnviz.compare.explain import FORMULAS, effective_keys, gap_note, name, notice
+from attnviz.compare.matrices import compare, measure_distance
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, counterpart
 from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
 from tests.toy import run_block
@@ -29,7 +29,7 @@ def said(
     labels = words.split()
     places = align(labels, labels)
     found = compare(a, b, quantity, places, places)
-    return notice(found, measure(found), labels, labels, differs)
+    return notice(found, measure_distance(found), labels, labels, differs)
 
 
 def test_the_row_that_changes_most_and_where_it_looks() -> None:
@@ -52,7 +52,7 @@ def test_repeated_words_are_told_apart_by_their_number() -> None:
 
 def test_scores_name_the_cell() -> None:
     a, b = steps([[1.0, 1.0], [1.0, 1.0]]), steps([[1.0, 1.0], [float(np.e), 1.0]])
-    assert said(a, b, "scores") == "Most changes the score of “y” for “x”: 0.00 in A, 1.00 in B."
+    assert said(a, b, "scores") == "The largest change is the score of “y” for “x”: 0.00 in A, 1.00 in B."
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_nothing_in_common_is_said() -> None:
     nothing = compare(
         steps([[1.0]]), steps([[1.0]]), "weights", Alignment((0, -1), (-1, 0), (False,) * 2), align("a", "a")
     )
-    assert notice(nothing, measure(nothing), ["a", "b"], ["a"]) == (
+    assert notice(nothing, measure_distance(nothing), ["a", "b"], ["a"]) == (
         "A and B have no cell in common, so there is nothing to subtract."
     )
 
@@ -90,19 +90,19 @@ def test_a_changed_word_reaches_only_its_row_and_column_of_the_toys_scores() -> 
     places = align("wxyz", "wxvz")
     found = compare(a, b, "scores", places, places)
     labels = ["w", "x", "y | v", "z"]
-    assert "Only rows and columns of “y | v” differ" in notice(found, measure(found), labels, labels)
+    assert "Only rows and columns of “y | v” differ" in notice(found, measure_distance(found), labels, labels)
     weights = compare(a, b, "weights", places, places)
-    assert "Only rows" not in notice(weights, measure(weights), labels, labels)
+    assert "Only rows" not in notice(weights, measure_distance(weights), labels, labels)
 
 
-def test_over_how_many_keys_rows_spread() -> None:
+def test_effective_keys_of_rows() -> None:
     rows = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0, 0], [np.nan] * 4], np.float32)
-    assert keys_worth(rows) == pytest.approx((1 + 4 + 2) / 3)
-    assert keys_worth(np.full((2, 2), np.nan, np.float32)) is None
+    assert effective_keys(rows) == pytest.approx((1 + 4 + 2) / 3)
+    assert effective_keys(np.full((2, 2), np.nan, np.float32)) is None
 
 
 @pytest.mark.parametrize("differs", [("scale",), ("mask",), ("head",)])
-def test_scale_and_mask_are_told_by_how_rows_spread(differs: tuple[str, ...]) -> None:
+def test_scale_and_mask_are_explained_by_how_rows_spread(differs: tuple[str, ...]) -> None:
     sentence = said(steps([[0.5, 0.5], [0.5, 0.5]]), steps([[0.9, 0.1], [0.9, 0.1]]), differs=differs)
     assert ("a row of A spreads over 2.0 keys, one of B over 1.4" in sentence) is (differs != ("head",))
 
@@ -124,9 +124,9 @@ def test_minimal_pairs_differ_in_a_word_or_three(pair: MinimalPair) -> None:
     tokens = WordPiece()
     places = align(tokens.tokenize(pair.a).pieces, tokens.tokenize(pair.b).pieces)
     assert 1 <= places.gaps + sum(places.changed) <= 3
-    assert other_side(pair.a) == pair.b
-    assert other_side(f" {pair.b} ") == pair.a
+    assert counterpart(pair.a) == pair.b
+    assert counterpart(f" {pair.b} ") == pair.a
 
 
 def test_other_texts_have_no_other_side() -> None:
-    assert other_side("Something else.") is None
+    assert counterpart("Something else.") is None

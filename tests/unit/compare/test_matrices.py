@@ -19,7 +19,7 @@ from attnviz.compare.matrices import (
     compare,
     jensen_shannon,
     joined_labels,
-    measure,
+    measure_distance,
     what_if,
 )
 from attnviz.links.link import KEYS
@@ -60,7 +60,7 @@ def test_the_difference_is_a_minus_b_of_the_very_steps(quantity: str) -> None:
 
 def test_the_links_quantities_are_those_that_can_be_compared() -> None:
     assert [KEYS["quantity"].read(quantity) for quantity in QUANTITIES] == list(QUANTITIES)
-    with pytest.raises(ValueError, match="tokens is none of scores"):
+    with pytest.raises(ValueError, match="tokens is not one of scores"):
         compared(head(0), head(1), "tokens")
 
 
@@ -95,23 +95,23 @@ def test_rows_and_columns_that_one_side_lacks_have_no_difference() -> None:
 @pytest.mark.parametrize("quantity", ["scores", "weights"])
 def test_the_figures_equal_torchs(quantity: str) -> None:
     a, b = head(0), head(1, mask=causal_mask(5))
-    apart = measure(compared(a, b, quantity))
-    assert apart is not None
+    distance = measure_distance(compared(a, b, quantity))
+    assert distance is not None
     one, other = getattr(a, quantity).double(), getattr(b, quantity).double()
-    assert apart.cells == 25
-    assert apart.mean == pytest.approx(float(F.l1_loss(one, other)), rel=1e-6)
-    assert apart.cosine == pytest.approx(float(F.cosine_similarity(one.flatten(), other.flatten(), dim=0)), rel=1e-6)
-    i, j = apart.at
-    assert abs(apart.largest) == pytest.approx(float((one - other).abs().max()), rel=1e-6)
-    assert apart.largest == pytest.approx(float(one[i, j] - other[i, j]), rel=1e-6)
+    assert distance.cells == 25
+    assert distance.mean == pytest.approx(float(F.l1_loss(one, other)), rel=1e-6)
+    assert distance.cosine == pytest.approx(float(F.cosine_similarity(one.flatten(), other.flatten(), dim=0)), rel=1e-6)
+    i, j = distance.at
+    assert abs(distance.largest) == pytest.approx(float((one - other).abs().max()), rel=1e-6)
+    assert distance.largest == pytest.approx(float(one[i, j] - other[i, j]), rel=1e-6)
 
 
 def test_figures_of_nothing() -> None:
-    assert measure(compare(head(0), head(1), "scores", align("abcde", ""), align("abcde", "abcde"))) is None
+    assert measure_distance(compare(head(0), head(1), "scores", align("abcde", ""), align("abcde", "abcde"))) is None
     zero = attend(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 3))
-    apart = measure(compared(zero, zero, "scores"))
-    assert apart is not None
-    assert (apart.mean, apart.largest, apart.cosine) == (0, 0, None)
+    distance = measure_distance(compared(zero, zero, "scores"))
+    assert distance is not None
+    assert (distance.mean, distance.largest, distance.cosine) == (0, 0, None)
 
 
 def test_the_divergence_by_hand() -> None:
@@ -139,7 +139,7 @@ def test_the_divergence_equals_torchs(scores: list[list[float]]) -> None:
 def test_weights_with_the_same_keys_have_a_divergence_a_row() -> None:
     a, b = head(0), head(1)
     found = compared(a, b)
-    assert found.why == ""
+    assert found.no_divergence_reason == ""
     assert found.divergence is not None
     np.testing.assert_array_equal(
         found.divergence, jensen_shannon(a.weights.double().numpy(), b.weights.double().numpy())
@@ -155,11 +155,11 @@ def test_rows_without_weights_have_no_divergence() -> None:
 
 
 def test_where_there_is_no_divergence_it_is_said_why() -> None:
-    assert compared(head(0), head(1), "scaled").why == "only rows of weights share out a whole"
+    assert compared(head(0), head(1), "scaled").no_divergence_reason == "only rows of weights sum to 1"
     places = align("abcde", "abcd")
     found = compare(head(0), head(1, 4), "weights", places, places)
     assert found.divergence is None
-    assert found.why == "A and B have not the same keys"
+    assert found.no_divergence_reason == "A and B do not have the same keys"
     one_key_more = compare(head(0), head(1), "weights", places, whole(5))
     assert one_key_more.divergence is not None
     assert np.isnan(one_key_more.divergence).tolist() == [False] * 4 + [True]

@@ -28,7 +28,7 @@ from attnviz.export.drawing.formula import plain, runs
 from attnviz.export.drawing.lines import safe, wrap
 from attnviz.export.drawing.marks import Matrix, Text
 from attnviz.export.drawing.raster import png
-from attnviz.export.drawing.sheet import HEIGHT, PICTURE_FOOT, WIDTH, draw_sheet
+from attnviz.export.drawing.sheet import HEIGHT, PICTURE_BOTTOM, WIDTH, draw_sheet
 from attnviz.export.drawing.themes import THEMES
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
@@ -190,7 +190,7 @@ def test_nothing_lies_over_anything_else_or_off_the_sheet(words: int) -> None:
                 assert left + wide <= WIDTH, (sheet.step, mark)
                 assert 0 < mark.y < HEIGHT
                 boxes.append((left, mark.y - 0.6 * mark.size, left + wide, mark.y - 0.05 * mark.size))
-        assert all(m.y + m.height <= PICTURE_FOOT for m in drawing.matrices)
+        assert all(m.y + m.height <= PICTURE_BOTTOM for m in drawing.matrices)
         for i, (left, top, right, foot) in enumerate(boxes):
             for other in boxes[i + 1 :]:
                 apart = right <= other[0] + 1 or other[2] <= left + 1 or foot <= other[1] + 1 or other[3] <= top + 1

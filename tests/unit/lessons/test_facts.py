@@ -16,7 +16,7 @@ from attnviz.compare.matrices import what_if
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures import chance, choose_measures, entropy, label_heads, measure_head
+from attnviz.measures import choose_measures, entropy, label_heads, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import attend_to_past, average_past
@@ -102,7 +102,7 @@ def heads() -> dict[int, Sequence[str]]:
     names, values = measured(TIRED)
     tokens = trace(TIRED).query_tokens("encoder")
     measures = choose_measures(len(tokens), tokens, same_text=True, causal=False)
-    nothing_hidden = chance(torch.zeros(len(tokens), len(tokens), dtype=torch.bool), measures).numpy()
+    nothing_hidden = uniform_measures(torch.zeros(len(tokens), len(tokens), dtype=torch.bool), measures).numpy()
     labels = [one for layer in label_heads(values.numpy(), nothing_hidden, measures) for one in layer]
     assert sum("attends to [CLS]" in one for one in labels) == 32
     assert int((values[..., names.index("cls")] >= 0.5).sum()) == 32

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, OF_B, read_link, write_link
+from attnviz.links.link import B_KEYS, DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
 from attnviz.steps.vocabulary import STEPS
 
 DEFAULTS = {
@@ -227,7 +227,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "lesson": st.text(max_size=60),
     "scene": st.integers(1, 100),
 }
-VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in OF_B}
+VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in B_KEYS}
 
 
 @given(st.fixed_dictionaries(VALUES))

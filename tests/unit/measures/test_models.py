@@ -15,9 +15,9 @@ from attnviz.measures import (
     choose_measures,
     label_heads,
     mean_weights,
-    moved_norms,
     possible_labels,
     rollout,
+    transformed_norms,
 )
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
@@ -32,10 +32,10 @@ CHANCE = {"entropy": 3.0, "distance": 3.0, "punctuation": 0.25}
 
 def labelled(**values: float) -> list[str]:
     """Label a head with these measures, and chance level in all others."""
-    by_chance = np.array([CHANCE.get(one.name, 0.125) for one in MEASURES], np.float32)
-    head = np.array([values.get(one.name, level) for one, level in zip(MEASURES, by_chance, strict=True)], np.float32)
+    uniform = np.array([CHANCE.get(one.name, 0.125) for one in MEASURES], np.float32)
+    head = np.array([values.get(one.name, level) for one, level in zip(MEASURES, uniform, strict=True)], np.float32)
     head[0] = values.get("entropy", 1.0)
-    (((labels,),),) = [label_heads(head[None, None], by_chance, MEASURES)]
+    (((labels,),),) = [label_heads(head[None, None], uniform, MEASURES)]
     return labels
 
 
@@ -53,10 +53,10 @@ def test_labels_by_hand() -> None:
 
 
 def test_what_chance_would_give_earns_no_label() -> None:
-    by_chance = np.full(len(MEASURES), 0.5, np.float32)
+    uniform = np.full(len(MEASURES), 0.5, np.float32)
     head = np.full((1, 1, len(MEASURES)), 0.9, np.float32)
     head[..., 0] = 0
-    assert label_heads(head, by_chance, MEASURES) == [[[]]]
+    assert label_heads(head, uniform, MEASURES) == [[[]]]
 
 
 def test_measures_without_a_number_earn_no_label() -> None:
@@ -139,22 +139,22 @@ def test_what_the_heads_move_adds_up_to_the_layers_output(traced: Trace) -> None
                 (torch.einsum("hij,hjc->ic", weights, moved) + bias).numpy(), output.numpy(), rtol=1e-3, atol=1e-4
             )
             lengths = torch.linalg.vector_norm(weights[..., None] * moved[:, None], dim=-1)  # ‖α f(x)‖: (H, Tq, Tk)
-            found = weights * moved_norms(layer)[:, None, :]
+            found = weights * transformed_norms(layer)[:, None, :]
             np.testing.assert_allclose(found.numpy(), lengths.numpy(), rtol=1e-5, atol=1e-9)
 
 
 def test_norms_need_the_output_projection() -> None:
     q = torch.zeros(2, 3, 4)
-    with pytest.raises(ValueError, match="W_O of this layer is not known"):
-        moved_norms(LayerTrace(q, q, q, 1.0))
+    with pytest.raises(ValueError, match="W_O is not known"):
+        transformed_norms(LayerTrace(q, q, q, 1.0))
 
 
 def test_a_value_of_zeros_moves_nothing() -> None:
     layer = load("minilm").trace(TEXT).layer(0)
     silent = LayerTrace(layer.query, layer.key, layer.value * 0, layer.scale, layer.mask,
                         output_projection=layer.output_projection)  # fmt: skip
-    assert float(moved_norms(silent).abs().max()) == 0
-    assert not math.isnan(float(moved_norms(layer).sum()))
+    assert float(transformed_norms(silent).abs().max()) == 0
+    assert not math.isnan(float(transformed_norms(layer).sum()))
 
 
 def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_token() -> None:

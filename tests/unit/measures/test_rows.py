@@ -15,14 +15,14 @@ from scipy.stats import entropy as scipy_entropy
 from attnviz.attention import Mask, attend, causal_mask
 from attnviz.measures import (
     average,
-    chance,
     choose_measures,
     distance,
     entropy,
     measure_head,
+    uniform_measures,
     weight_at,
     weight_on,
-    weights_in_parts,
+    weights_by_chunk,
 )
 from attnviz.measures.summary import is_punctuation
 from attnviz.steps.vocabulary import MEASURES
@@ -158,7 +158,7 @@ def test_chance_is_what_uniform_attention_has() -> None:
     measures = choose_measures(5, keys, same_text=True, causal=True)
     hidden = ~causal_mask(5)
     uniform = causal_mask(5).float() / torch.arange(1, 6)[:, None]
-    found = dict(zip((one.name for one in measures), chance(hidden, measures).tolist(), strict=True))
+    found = dict(zip((one.name for one in measures), uniform_measures(hidden, measures).tolist(), strict=True))
     assert found["entropy"] == pytest.approx(np.mean([math.log2(i) for i in range(1, 6)]))
     assert found["previous"] == pytest.approx(np.mean([1 / i for i in range(2, 6)]))
     assert found["distance"] == pytest.approx(np.mean([0, 0.5, 1, 1.5, 2]))
@@ -206,7 +206,7 @@ def test_punctuation(text: str, is_it: bool) -> None:
 
 @pytest.mark.parametrize("masked", ["none", "causal", "float of each head"])
 @pytest.mark.parametrize("tokens_", [1, 7, 200])
-def test_weights_in_parts_are_the_layers(masked: str, tokens_: int) -> None:
+def test_weights_by_chunk_are_the_layers(masked: str, tokens_: int) -> None:
     generator = torch.Generator().manual_seed(tokens_)
     query, key, value = torch.randn(3, 9, tokens_, 4, generator=generator)
     mask = {
@@ -215,10 +215,10 @@ def test_weights_in_parts_are_the_layers(masked: str, tokens_: int) -> None:
         "float of each head": torch.randn(9, tokens_, tokens_, generator=generator),
     }[masked]
     layer = LayerTrace(query, key, value, 0.5, Mask.recognise(mask))
-    found = list(weights_in_parts(layer))
+    found = list(weights_by_chunk(layer))
     assert [head for heads, _ in found for head in heads] == list(range(9))
     assert tokens_ < 200 or len(found) > 1
     np.testing.assert_allclose(torch.cat([part for _, part in found]).numpy(), layer.attentions().numpy(), atol=1e-6)
-    ((heads, some),) = weights_in_parts(layer, [7, 2])
+    ((heads, some),) = weights_by_chunk(layer, [7, 2])
     assert heads == [7, 2]
     np.testing.assert_allclose(some.numpy(), layer.attentions()[[7, 2]].numpy(), atol=1e-6)

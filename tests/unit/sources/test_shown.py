@@ -47,8 +47,8 @@ def test_a_models_head_is_named_by_its_place() -> None:
 @pytest.mark.parametrize(
     ("link", "place", "notes"),
     [
-        ({"layer": "6"}, (0, 0), ["Layer 6 is not there: the choices go from 0 to 5."]),
-        ({"layer": "5", "head": "12"}, (5, 0), ["Head 12 is not there: the choices go from 0 to 11."]),
+        ({"layer": "6"}, (0, 0), ["Layer 6 does not exist: the choices go from 0 to 5."]),
+        ({"layer": "5", "head": "12"}, (5, 0), ["Head 12 does not exist: the choices go from 0 to 11."]),
         ({"kind": "cross"}, (0, 0), ["This model has no cross attention."]),
     ],
 )
@@ -94,10 +94,10 @@ def test_a_source_that_is_registered_is_shown_on_the_pages(tiny: Source) -> None
     assert at.query_params["head"] == "4"
     at = open_page(source="tiny", text="the cat sat", head="5", step="tokens")
     assert not at.exception
-    assert "Head 5 is not there: the choices go from 0 to 4" in messages(at)
+    assert "Head 5 does not exist: the choices go from 0 to 4" in messages(at)
 
 
 def test_a_source_that_is_not_registered_is_refused() -> None:
     view, notes = read_link({"source": "tiny"})
     assert view["source"] == "toy"
-    assert "is none of toy, pretrained" in notes[0]
+    assert "is not one of toy, pretrained" in notes[0]

@@ -78,7 +78,7 @@ def test_any_text_has_one_token_a_character(text: str, limit: int) -> None:
 
 @pytest.mark.parametrize("id_", [-2, 65, 1000])
 def test_decode_refuses_ids_that_are_not_there(id_: int) -> None:
-    with pytest.raises(ValueError, match=f"there is no id {id_}: the vocabulary has 0 to 64"):
+    with pytest.raises(ValueError, match=f"unknown id {id_}: the vocabulary has ids 0 to 64"):
         CharVocab.shakespeare().decode([1, id_])
 
 

@@ -11,10 +11,10 @@ from tests.unit.tokens.test_value import ANY_TEXT
 BERT = WordPiece()
 
 LOWER = "BERT's tokenizer lower-cases the text."
-ACCENTS = "It takes the accents and other marks off the letters."
-FORM = "It writes some characters in another form that Unicode holds for the same."
+ACCENTS = "It removes accents and other marks from letters."
+FORM = "It replaces some characters by an equivalent Unicode form."
 CONTROLS = "It removes control characters, other invisible ones, and �."
-SPACES = "White space only parts words: what comes back is single spaces."
+SPACES = "White space only separates words: it comes back as single spaces."
 TYPED = "A typed [CLS], [SEP], [PAD], [MASK] or [UNK] is BERT's own token, which decoding leaves out."
 RULE = "Spaces next to punctuation are put back by rule, not as they were typed."
 

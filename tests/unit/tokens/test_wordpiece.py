@@ -112,7 +112,7 @@ def test_the_limit_is_512_positions() -> None:
 @pytest.mark.parametrize(("pair", "least"), [(None, 2), ("b", 3)])
 def test_the_limit_leaves_room_for_special_tokens(pair: str | None, least: int) -> None:
     assert len(BERT.tokenize("a", pair, max_tokens=least)) == least
-    with pytest.raises(ValueError, match=f"max_tokens is {least - 1}, and at least {least} are needed"):
+    with pytest.raises(ValueError, match=f"max_tokens is {least - 1}; it must be at least {least}"):
         BERT.tokenize("a", pair, max_tokens=least - 1)
 
 
@@ -168,7 +168,7 @@ def test_decode() -> None:
 
 @pytest.mark.parametrize("id_", [-1, 30_522])
 def test_ids_that_are_not_there_are_refused(id_: int) -> None:
-    with pytest.raises(ValueError, match=f"there is no id {id_}: the vocabulary has 0 to 30521"):
+    with pytest.raises(ValueError, match=f"unknown id {id_}: the vocabulary has ids 0 to 30521"):
         BERT.decode([101, id_])
-    with pytest.raises(ValueError, match=f"there is no id {id_}"):
+    with pytest.raises(ValueError, match=f"unknown id {id_}"):
         BERT.piece(id_)

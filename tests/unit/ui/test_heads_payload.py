@@ -13,12 +13,12 @@ from attnviz.components.explorer import MOST_ASKED, read_heads
 from attnviz.components.packing import unpack
 from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import Head
-from attnviz.measures import measure_head, moved_norms, rollout
+from attnviz.measures import measure_head, rollout, transformed_norms
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
-from attnviz.ui.heads.delivery import UNCERTAIN, Delivery
-from attnviz.ui.heads.payload import ALL_BYTES, MOST_BYTES, explorer_payload, first_heads, groups, within
+from attnviz.ui.heads.delivery import UNCERTAIN_SECONDS, Delivery
+from attnviz.ui.heads.payload import ALL_BYTES, MAX_BYTES, explorer_payload, first_heads, groups, within
 from attnviz.ui.heads.survey import Survey, encoded_weights, hidden_cells, rolled_out, survey, survey_name
 from tests.unit.families import save
 
@@ -97,7 +97,7 @@ def test_a_first_payload_holds_all_that_is_known(trace: Trace) -> None:
         np.testing.assert_allclose(
             arrays["measures"][layer], measure_head(trace.attentions(layer), about.measures).numpy(), atol=1e-5
         )
-        np.testing.assert_array_equal(arrays["key_norms"][layer], moved_norms(trace.layer(layer)).numpy())
+        np.testing.assert_array_equal(arrays["key_norms"][layer], transformed_norms(trace.layer(layer)).numpy())
 
 
 def test_where_heads_are_left_out_thumbnails_stand_for_them(long_trace: Trace) -> None:
@@ -191,7 +191,7 @@ def test_what_sessions_share_can_not_be_changed(trace: Trace) -> None:
     about = surveyed(trace)
     for array in (
         about.values,
-        about.by_chance,
+        about.uniform,
         about.overview,
         about.key_norms,
         about.hidden,
@@ -237,9 +237,9 @@ def test_of_a_large_text_the_chosen_heads_and_their_layer_go_first(tokens: int, 
 def test_no_message_is_too_large() -> None:
     large = size(512)
     chosen = [(layer, head) for layer in range(2) for head in range(12)]
-    assert first_heads(large, 0, chosen) == chosen[: MOST_BYTES // (512 * 512 * 2)]
+    assert first_heads(large, 0, chosen) == chosen[: MAX_BYTES // (512 * 512 * 2)]
     every = [(layer, head) for layer in range(6) for head in range(12)]
-    assert len(within(large, every)) * 512 * 512 * 2 <= MOST_BYTES
+    assert len(within(large, every)) * 512 * 512 * 2 <= MAX_BYTES
     assert len(within(size(3000), every)) == 1
 
 
@@ -274,42 +274,42 @@ def test_a_question_for_a_million_heads_is_cut() -> None:
 
 def test_the_first_payload_goes_once_for_each_trace() -> None:
     delivery = Delivery()
-    assert delivery.due("a", 0) == (True, [])
-    delivery.done("a", [(0, 0)], 0, first=True)
-    assert delivery.due("a", 1) == (False, [])
-    assert delivery.due("b", 1) == (True, [])
-    delivery.done("b", [], 1, first=True)
-    assert delivery.due("a", 2) == (True, [])
+    assert delivery.pending("a", 0) == (True, [])
+    delivery.mark_sent("a", [(0, 0)], 0, first=True)
+    assert delivery.pending("a", 1) == (False, [])
+    assert delivery.pending("b", 1) == (True, [])
+    delivery.mark_sent("b", [], 1, first=True)
+    assert delivery.pending("a", 2) == (True, [])
 
 
 def test_what_is_asked_for_goes_once_and_not_before_it_was_handed_over() -> None:
     delivery = Delivery()
-    delivery.done("a", [], 0, first=True)
-    delivery.want([(1, 2), (1, 3)])
-    delivery.want([(1, 3), (4, 5)])
+    delivery.mark_sent("a", [], 0, first=True)
+    delivery.request([(1, 2), (1, 3)])
+    delivery.request([(1, 3), (4, 5)])
     for _ in range(2):  # a run that was interrupted
-        first, heads = delivery.due("a", 1)
+        first, heads = delivery.pending("a", 1)
         assert not first
         assert sorted(heads) == [(1, 2), (1, 3), (4, 5)]
-    delivery.done("a", heads, 1, first=False)
-    assert delivery.due("a", 2) == (False, [])
+    delivery.mark_sent("a", heads, 1, first=False)
+    assert delivery.pending("a", 2) == (False, [])
 
 
 def test_a_browser_that_lacks_everything_gets_everything() -> None:
     delivery = Delivery()
-    delivery.done("a", [], 0, first=True)
-    delivery.want([])
-    assert delivery.due("a", 1) == (True, [])
+    delivery.mark_sent("a", [], 0, first=True)
+    delivery.request([])
+    assert delivery.pending("a", 1) == (True, [])
 
 
 def test_what_may_have_been_overtaken_goes_again_but_not_for_ever() -> None:
     delivery = Delivery()
-    soon = UNCERTAIN / 2
-    delivery.done("a", [(0, 0)], 0, first=True)
-    assert delivery.due("a", soon) == (True, [(0, 0)])
-    delivery.done("a", [(0, 0)], soon, first=True)
-    assert delivery.due("a", 1.1 * UNCERTAIN) == (False, [])
-    delivery.want([(1, 1)])
-    delivery.done("a", [(1, 1)], 1, first=False)
-    assert delivery.due("a", 1 + soon) == (False, [(1, 1)])
-    assert delivery.due("b", 1 + soon) == (True, [])
+    soon = UNCERTAIN_SECONDS / 2
+    delivery.mark_sent("a", [(0, 0)], 0, first=True)
+    assert delivery.pending("a", soon) == (True, [(0, 0)])
+    delivery.mark_sent("a", [(0, 0)], soon, first=True)
+    assert delivery.pending("a", 1.1 * UNCERTAIN_SECONDS) == (False, [])
+    delivery.request([(1, 1)])
+    delivery.mark_sent("a", [(1, 1)], 1, first=False)
+    assert delivery.pending("a", 1 + soon) == (False, [(1, 1)])
+    assert delivery.pending("b", 1 + soon) == (True, [])

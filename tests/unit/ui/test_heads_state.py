@@ -144,7 +144,7 @@ def test_what_is_no_list_of_heads_is_named(raw: str) -> None:
     view, notes = read_link({"chosen": raw})
     assert view["chosen"] == ()
     (note,) = notes
-    assert "is no list of up to 24 heads such as 3.5_4.1" in note
+    assert "is not a list of up to 24 heads such as 3.5_4.1" in note
     assert len(note) < 250
 
 
