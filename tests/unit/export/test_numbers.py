@@ -154,6 +154,24 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         assert str(found["text"]) == text
 
 
+def test_only_a_causal_mask_is_written_as_one() -> None:
+    walk, recipe = of_model("minilm", "the cat sat", None, "encoder", 0, 0)
+    size = len(walk.query_labels)
+
+    def written(mask: Mask) -> str:
+        masked = replace(walk, layer=replace(walk.layer, mask=mask))
+        return "\n".join(cell.text for cell in recipe.cells(masked))
+
+    assert "\nmask = None\n" in written(Mask())
+    assert f"\nmask = torch.ones({size}, {size}, dtype=torch.bool).tril()\n" in written(Mask.causal(size))
+    hidden = torch.ones(size, size, dtype=torch.bool)
+    hidden[:, -1] = False
+    for kind in ("padding", "cross", "other"):
+        source = written(Mask(kind, hidden))
+        assert "tril" not in source
+        assert "query, key, value, scale, mask = calls[at + 1]" in source, "the mask is the one that the model is given"
+
+
 def run_all(notebooks: list[str], folder: Path) -> list[str]:
     """Run notebooks one after the other in one kernel, each with no name of the one before; return what each prints."""
     # As on a machine that has never heard of attnviz.
