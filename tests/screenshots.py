@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, sync_playwright
 
 from attnviz.lessons import shipped
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from tests.browser import chromium
 from tests.browser.server import ROOT, running
 from tests.browser.settle import settled

@@ -189,7 +189,7 @@ def _indices(raw: str | None, default: int, name: str) -> list[int]:
 
 
 def _steps(raw: str) -> list[str]:
-    from attnviz.steps.vocabulary import STEPS
+    from attnviz.steps import STEPS
 
     return list(STEPS) if raw == "all" else _choices(raw, tuple(STEPS), "step")
 

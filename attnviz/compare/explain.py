@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 
 ROUNDING = 1e-5
 """Differences below this fraction of the largest number count as float32 rounding (sums of some hundred products)."""

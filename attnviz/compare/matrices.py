@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
+from attnviz.steps import STEPS
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
-QUANTITIES = ("scores", "scaled", "masked", "weights")
+QUANTITIES = tuple(name for name, step in STEPS.items() if step.is_by_cell)
 """The steps with one cell per query and key, which can be compared cell by cell."""
 
 Floats = npt.NDArray[np.float32]

@@ -13,7 +13,8 @@ def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | N
 
     `payload` is `packing.pack(header, arrays)`:
 
-    - header: `step`, `q`, `k` (the pinned cell or None), `scale`, `scale_label`, `mask` ("none", "causal" or "array"),
+    - header: `step`, `steps` (the names of all, in order), `by_cell` (of those that each cell of queries by keys has),
+      `q`, `k` (the pinned cell or None), `scale`, `scale_label`, `mask` ("none", "causal" or "array"),
       `query_labels`, `key_labels`, `acknowledged` (`updates.acknowledged(key)`);
     - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
       the header's `mask` is "array".

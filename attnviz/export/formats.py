@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attnviz.export.walk import Sheet
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 
 

@@ -14,7 +14,7 @@ from attnviz.export.views import View, walk_of
 from attnviz.export.walk import sheets
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import Shown, shown
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
-from attnviz.steps import explain
-from attnviz.steps import tokens as explain_tokens
-from attnviz.steps.vocabulary import STEPS, number
-from attnviz.tokens import NO_ID
+from attnviz.formatting import number
+from attnviz.formulas import Expression
+from attnviz.steps import STEPS, Step, unavailable
 from attnviz.trace.walk import Walk
 
 
@@ -23,8 +23,7 @@ class Sheet:
     step: str
     title: str
     walk: Walk
-    formula: str
-    """LaTeX, as `explain.formula` writes it"""
+    formula: Expression
     notice: str
     fact: str
     code: str
@@ -75,24 +74,18 @@ def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT
     unknown = chosen - set(STEPS)
     if unknown:
         raise KeyError(min(unknown))
-    layouts = {step: None if step == "tokens" else lay_out(walk, step) for step in STEPS if step in chosen}
-    shown = [step for step, layout in layouts.items() if layout is None or layout.grid]
-    return tuple(_sheet(walk, step, layouts[step], (i + 1, len(shown)), theme) for i, step in enumerate(shown))
+    chosen = [step for step in STEPS.values() if step.name in requested]
+    layouts = [(step, lay_out(walk, step.name) if step.has_matrices else None) for step in chosen]
+    shown = [(step, layout) for step, layout in layouts if layout is None or layout.grid]
+    return tuple(_sheet(walk, step, layout, (i, len(shown)), theme) for i, (step, layout) in enumerate(shown, 1))
 
 
-def _sheet(walk: Walk, step: str, layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
-    if layout is None:
-        tokens = walk.query_tokens
-        fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
-        if NO_ID in tokens.ids:
-            fact += " A character that is not in the vocabulary has no id."
-        code = explain_tokens.code(tokens.tokenizer)
-        formula, notice = explain_tokens.FORMULA, explain_tokens.NOTICE
-        return Sheet(step, STEPS[step], walk, formula, notice, fact, code, None, place, theme)
-    missing = walk.layer.unavailable_reason if step in ("embeddings", "qkv", "output") else ""
-    notice, fact = explain.notice(step, walk), explain.fact(step, walk) or missing
-    formula, code = explain.formula(step, walk, theme.palette.ink), explain.code(step, walk)
-    return Sheet(step, STEPS[step], walk, formula, notice, fact, code, layout, place, theme)
+def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
+    of = walk if step.has_matrices else walk.query_tokens
+    fact = step.fact(of) or unavailable(step, walk)
+    return Sheet(
+        step.name, step.title, walk, step.formula(of), step.notice(of), fact, step.code(of), layout, place, theme
+    )
 
 
 def link_to(link: str, step: str) -> str:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import ROLE
+from attnviz.steps import ATTENTION
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -54,6 +55,9 @@ def _describe(panel: Panel) -> dict[str, Any]:
         "numbered": True,
         "bar": panel.bar,
     }
+    step = ATTENTION.get(panel.name)
+    if step is not None and step.made_from:
+        described["made_from"] = {"name": step.made_from, "pace": step.pace}
     if panel.col_ticks:
         described["ticks"] = panel.col_ticks
     if panel.parts is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from attnviz.figures.panels import Layout, Panel, Pin, Place, place_panels
 from attnviz.figures.style import AXIS_TITLE, LIGHT, Palette, escape, shorten
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
 

@@ -14,7 +14,7 @@ from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.products import as_array, colour_limit, lay_product, share
 from attnviz.figures.projections import lay_out_qkv
 from attnviz.figures.style import LIGHT, Palette
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 from attnviz.trace.walk import Walk
 
 if TYPE_CHECKING:

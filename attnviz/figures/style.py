@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from attnviz.steps.vocabulary import DARK_INK, LIGHT_INK, Ink
+from attnviz.formulas import Role
 
 Colours = list[list[float | str]]
 
@@ -30,6 +30,21 @@ def _hatch(ground: str, line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Ink:
+    """The colours of the four roles. They stay apart for colour-blind readers."""
+
+    query: str
+    key: str
+    value: str
+    attention: str
+
+    def of(self, role: Role) -> str:
+        """Return the colour of a role."""
+        colour: str = getattr(self, role)
+        return colour
+
+
+@dataclass(frozen=True, slots=True)
 class Palette:
     """The colours of one theme. 0 has the colour of the canvas, so that large magnitudes stand out."""
 
@@ -44,18 +59,20 @@ class Palette:
 
     def role(self, quantity: str) -> str | None:
         """Return the colour of a quantity's name, or None if it has the text colour."""
-        return getattr(self.ink, ROLE[quantity]) if quantity in ROLE else None
+        return self.ink.of(ROLE[quantity]) if quantity in ROLE else None
 
 
-ROLE = {
-    **dict.fromkeys(("query", "W_query", "U_query"), "query"),
-    **dict.fromkeys(("key", "key_t", "W_key", "U_key"), "key"),
-    **dict.fromkeys(("value", "W_value", "U_value", "head_outputs", "concat"), "value"),
-    **dict.fromkeys(("scores", "scaled", "masked", "weights"), "attention"),
+_QUANTITIES: dict[Role, tuple[str, ...]] = {
+    "query": ("query", "W_query", "U_query"),
+    "key": ("key", "key_t", "W_key", "U_key"),
+    "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
+    "attention": ("scores", "scaled", "masked", "weights"),
 }
+ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
+"""The role of a quantity, by its name"""
 
 LIGHT = Palette(
-    LIGHT_INK,
+    Ink("#0072B2", "#D55E00", "#009E73", "#5E3C99"),
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
     weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
     hatch=_hatch("#D4D4DC", "#AFAFBB"),
@@ -63,7 +80,8 @@ LIGHT = Palette(
     canvas="#FFFFFF",
 )
 DARK = Palette(
-    DARK_INK,
+    # The same hues, light enough to be read on a dark ground.
+    Ink("#6CBDF0", "#FF9D5C", "#3FD0A4", "#BDA6EE"),
     signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
     weights=[[0, "#20202B"], [1, "#BDA6EE"]],
     hatch=_hatch("#3A3A46", "#55555F"),

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
-from attnviz.steps.vocabulary import MEASURES, STEPS
+from attnviz.steps import STEPS
+from attnviz.steps.averages import WAYS
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
@@ -143,7 +145,7 @@ KEYS: dict[str, Key] = {
     "stretch": Key(False, read_switch, write_switch),
     "drawing": Key("stage", one_of("stage", "chart")),
     "predict": Key(False, read_switch, write_switch),
-    "way": Key("loop", one_of("loop", "matrix", "softmax", "data")),
+    "way": Key("loop", one_of(*WAYS)),
     "block_size": Key(8, whole(1, 64)),
     "chosen": Key((), read_heads, write_heads),
     "rollout": Key(False, read_switch, write_switch),
@@ -159,7 +161,7 @@ KEYS: dict[str, Key] = {
     "label": Key("", short(60)),
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
-    "quantity": Key("weights", one_of("scores", "scaled", "masked", "weights")),
+    "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
     "lecture": Key(False, read_switch, write_switch),
     "lesson": Key("", short(60)),
     "scene": Key(1, whole(1, 100)),

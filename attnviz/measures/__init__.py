@@ -2,29 +2,7 @@
 
 Attention weights show where a head looks. By themselves they do not explain a model's output (Jain and Wallace 2019,
 "Attention is not Explanation").
+
+`summary` has the measures of a head and `rows` their values per query; `labels` names heads by them. Nothing is
+imported here: `names` is read without torch.
 """
-
-from attnviz.measures.chunks import weights_by_chunk
-from attnviz.measures.labels import label_heads, possible_labels
-from attnviz.measures.norms import transformed_norms
-from attnviz.measures.rollout import mean_weights, rollout
-from attnviz.measures.rows import distance, entropy, weight_at, weight_on
-from attnviz.measures.summary import Measure, average, choose_measures, measure_head, uniform_measures
-
-__all__ = [
-    "Measure",
-    "average",
-    "choose_measures",
-    "distance",
-    "entropy",
-    "label_heads",
-    "mean_weights",
-    "measure_head",
-    "possible_labels",
-    "rollout",
-    "transformed_norms",
-    "uniform_measures",
-    "weight_at",
-    "weight_on",
-    "weights_by_chunk",
-]

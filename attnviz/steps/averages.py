@@ -2,28 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnviz.formulas import (
+    Call,
+    Expression,
+    Fraction,
+    Indexed,
+    Name,
+    Product,
+    Relation,
+    Root,
+    Row,
+    Sum,
+    Symbol,
+    Total,
+    Transpose,
+)
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.toy.averages import Averages
 
 CODE_WIDTH = 30
 """Characters of a line that fit beside the picture at 1280 pixels, in lecture mode too"""
 
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way to mix the past into each token."""
-
-    title: str
-    formula: str
-    notice: str
-    code: str
-    """From `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C); no line is
-    longer than `CODE_WIDTH`"""
+_A, _X, _Y, _M = map(Symbol, "AXYM")
+_I, _J, _ZERO, _ONE = map(Symbol, "ij01")
+_NEXT = Sum((_I, _ONE))
 
 
-WAYS = {
-    "loop": Way(
+def _softmax(scores: Expression, *, stretch: bool) -> Expression:
+    """Return the softmax of scores with the future masked."""
+    return Call(Name("softmax"), Sum((scores, _M)), stretch=stretch)
+
+
+_LOOP = Relation(
+    "=",
+    (
+        Indexed(Symbol("y"), _I),
+        Product((Fraction(_ONE, _NEXT), Total(Relation("=", (_J, _ZERO)), _I, Indexed(Symbol("x"), _J))), "none"),
+    ),
+)
+_SHARES = Relation(
+    "for",
+    (
+        Relation("=", (Indexed(_A, Product((_I, _J), "none")), Fraction(_ONE, _NEXT, small=True))),
+        Relation("≤", (_J, _I)),
+    ),
+)
+_MATRIX = Row((Relation("=", (_Y, Product((_A, _X)))), _SHARES), comma=True)
+_SOFTMAX = Relation("=", (_Y, Product((_softmax(_ZERO, stretch=False), _X))))
+_SCALE = Fraction(_ONE, Root(Symbol("D")), small=True)
+_SCORES = Product((_SCALE, Product((Symbol("Q"), Transpose(Symbol("K"))), "none")))
+_DATA = Relation("=", (_Y, Product((_softmax(_SCORES, stretch=True), _X), "none")))
+
+
+def _way(name: str, title: str, formula: Expression, notice: str, code: str) -> Step[Averages]:
+    """Return one way to mix the past into each token.
+
+    Its code goes from `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C); no
+    line is longer than `CODE_WIDTH`.
+    """
+    return Step(name, title, formula=lambda _: formula, notice=lambda _: notice, code=lambda _: code)
+
+
+_WAYS = (
+    _way(
+        "loop",
         "A loop",
-        r"y_i = \frac{1}{i+1} \sum_{j=0}^{i} x_j",
+        _LOOP,
         "The plainest way to tell a token about its past: average its row with all rows before it.",
         """averages = torch.zeros_like(x)
 for i in range(len(x)):
@@ -31,9 +79,10 @@ for i in range(len(x)):
         averages[i] += x[j]
     averages[i] /= i + 1""",
     ),
-    "matrix": Way(
+    _way(
+        "matrix",
         "A matrix",
-        r"Y = A\,X, \qquad A_{ij} = \tfrac{1}{i+1} \;\text{for}\; j \le i",
+        _MATRIX,
         "The loop is one matrix product. Row i of A says how much of every token goes into token i: 1, ½ ½, ⅓ ⅓ ⅓, …",
         """T = len(x)
 past = torch.ones(T, T).tril()
@@ -41,9 +90,10 @@ n = past.sum(1, keepdim=True)
 weights = past / n
 averages = weights @ x""",
     ),
-    "softmax": Way(
+    _way(
+        "softmax",
         "A softmax",
-        r"Y = \operatorname{softmax}(0 + M)\,X",
+        _SOFTMAX,
         "The same A again: equal scores, all 0, with the future at −∞. Softmax turns equal scores into equal shares.",
         """T = len(x)
 scores = torch.zeros(T, T)
@@ -53,9 +103,10 @@ masked = scores.masked_fill(
 weights = masked.softmax(-1)
 averages = weights @ x""",
     ),
-    "data": Way(
+    _way(
+        "data",
         "Scores from the data",
-        r"Y = \operatorname{softmax}\!\left(\tfrac{1}{\sqrt D}\,Q K^{\top} + M\right) X",
+        _DATA,
         "Now the zeros make room for q·k: each token decides how much of its past it takes. That is attention.",
         """T, D = query.shape
 scores = query @ key.T
@@ -66,4 +117,6 @@ masked = scaled.masked_fill(
 weights = masked.softmax(-1)
 averages = weights @ x""",
     ),
-}
+)
+WAYS = {way.name: way for way in _WAYS}
+"""By their names in links, in order"""

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from attnviz.components.packing import unpack
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.app.pages import choose, messages, open_page, payload, sent, tell

@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 import psutil
 
 from attnviz.settings import processors
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from tests.bench.apps import PLAIN_SCRIPT
 from tests.bench.load_session import Visitor
 from tests.bench.processes import cpu, memory

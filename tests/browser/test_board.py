@@ -229,12 +229,13 @@ def test_numbers_are_written_while_they_fit(
 
 
 MORPH = """
-  const place = (name, data, x) => ({
-    panel: { name, data: Float32Array.from(data), shape: [2, 2] }, x, y: 0, width: 10, height: 10,
+  const place = (name, data, x, made_from) => ({
+    panel: { name, data: Float32Array.from(data), shape: [2, 2], made_from }, x, y: 0, width: 10, height: 10,
   });
   const before = [place('scaled', [1, 2, 3, 4], 0), place('masked', [1, 2, 3, 4], 20)];
   const after = [
-    place('masked', [1, 2, 3, 4], 0), place('weights', [0.1, 0.9, 0.5, 0.5], 20), place('row_sum', [1, 1, 1, 1], 40),
+    place('masked', [1, 2, 3, 4], 0),
+    place('weights', [0.1, 0.9, 0.5, 0.5], 20, { name: 'masked', pace: 'rows' }), place('row_sum', [1, 1, 1, 1], 40),
   ];
   const pixelsOf = ({ panel }) => ({
     pixels: Uint32Array.from(panel.data, (x) => (0xff000000 | Math.round(x * 40)) >>> 0), width: 2, height: 2,

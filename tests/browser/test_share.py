@@ -23,7 +23,7 @@ from pptx import Presentation
 from pypdf import PdfReader
 from torch.nn import functional as F
 
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.export.file import FAILED

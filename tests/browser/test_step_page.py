@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from torch.nn import functional as F
 
 from attnviz.pretrained import load
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.sight import Sight

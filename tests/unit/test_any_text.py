@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnviz.figures import Walk, step_spec
+from attnviz.formulas import mathml
 from attnviz.pretrained import PretrainedModel, load
-from attnviz.steps import explain
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import ATTENTION
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
 from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.families import FAMILIES, save
 
-COMPUTED = [step for step in STEPS if step != "tokens"]
+COMPUTED = list(ATTENTION)
 ODD = [
     "", " ", "\0", "\ud800", "a\udfffb", "\u200b", "\u202eabc", "مرحبا بالعالم", "👩‍👩‍👧‍👦👍🏽🇩🇪",
     "e\u0301\u0301\u0301", "[SEP]", "[CLS] [SEP] [PAD] [MASK] [UNK]", "<|endoftext|>", "</s><s><pad>",
@@ -49,8 +49,9 @@ def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
         label.encode()
     for step in COMPUTED:
         assert step_spec(walk, step)["data"]
-        for say in (explain.notice, explain.formula, explain.code, explain.fact):
-            say(step, walk).encode()
+        said = ATTENTION[step]
+        for words in (said.notice(walk), mathml(said.formula(walk)), said.code(walk), said.fact(walk)):
+            words.encode()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

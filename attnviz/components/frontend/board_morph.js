@@ -3,26 +3,21 @@
 
 import { mixPixels } from "./board_image.js";
 
-/** What a matrix is made from, cell by cell, where its own step is new. */
-/** @type {Record<string, string>} */
-const MADE_FROM = { scaled: "scores", masked: "scaled", weights: "masked" };
-
-/** How far cell (i, j) has gone at t, by the matrix that comes into being. */
-/** @type {Record<string, (t: number, count: CellCount) => (i: number, j: number) => number>} */
+/** How far cell (i, j) has gone at t, by the pace of the matrix that comes into being. */
+/** @type {Record<Pace, (t: number, count: CellCount) => (i: number, j: number) => number>} */
 const PACES = {
-  // The mask slides over from the right: a column changes when its edge passes.
-  masked:
+  // From the right, as a mask slides over: a column changes when its edge passes.
+  columns:
     (t, { cols }) =>
     (i, j) =>
       Math.min(1, Math.max(0, t * (cols + 1) - (cols - 1 - j))),
-  // The softmax normalises row by row, from the top.
-  weights:
+  // From the top, as the softmax normalises: row by row.
+  rows:
     (t, { rows }) =>
     (i) =>
       Math.min(1, Math.max(0, (t - (0.6 * i) / rows) / 0.4)),
+  even: (t) => () => t,
 };
-/** @param {number} t */
-const even = (t) => () => t;
 
 /**
  * Pairs the places of two pictures: {from, to}, either null where a matrix comes or goes.
@@ -34,7 +29,7 @@ export function pairs(before, after) {
   const used = new Set();
   const found = after.map((to) => {
     const own = named.get(to.panel.name);
-    const parent = named.get(MADE_FROM[to.panel.name]);
+    const parent = named.get(to.panel.made_from?.name ?? "");
     const from = own ?? (parent && same(parent.panel.shape, to.panel.shape) ? parent : null);
     if (from && same(from.panel.shape, to.panel.shape)) {
       used.add(from);
@@ -73,7 +68,7 @@ export function mixed({ from, to, t }, pixelsOf) {
   const [a, b] = [pixelsOf(from), pixelsOf(to)];
   if (from.panel.data === to.panel.data || a.width !== b.width || a.height !== b.height) return t < 0.5 ? a : b;
   const made = from.panel.name !== to.panel.name;
-  const pace = (made && PACES[to.panel.name]) || even;
+  const pace = PACES[(made && to.panel.made_from?.pace) || "even"];
   return mixPixels(a, b, pace(t, { rows: b.height, cols: b.width }));
 }
 

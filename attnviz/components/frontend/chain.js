@@ -9,14 +9,7 @@ import { VectorTable } from "./vectors.js";
 /** @typedef {ReturnType<Attention["cell"]>} CellSteps */
 
 const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
-const STEPS = ["tokens", "embeddings", "qkv", ...LINES, "concat", "output"];
 const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
-
-/**
- * Whether a step of the page has the weights behind it, or is at them.
- * @param {string} step
- */
-export const hasWeights = (step) => STEPS.indexOf(step) >= STEPS.indexOf("weights");
 
 export class Chain {
   constructor() {
@@ -31,12 +24,12 @@ export class Chain {
 
   /**
    * Marks the line of the step that the page is at, and dims those that are still to come.
-   * @param {string} step
+   * @param {string} step @param {string[]} steps the names of all, in order
    */
-  markStep(step) {
-    const now = STEPS.indexOf(step);
+  markStep(step, steps) {
+    const now = steps.indexOf(step);
     for (const [name, { root }] of Object.entries(this.lines)) {
-      const at = STEPS.indexOf(name);
+      const at = steps.indexOf(name);
       root.classList.toggle("current", at === now);
       root.classList.toggle("later", at > now);
       if (at === now) root.setAttribute("aria-current", "step");

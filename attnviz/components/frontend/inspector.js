@@ -12,7 +12,6 @@ import { View } from "./view.js";
 
 const SETTLE = 300; // ms: the arrow keys of a number field run through many cells, the server needs only the last
 const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
-const STEP_PANELS = ["scores", "scaled", "masked", "weights"];
 
 class Inspector {
   /** @param {HTMLElement} root */
@@ -24,6 +23,8 @@ class Inspector {
     this.clicked = null;
     /** @type {Attention | null} */
     this.attention = null;
+    /** @type {string[]} */
+    this.byCell = [];
     /** @type {SetTriggerValue} */
     this.setTriggerValue = () => {};
     /** @type {Theme} */
@@ -51,6 +52,7 @@ class Inspector {
       /** @type {Payload<InspectorHeader>} */
       const { header, arrays } = unpack(data);
       this.attention = new Attention(header, arrays);
+      this.byCell = header.by_cell;
       this.pinned.take(header);
       this.view.setPayload(header, this.attention);
     }
@@ -156,7 +158,7 @@ class Inspector {
     }
     const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
     const whole = [at.rows, at.cols].sort().join() === "key,query";
-    const chained = whole && attention.has(q, k) && STEP_PANELS.includes(panel.name);
+    const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
     if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products });

@@ -45,6 +45,8 @@ interface Coloured {
   high: number;
   scale: "signed" | "weights";
 }
+/** How one matrix turns into another: all cells at once, column by column, or row by row. */
+type Pace = "even" | "columns" | "rows";
 /**
  * A matrix of a board; `rows` and `cols` name the kinds of its axes ("query", "key", "dim", ...). Matrices that share a
  * kind zoom, scroll and light up together.
@@ -64,6 +66,8 @@ interface Panel extends Coloured {
   parts?: { width: number; followed: number };
   /** labels of columns that are no tokens, by their number */
   ticks?: Record<string, string>;
+  /** the matrix that turns into this one, cell by cell, and how */
+  made_from?: { name: string; pace: Pace };
   ink?: string;
 }
 /** A panel with what is worked out once from its numbers (board_panel.js). */

@@ -6,6 +6,10 @@ interface InspectorHeader extends Pair {
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
   mask: "none" | "causal" | "array";
+  /** the names of all steps, in order */
+  steps: string[];
+  /** of those whose matrix each cell of queries by keys has */
+  by_cell: string[];
   query_labels: string[];
   key_labels: string[];
   acknowledged: number;

@@ -1,6 +1,6 @@
 // What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
 
-import { Chain, hasWeights } from "./chain.js";
+import { Chain } from "./chain.js";
 import { element, focused, screenReaderOnly, span } from "./dom.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
@@ -18,6 +18,7 @@ export class View {
     /** @type {Pair} */
     this.pin = { q: null, k: null };
     this.step = "";
+    this.hasWeights = false;
     /** @type {Labels} */
     this.labels = {};
     this.fields = {
@@ -59,8 +60,9 @@ export class View {
   setPayload(header, attention) {
     if (header.step !== this.step) this.section.style.minHeight = "";
     this.step = header.step;
+    this.hasWeights = header.steps.indexOf(header.step) >= header.steps.indexOf("weights");
     this.labels = { query: header.query_labels, key: header.key_labels };
-    this.chain.markStep(header.step);
+    this.chain.markStep(header.step, header.steps);
     this.fields.q.input.max = String(attention.queries - 1);
     this.fields.k.input.max = String(attention.keys - 1);
   }
@@ -108,7 +110,7 @@ export class View {
    */
   showRow(attention, pin) {
     this.showHint(pin);
-    if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !hasWeights(this.step)) return;
+    if (pin.q === null || pin.k !== null || pin.q >= attention.queries || !this.hasWeights) return;
     this.show("row");
     this.row.show(attention.row(pin.q).weights, (k) => this.token("key", k, "key"));
   }

@@ -32,7 +32,7 @@ from attnviz.export.drawing.placing import (
 from attnviz.export.drawing.themes import Theme
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.style import AXIS_TITLE, Palette
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 
 THINNED = 14.0
 """Font size of column labels if not all columns have one"""

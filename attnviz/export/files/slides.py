@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.colours import channels
-from attnviz.export.drawing.formula import runs
+from attnviz.export.drawing.formula import colour_of
 from attnviz.export.drawing.lines import safe, safe_lines
 from attnviz.export.drawing.marks import Box, Gradient, Line, Mark, Matrix, Table, Text
 from attnviz.export.drawing.placing import shorten
@@ -20,6 +20,7 @@ from attnviz.export.drawing.sheet import HEIGHT, MARGIN, PICTURE_BOTTOM, PICTURE
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.files.slide_tables import FONT, add_matrix, add_table, is_table
 from attnviz.export.walk import Sheet
+from attnviz.formulas import Expression, runs
 
 if TYPE_CHECKING:
     from pptx.slide import Slide
@@ -97,10 +98,10 @@ class _Slide:
         self.draw(Text(WIDTH - MARGIN, 46, name, 18, self.theme.text, anchor="end"))
         self.draw(Text(WIDTH - MARGIN, 68, text, 16, self.theme.quiet, anchor="end"))
 
-    def formula(self, latex: str) -> None:
+    def formula(self, formula: Expression) -> None:
         frame = self.box("formula", MARGIN, 72, 900, 40)
-        for run in runs(latex):
-            written = write(frame.paragraphs[0], run.text, 24, run.colour or self.theme.text)
+        for run in runs(formula):
+            written = write(frame.paragraphs[0], run.text, 24, colour_of(run, self.theme))
             if run.level:
                 written.font._rPr.set("baseline", "30000" if run.level > 0 else "-25000")
             if run.boxed:

@@ -16,6 +16,7 @@ from attnviz.export.drawing.sheet import MARGIN, WIDTH, caption, draw_picture
 from attnviz.export.files.tex import tex, tex_address
 from attnviz.export.walk import Sheet
 from attnviz.figures.panels import NUMBERED
+from attnviz.formulas import latex
 
 CENTIMETRE = 0.0125
 """Centimetres per pixel: a 16:9 Beamer slide is 16 cm wide"""
@@ -87,7 +88,7 @@ def write_tikz(sheets: Sequence[Sheet]) -> str:
 
 def _slide(sheet: Sheet) -> str:
     images, lines = picture(draw_picture(sheet, top=0, bottom=PICTURE_HEIGHT))
-    formula = re.sub(r"\\color\{#([0-9A-F]{6})\}", r"\\color{av\1}", sheet.formula)
+    formula = latex(sheet.formula, lambda role: f"av{sheet.theme.palette.ink.of(role)[1:]}")
     link = ""
     if sheet.link:
         shown = tex(shorten(sheet.link, LINK_WIDTH, 14))

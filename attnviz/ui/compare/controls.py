@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import MAX_TEXT
 from attnviz.sources import SOURCES
+from attnviz.steps import STEPS
 from attnviz.ui import controls, state
 from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset
 from attnviz.ui.controls import MODELS
@@ -43,7 +44,7 @@ CSS = """
 </style>
 """
 TOY = "the toy"
-QUANTITIES = {"scores": "Scores", "scaled": "Scaled", "masked": "Masked", "weights": "Weights"}
+QUANTITIES = {name: step.title for name, step in STEPS.items() if step.is_by_cell}
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 

@@ -14,7 +14,7 @@ import streamlit as st
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison
 from attnviz.components.compare import comparison
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 from attnviz.trace.walk import Walk
 from attnviz.ui import state
 from attnviz.ui.compare.panes import Choice, differs

@@ -13,7 +13,7 @@ import streamlit as st
 
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.matrices import Comparison, Distance, align_tokens, compare, joined_labels, measure_distance
-from attnviz.steps.vocabulary import number
+from attnviz.formatting import number
 from attnviz.trace.walk import Walk
 from attnviz.ui import shell, state
 from attnviz.ui.compare.panes import Choice, differs, run

@@ -8,7 +8,7 @@ from typing import Any
 from attnviz.components.export_view import export_view
 from attnviz.links.link import ROLLOUT
 from attnviz.sources import SOURCES
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 from attnviz.ui import state
 
 MAX_QUOTED_TEXT = 300
@@ -36,7 +36,7 @@ def show_export(page: str) -> None:
 def title(page: str) -> str:
     """Return the title of the picture."""
     if page == "step_by_step":
-        return " · ".join(filter(None, (STEPS[state.get("step")], _head())))
+        return " · ".join(filter(None, (STEPS[state.get("step")].title, _head())))
     if page == "heads":
         chosen = [_named(*head) for head in state.get("chosen") or [(state.get("layer"), state.get("head"))]]
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
@@ -68,7 +68,7 @@ def _model(get: Callable[[str], Any]) -> str:
 
 
 def _head() -> str:
-    if state.get("step") in ("tokens", "embeddings", "concat", "output"):
+    if not STEPS[state.get("step")].is_of_head:
         return f"layer {state.get('layer')}" if SOURCES[state.get("source")].has_layers else ""
     return _named(state.get("layer") if SOURCES[state.get("source")].has_layers else None, state.get("head"))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.measures import Measure
+from attnviz.formatting import number
 from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM
-from attnviz.steps.vocabulary import number
+from attnviz.measures.summary import Measure
 from attnviz.ui.heads.survey import Survey
 from attnviz.ui.plain import plain
 

@@ -16,17 +16,11 @@ import torch
 
 from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import ROLLOUT, Head
-from attnviz.measures import (
-    Measure,
-    choose_measures,
-    label_heads,
-    mean_weights,
-    measure_head,
-    rollout,
-    transformed_norms,
-    uniform_measures,
-    weights_by_chunk,
-)
+from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.labels import label_heads
+from attnviz.measures.norms import transformed_norms
+from attnviz.measures.rollout import mean_weights, rollout
+from attnviz.measures.summary import Measure, choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Kind, Trace
 from attnviz.trace.layer import LayerTrace
 

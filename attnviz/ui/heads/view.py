@@ -13,7 +13,7 @@ from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
 from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
 from attnviz.links.pages import PAGES
-from attnviz.measures import possible_labels
+from attnviz.measures.labels import possible_labels
 from attnviz.pretrained import Kind, PretrainedModel, Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import delivery as heads_delivery

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from attnviz.sources import SOURCES
+from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
-from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
-from attnviz.ui.step_by_step.stepper import PREDICTED, STRETCHED
 
 ORDERS: dict[str, tuple[str, Sequence[str]]] = {
     "step_by_step": ("step", list(STEPS)),
@@ -79,14 +78,15 @@ def _pictures(page: str) -> list[Shortcut]:
             Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
         )
     if page == "step_by_step":
-        found.append(Shortcut(("P",), "predict: cover a row, from Scores to Head outputs", {"p": "predict"}))
+        covered = [step.title for step in STEPS.values() if step.can_be_covered]
+        found.append(Shortcut(("P",), f"predict: cover a row, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
         # The stage reveals the row itself; a lesson with a question must advance too.
         reveal = {"r": "lesson_reveal", "a": "lesson_reveal"} if lesson_bar.has_question(page) else {}
         found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
         found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
-    if page == "heads" or (page == "step_by_step" and state.get("step") in STRETCHED):
+    if page == "heads" or (page == "step_by_step" and STEPS[state.get("step")].can_be_stretched):
         found.append(Shortcut(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
     if page in ORDERS:
         found.append(Shortcut(("D",), "stage or chart", {"d": "drawing"}))
@@ -143,7 +143,7 @@ def _lecture(_page: str) -> None:
 
 
 def _predict(_page: str) -> None:
-    if state.get("step") in PREDICTED and state.get("drawing") == "stage":
+    if STEPS[state.get("step")].can_be_covered and state.get("drawing") == "stage":
         state.put("predict", not state.get("predict"))
 
 

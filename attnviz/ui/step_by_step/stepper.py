@@ -13,8 +13,8 @@ from attnviz.components.updates import acknowledged
 from attnviz.figures.thumbnails import hidden_thumbnail
 from attnviz.links.link import KEYS, BadValueError
 from attnviz.sources import SOURCES
+from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
-from attnviz.steps.vocabulary import STEPS
 from attnviz.ui import state
 from attnviz.ui.caches import overview
 from attnviz.ui.picture import PICTURES
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from attnviz.trace.layer import LayerTrace
 
-PREDICTED = ("scores", "scaled", "masked", "weights", "head_outputs")
-"""The steps with the option "predict"."""
-STRETCHED = ("weights", "head_outputs")
-"""The steps that show weights, whose colours can be stretched."""
 SWITCHES = {
     "predict": (
         "Predict",
@@ -41,7 +37,8 @@ SWITCHES = {
 def stepper(layers: int, layer: LayerTrace | None = None) -> None:
     """Show the steps, the choice of layer (if `layers` is not 0), and the heads of the current layer."""
     offered = {
-        "steps": list(STEPS.items()), "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
+        "steps": [(name, step.title) for name, step in STEPS.items()],
+        "drawings": list(PICTURES.items()) if layer else [], "layers": layers,
         "heads": layer.heads if layer else 0, "layer_label": _layer_label(), "place": _place(layers),
         "switches": [(name, *SWITCHES[name]) for name in _offered()],
     }  # fmt: skip
@@ -87,9 +84,9 @@ def _place(layers: int) -> str:
 
 def _offered() -> list[str]:
     """Return the switches of this step."""
-    step = state.get("step")
-    predicted = step in PREDICTED and state.get("drawing") == "stage"
-    return [name for name, offered in (("predict", predicted), ("stretch", step in STRETCHED)) if offered]
+    step = STEPS[state.get("step")]
+    predicted = step.can_be_covered and state.get("drawing") == "stage"
+    return [name for name, offered in (("predict", predicted), ("stretch", step.can_be_stretched)) if offered]
 
 
 def _pictures(layer: LayerTrace | None) -> dict[str, npt.NDArray[np.uint8]]:

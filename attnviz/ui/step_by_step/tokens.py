@@ -5,8 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from attnviz.steps import tokens as explain_tokens
+from attnviz.formulas import latex
+from attnviz.steps import TOKENS
 from attnviz.tokens import NO_ID, NoTokensError, Tokens
+from attnviz.ui.picture import palette
 from attnviz.ui.shell import token_notes
 from attnviz.ui.tokens.chips import token_strip
 
@@ -21,18 +23,18 @@ def show_tokens(tokens: Tokens) -> None:
         raise NoTokensError
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
-        st.latex(explain_tokens.FORMULA)
+        st.latex(latex(TOKENS.formula(tokens), palette().ink.of))
         st.html(token_strip(tokens))
         st.dataframe(token_table(tokens), hide_index=True, height=min(420, 38 + 35 * len(tokens)))
     with beside:
-        st.html(f'<div class="notice">{explain_tokens.NOTICE}</div>')
+        st.html(f'<div class="notice">{TOKENS.notice(tokens)}</div>')
         st.caption(f"{len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}.")
         token_notes(tokens)
         if NO_ID in tokens.ids:
             st.caption("A character that is not in the vocabulary has no id; all of them share one embedding.")
         with st.expander("The same in Python", key="listing", on_change="rerun") as listing:
             if listing.open:
-                st.code(explain_tokens.code(tokens.tokenizer), language="python")
+                st.code(TOKENS.code(tokens), language="python")
 
 
 def token_table(tokens: Tokens) -> pd.DataFrame:

@@ -18,19 +18,20 @@ from attnviz.components.updates import acknowledged
 from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
-from attnviz.steps import explain
-from attnviz.steps.vocabulary import STEPS
+from attnviz.formulas import latex
+from attnviz.steps import ATTENTION, STEPS, Step, unavailable
+from attnviz.steps.attention.weights import faint
 from attnviz.ui import state
 from attnviz.ui.picture import palette, show_picture
-from attnviz.ui.step_by_step.stepper import PREDICTED
 
 
-def show_step(walk: Walk, step: str) -> None:
+def show_step(walk: Walk, name: str) -> None:
     """Show one step of one head: picture, notice, arithmetic, code."""
+    step = ATTENTION[name]
     pin = _checked_pin(walk)
     picture, beside = st.columns([0.7, 0.3], gap="medium")
     with picture:
-        st.latex(explain.formula(step, walk, palette().ink))
+        st.latex(latex(step.formula(walk), palette().ink.of))
         _picture(walk, step, pin)
     with beside:
         st.html(f'<div class="notice">{_notice(walk, step)}</div>')
@@ -38,19 +39,19 @@ def show_step(walk: Walk, step: str) -> None:
         # Syntax highlighting loads slowly in the browser, so it is deferred until the listing is opened.
         with st.expander("The same in PyTorch", key="listing", on_change="rerun") as listing:
             if listing.open:
-                st.code(explain.code(step, walk), language="python")
+                st.code(step.code(walk), language="python")
 
 
-def _picture(walk: Walk, step: str, pin: Pin) -> None:
-    layout = lay_out(walk, step, stretch=state.get("stretch"))
+def _picture(walk: Walk, step: Step[Walk], pin: Pin) -> None:
+    layout = lay_out(walk, step.name, stretch=state.get("stretch"))
     about = {
-        "alt": describe(layout), "walk": _name(walk), "order": list(STEPS).index(step), "step": step,
+        "alt": describe(layout), "walk": _name(walk), "order": list(STEPS).index(step.name), "step": step.name,
         "layer": state.get("layer"), "head": walk.head,
-        "predict": state.get("predict"), "result": step,
+        "predict": state.get("predict"), "result": step.name,
     }  # fmt: skip
     show_picture(layout, walk.labels, about, pin=pin)
-    if walk.layer.unavailable_reason and step in ("embeddings", "qkv", "output"):
-        st.caption(walk.layer.unavailable_reason)
+    if missing := unavailable(step, walk):
+        st.caption(missing)
 
 
 def _name(walk: Walk) -> str:
@@ -61,19 +62,21 @@ def _name(walk: Walk) -> str:
     return f"{digest.hexdigest()} {walk.head}"
 
 
-def _notice(walk: Walk, step: str) -> str:
+def _notice(walk: Walk, step: Step[Walk]) -> str:
     facts = []
-    if not (state.get("predict") and step in PREDICTED):  # a fact might reveal the covered row
-        facts = [explain.fact(step, walk), "" if state.get("stretch") else explain.faint(step, walk)]
+    if not (state.get("predict") and step.can_be_covered):  # a fact might reveal the covered row
+        pale = step.can_be_stretched and not state.get("stretch")
+        facts = [step.fact(walk), faint(walk) if pale else ""]
     fact = html.escape(" ".join(filter(None, facts)))
-    return f'{html.escape(explain.notice(step, walk))} <span class="fact">{fact}</span>'
+    return f'{html.escape(step.notice(walk))} <span class="fact">{fact}</span>'
 
 
-def _inspector_payload(walk: Walk, step: str, pin: Pin) -> bytes:
+def _inspector_payload(walk: Walk, step: Step[Walk], pin: Pin) -> bytes:
     steps, layer = walk.steps, walk.layer
     arrays = {name: getattr(steps, name).numpy().astype(np.float32) for name in ("query", "key", "value")}
     header: dict[str, Any] = {
-        "step": step, "q": pin.q, "k": pin.k, "scale": layer.scale,
+        "step": step.name, "steps": list(STEPS), "by_cell": [one.name for one in STEPS.values() if one.is_by_cell],
+        "q": pin.q, "k": pin.k, "scale": layer.scale,
         "scale_label": _scale_label(layer.scale, layer.head_size), "mask": "none",
         "query_labels": walk.query_labels, "key_labels": walk.key_labels, "acknowledged": acknowledged("inspector"),
     }  # fmt: skip

@@ -9,6 +9,7 @@ from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES, stepper
 from attnviz.components.updates import acknowledged
 from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.steps import STEPS
 from tests.browser.apps.operands import Operands, labels
 
 st.set_page_config(layout="wide")
@@ -66,7 +67,8 @@ if link.get("place") == "first":
     st.text("the chart comes late")
 picture, beside = st.columns([0.7, 0.3])
 header = {
-    "step": step, "q": state["pin"][0], "k": state["pin"][1], "mask": mask,
+    "step": step, "steps": list(STEPS), "by_cell": [name for name, one in STEPS.items() if one.is_by_cell],
+    "q": state["pin"][0], "k": state["pin"][1], "mask": mask,
     "scale": given.scale, "scale_label": f"1/√{given.size}", "query_labels": names, "key_labels": names,
     "acknowledged": acknowledged("inspector"),
 }  # fmt: skip

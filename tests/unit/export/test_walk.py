@@ -24,7 +24,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attnviz.attention import causal_mask
 from attnviz.export.drawing import fonts
-from attnviz.export.drawing.formula import plain, runs
 from attnviz.export.drawing.lines import safe, wrap
 from attnviz.export.drawing.marks import Matrix, Text
 from attnviz.export.drawing.raster import png
@@ -42,8 +41,7 @@ from attnviz.figures.panels import Panel
 from attnviz.links.link import read_link
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import shown
-from attnviz.steps import explain
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import ATTENTION, STEPS
 from attnviz.trace.walk import Walk
 
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -151,7 +149,7 @@ def test_a_deck_has_a_slide_a_step_with_notes_and_the_link() -> None:
     walk = minilm()
     deck = Presentation(io.BytesIO(FORMATS["pptx"].write(sheets(walk))))
     assert (deck.slide_width, deck.slide_height) == (12192000, 6858000)  # 16:9
-    assert [slide.shapes.title.text for slide in deck.slides] == list(STEPS.values())
+    assert [slide.shapes.title.text for slide in deck.slides] == [step.title for step in STEPS.values()]
     for slide, step in zip(deck.slides, STEPS, strict=True):
         link = f"{SITE}/?text=The+cat+sat.&source=pretrained&layer=3&head=5&step={step}"
         notes = slide.notes_slide.notes_text_frame.text
@@ -162,7 +160,7 @@ def test_a_deck_has_a_slide_a_step_with_notes_and_the_link() -> None:
                      for p in s.text_frame.paragraphs for r in p.runs]  # fmt: skip
         assert link in addresses
         if step != "tokens":
-            assert explain.notice(step, walk) in notes
+            assert ATTENTION[step].notice(walk) in notes
         assert all(s._element.nvPicPr.cNvPr.get("descr") for s in slide.shapes if s.shape_type == 13)
 
 
@@ -286,23 +284,6 @@ def test_any_text_is_safe_in_xml_and_stays_in_its_room(text: str, room: float) -
     lines = wrap(safe(text), room, 20, 3)
     assert len(lines) <= 3
     assert all(fonts.width(line, 20) <= room for line in lines)
-
-
-def test_formulas_say_what_the_pages_say() -> None:
-    for walk in (
-        causal_toy(),
-        toy("a b", qkv="identity", head="0"),
-        toy("a b", qkv="positions", projection="0"),
-        minilm(),
-    ):
-        for step in list(STEPS)[1:]:
-            read_back = runs(explain.formula(step, walk))
-            assert any(run.boxed for run in read_back)
-            assert "\\" not in plain(explain.formula(step, walk))
-    boxed = "".join(run.text for run in runs(explain.formula("weights", causal_toy())) if run.boxed)
-    assert boxed.replace("\N{THIN SPACE}", "") == "softmax(QKᵀ · s + M)"
-    with pytest.raises(ValueError, match="frac"):
-        runs(r"\frac{1}{2}")
 
 
 def test_large_matrices_are_pictures_with_whole_pixels_a_cell() -> None:

@@ -14,12 +14,12 @@ from attnviz.figures import Walk, draw_step
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, shorten
+from attnviz.formatting import number
 from attnviz.pretrained import load
-from attnviz.steps.vocabulary import number
 from attnviz.toy.config import ToyConfig
 from tests.toy import run_block
 from tests.unit.families import save
-from tests.unit.steps.test_explain import COMPUTED, walk_toy
+from tests.unit.steps.test_attention import COMPUTED, walk_toy
 
 LABELS = ("the", "cat", "the", "<b>", "a" * 40)
 

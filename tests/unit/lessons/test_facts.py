@@ -16,7 +16,9 @@ from attnviz.compare.matrices import what_if
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures import choose_measures, entropy, label_heads, measure_head, uniform_measures
+from attnviz.measures.labels import label_heads
+from attnviz.measures.rows import entropy
+from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import attend_to_past, average_past

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.links.link import B_KEYS, DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import STEPS
 
 DEFAULTS = {
     "text": DEFAULT_TEXT,

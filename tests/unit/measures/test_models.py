@@ -11,14 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.measures import (
-    choose_measures,
-    label_heads,
-    mean_weights,
-    possible_labels,
-    rollout,
-    transformed_norms,
-)
+from attnviz.measures.labels import label_heads, possible_labels
+from attnviz.measures.norms import transformed_norms
+from attnviz.measures.rollout import mean_weights, rollout
+from attnviz.measures.summary import choose_measures
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
 from attnviz.trace.layer import LayerTrace

@@ -13,19 +13,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy as scipy_entropy
 
 from attnviz.attention import Mask, attend, causal_mask
-from attnviz.measures import (
-    average,
-    choose_measures,
-    distance,
-    entropy,
-    measure_head,
-    uniform_measures,
-    weight_at,
-    weight_on,
-    weights_by_chunk,
-)
-from attnviz.measures.summary import is_punctuation
-from attnviz.steps.vocabulary import MEASURES
+from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.names import NAMES as MEASURES
+from attnviz.measures.rows import distance, entropy, weight_at, weight_on
+from attnviz.measures.summary import average, choose_measures, is_punctuation, measure_head, uniform_measures
 from attnviz.tokens import Tokens, WordPiece
 from attnviz.trace.layer import LayerTrace
 

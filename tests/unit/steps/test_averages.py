@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from attnviz.steps.averages import CODE_WIDTH, WAYS
-from attnviz.toy.averages import attend_to_past
+from attnviz.toy.averages import attend_to_past, average_past
 
 X = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
 QUERY, KEY = torch.randn(2, 7, 3, generator=torch.Generator().manual_seed(1))
@@ -17,13 +17,13 @@ QUERY, KEY = torch.randn(2, 7, 3, generator=torch.Generator().manual_seed(1))
 
 def run(way: str) -> torch.Tensor:
     space = {"torch": torch, "math": math, "x": X, "query": QUERY, "key": KEY}
-    exec(WAYS[way].code, space)
+    exec(WAYS[way].code(average_past(X)), space)
     averages: torch.Tensor = space["averages"]
     return averages
 
 
 def test_no_line_is_broken_beside_the_picture() -> None:
-    widest = max((line for way in WAYS.values() for line in way.code.splitlines()), key=len)
+    widest = max((line for way in WAYS.values() for line in way.code(average_past(X)).splitlines()), key=len)
     assert len(widest) <= CODE_WIDTH, widest
 
 

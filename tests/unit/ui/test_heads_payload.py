@@ -13,7 +13,9 @@ from attnviz.components.explorer import MOST_ASKED, read_heads
 from attnviz.components.packing import unpack
 from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import Head
-from attnviz.measures import measure_head, rollout, transformed_norms
+from attnviz.measures.norms import transformed_norms
+from attnviz.measures.rollout import rollout
+from attnviz.measures.summary import measure_head
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace

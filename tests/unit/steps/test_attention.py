@@ -12,14 +12,16 @@ import torch
 
 from attnviz.attention import Mask
 from attnviz.figures import Walk
+from attnviz.figures.steps import LAYOUTS
+from attnviz.formulas import mathml
 from attnviz.pretrained import load
-from attnviz.steps import explain
-from attnviz.steps.vocabulary import STEPS
+from attnviz.steps import ATTENTION, STEPS, unavailable
+from attnviz.steps.attention.weights import FAINT_BELOW, faint
 from attnviz.toy.config import ToyConfig
 from tests.toy import run_block
 from tests.unit.families import save
 
-COMPUTED = [step for step in STEPS if step != "tokens"]
+COMPUTED = list(ATTENTION)
 CONFIGS = {
     "default": ToyConfig(),
     "causal, no scale": ToyConfig(causal=True, scale="off", heads=3),
@@ -55,7 +57,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
 def check(walk: Walk) -> None:
     space = inputs(walk)
     for step in COMPUTED:
-        exec(explain.code(step, walk), space)
+        exec(ATTENTION[step].code(walk), space)
     layer, steps = walk.layer, walk.steps
     torch.testing.assert_close(space["x"], layer.query_input)
     for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
@@ -86,31 +88,32 @@ def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_pat
 @pytest.mark.parametrize("step", COMPUTED)
 def test_one_term_of_the_formula_is_marked(step: str) -> None:
     for config in CONFIGS.values():
-        assert explain.formula(step, walk_toy(config)).count(r"\boxed") == 1
+        assert mathml(ATTENTION[step].formula(walk_toy(config))).count('class="boxed"') == 1
 
 
 def test_the_mark_moves_outwards() -> None:
     """Each later step's box holds what the step before computed."""
     order = COMPUTED[2:]
-    sizes = [explain.formula(step, walk_toy(ToyConfig(causal=True))).partition(r"\boxed{")[2] for step in order]
+    formulas = [mathml(ATTENTION[step].formula(walk_toy(ToyConfig(causal=True)))) for step in order]
+    sizes = [formula.partition('class="boxed"')[2] for formula in formulas]
     assert len(set(sizes)) == len(order)
 
 
 @pytest.mark.parametrize("step", COMPUTED)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_step_has_something_to_notice(step: str, config: ToyConfig) -> None:
-    assert len(explain.notice(step, walk_toy(config))) > 30
+    assert len(ATTENTION[step].notice(walk_toy(config))) > 30
 
 
 def test_facts_are_about_these_numbers() -> None:
     walk = walk_toy(ToyConfig(causal=True))
-    assert explain.fact("masked", walk) == "Here 10 of 25 cells are hidden."
+    assert ATTENTION["masked"].fact(walk) == "Here 10 of 25 cells are hidden."
     weights = walk.steps.weights
     q, k = max(((i, j) for i in range(5) for j in range(i)), key=lambda cell: float(weights[cell]))
-    assert explain.fact("weights", walk) == (
+    assert ATTENTION["weights"].fact(walk) == (
         f"Here row {q}, “{'abcde'[q]}”, puts {round(100 * float(weights[q, k]))} % on column {k}, “{'abcde'[k]}”."
     )
-    assert "2 heads × 8 numbers = 16 a row" in explain.fact("concat", walk)
+    assert "2 heads × 8 numbers = 16 a row" in ATTENTION["concat"].fact(walk)
 
 
 def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(t
     peaks = torch.full_like(weights, -30.0).fill_diagonal_(0)
     diagonal = replace(layer, query=layer.query * 0, mask=Mask.recognise(peaks, crosses=True))
     walk = replace(trace.walk(0, 0, "cross"), layer=diagonal)
-    assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in explain.fact("weights", walk)
+    assert f"Here row 0, “{labels[0]}”, puts 100 % on column 0" in ATTENTION["weights"].fact(walk)
 
 
 def walk_long(text: str, layer: int, head: int) -> Walk:
@@ -132,15 +135,40 @@ def walk_long(text: str, layer: int, head: int) -> Walk:
 def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
     broad = walk_long("the dog sat by the old wall and saw the cat run over the field " * 8, 0, 0)
     largest = broad.steps.weights.amax(-1)
-    assert largest.median() < explain.FAINT_BELOW < largest.max() < 0.5
-    for step in ("weights", "head_outputs"):
-        assert explain.faint(step, broad).endswith("stretch them.")
-    assert [step for step in STEPS if explain.faint(step, broad)] == ["weights", "head_outputs"]
-    assert explain.faint("weights", walk_long("the dog sat by the old wall", 0, 0)) == ""
+    assert largest.median() < FAINT_BELOW < largest.max() < 0.5
+    assert faint(broad).endswith("stretch them.")
+    assert [name for name, step in STEPS.items() if step.can_be_stretched] == ["weights", "head_outputs"]
+    assert faint(walk_long("the dog sat by the old wall", 0, 0)) == ""
     causal = run_block((5,) * 64, ToyConfig(causal=True, positions="none")).walk(0, 0)  # row i: 1 / (i + 1) everywhere
-    assert explain.faint("weights", causal).endswith("point at a row.")
+    assert faint(causal).endswith("point at a row.")
     causal = run_block((5,) * 18, ToyConfig(causal=True, positions="none")).walk(0, 0)  # 1, 1/2, …, 1/9 are above: half
-    assert explain.faint("weights", causal) == ""
+    assert faint(causal) == ""
+
+
+def test_every_step_with_matrices_has_a_layout_and_no_other() -> None:
+    assert list(LAYOUTS) == [name for name, step in STEPS.items() if step.has_matrices] == COMPUTED
+
+
+def test_a_step_is_made_from_a_matrix_of_the_same_shape() -> None:
+    """In the browser the cells of one turn into the cells of the other."""
+    steps = walk_toy(ToyConfig()).steps
+    made = {name: step.made_from for name, step in ATTENTION.items() if step.made_from}
+    assert made == {"scaled": "scores", "masked": "scaled", "weights": "masked"}
+    for name, before in made.items():
+        assert getattr(steps, name).shape == getattr(steps, before).shape
+
+
+def test_steps_by_cell_are_matrices_of_queries_by_keys() -> None:
+    steps = walk_toy(ToyConfig()).steps
+    square = [name for name in COMPUTED if hasattr(steps, name) and getattr(steps, name).shape == (5, 5)]
+    assert [name for name, step in STEPS.items() if step.is_by_cell] == square
+
+
+def test_what_a_model_does_not_give_away_is_said_at_the_steps_that_need_it() -> None:
+    walk = walk_toy(ToyConfig())
+    assert {unavailable(step, walk) for step in ATTENTION.values()} == {""}
+    hidden = replace(walk, layer=replace(walk.layer, unavailable_reason="It has no W_O."))
+    assert [name for name, step in ATTENTION.items() if unavailable(step, hidden)] == ["embeddings", "qkv", "output"]
 
 
 def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:

@@ -1,0 +1,83 @@
+"""A formula as MathML Core, which browsers set themselves.
+
+A role becomes a class, and so does the box: the page's style sheet gives them their colours, light and dark.
+https://www.w3.org/TR/mathml-core/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Fraction,
+    Indexed,
+    Name,
+    Product,
+    Relation,
+    Root,
+    Row,
+    Sum,
+    Symbol,
+    Text,
+    Total,
+    Transpose,
+)
+
+_BETWEEN = {"thin": '<mspace width="0.167em"></mspace>', "dot": "<mo>⋅</mo>", "none": "<mo>\N{INVISIBLE TIMES}</mo>"}
+_GAP = '<mspace width="2em"></mspace>'
+_APPLY = "<mo>\N{FUNCTION APPLICATION}</mo>"
+
+
+def mathml(formula: Expression) -> str:
+    """Write a formula as one `<math>` element, on a line of its own."""
+    return f'<math display="block">{_write(formula)}</math>'
+
+
+def _write(formula: Expression) -> str:  # noqa: PLR0911, PLR0912 — one case a kind of node
+    """Write a part as exactly one element."""
+    match formula:
+        case Symbol(name, role):
+            kind = "mn" if name.isdigit() else "mi"
+            coloured = "" if role is None else f' class="{role}"'
+            return f"<{kind}{coloured}>{escape(name)}</{kind}>"
+        case Name(name):
+            return f'<mi mathvariant="normal">{escape(name)}</mi>'
+        case Text(words):
+            return f"<mtext>{escape(words)}</mtext>"
+        case Indexed(base, index):
+            return f"<msub>{_write(base)}{_write(index)}</msub>"
+        case Transpose(of):
+            return f"<msup>{_write(of)}<mo>⊤</mo></msup>"
+        case Product(factors, sign):
+            return _between(factors, _BETWEEN[sign])
+        case Sum(terms):
+            return _between(terms, "<mo>+</mo>")
+        case Total(low, high, of):
+            total = f"<munderover><mo>∑</mo>{_write(low)}{_write(high)}</munderover>"
+            return f"<mrow>{total}{_write(of)}</mrow>"
+        case Fraction(top, bottom, small):
+            fraction = f"<mfrac>{_write(top)}{_write(bottom)}</mfrac>"
+            return f'<mstyle displaystyle="false">{fraction}</mstyle>' if small else fraction
+        case Root(of):
+            return f"<msqrt>{_write(of)}</msqrt>"
+        case Call(function, argument, brackets, stretch):
+            opening, closing = brackets
+            grows = "" if stretch else ' stretchy="false"'
+            inside = f"<mo{grows}>{opening}</mo>{_write(argument)}<mo{grows}>{closing}</mo>"
+            return f"<mrow>{_write(function)}{_APPLY}<mrow>{inside}</mrow></mrow>"
+        case Relation("for", parts):
+            return _between(parts, "<mtext>\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}</mtext>")
+        case Relation(sign, parts):
+            return _between(parts, f"<mo>{sign}</mo>")
+        case Row(formulas, comma):
+            return _between(formulas, ("<mo>,</mo>" if comma else "") + _GAP)
+        case Box(of):
+            return f'<mrow class="boxed">{_write(of)}</mrow>'
+
+
+def _between(parts: Iterable[Expression], sign: str) -> str:
+    return f"<mrow>{sign.join(map(_write, parts))}</mrow>"

@@ -1,0 +1,29 @@
+"""Embeddings: a row of numbers for each token, the input X."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnviz.formulas import Box, Row
+from attnviz.steps.attention.formula import X, projection_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+
+def _notice(walk: Walk) -> str:
+    if walk.parts is None:
+        return "This is what the layer receives: a row of numbers for each token, position included."
+    return "Each token is now a row of numbers. Position must be added, for attention itself knows no order."
+
+
+STEP: Step[Walk] = Step(
+    name="embeddings",
+    title="Embeddings",
+    formula=lambda walk: Row((Box(X), *projection_formula(walk).formulas)),
+    notice=_notice,
+    code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
+    needs=("embeddings",),
+    is_of_head=False,
+)

@@ -1,0 +1,51 @@
+"""The formula of attention, as one head of one walk computes it, with the term of one step in a box."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnviz.formulas import Box, Call, Expression, Indexed, Name, Product, Relation, Row, Sum, Symbol, Transpose
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+X = Symbol("X")
+QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
+
+
+def attention_formula(walk: Walk, boxed: str) -> Expression:
+    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without what this walk does not do."""
+
+    def term(step: str, expression: Expression) -> Expression:
+        return Box(expression) if step == boxed else expression
+
+    layer = walk.layer
+    scores = term("scores", Product((QUERY, Transpose(KEY))))
+    scaled = term("scaled", Product((scores, Symbol("s")), "dot"))
+    has_mask = layer.mask.kind != "none" or boxed == "masked"
+    masked = term("masked", Sum((scaled, Symbol("M"))) if has_mask else scaled)
+    weights = term("weights", Call(Name("softmax"), masked))
+    head_outputs = term("head_outputs", Product((weights, VALUE)))
+    concat = term("concat", Call(Indexed(Name("concat"), Symbol("h")), head_outputs, "[]"))
+    is_projected = layer.output_projection is not None
+    output = term("output", Product((concat, Indexed(Symbol("W"), Symbol("O")))) if is_projected else concat)
+    return Relation("=", (Name("output"), output))
+
+
+def projection_formula(walk: Walk) -> Row:
+    """Return how Q, K and V are made of X."""
+    return Row(tuple(Relation("=", (symbol, _projected(walk, symbol.name))) for symbol in (QUERY, KEY, VALUE)))
+
+
+def projection_kind(walk: Walk) -> str:
+    """Return how query, key and value are made: "linear" where that is not known."""
+    return walk.layer.projections["query"].kind if walk.layer.projections else "linear"
+
+
+def _projected(walk: Walk, name: str) -> Expression:
+    kind = projection_kind(walk)
+    if kind == "identity":
+        return X
+    if kind == "positions":
+        return Product((Indexed(Symbol("U"), Symbol(name)), X))
+    return Product((X, Indexed(Symbol("W"), Symbol(name))))

@@ -1,0 +1,22 @@
+"""Head outputs: the values, averaged in the proportions of the weights."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+STEP: Step[Walk] = Step(
+    name="head_outputs",
+    title="Head outputs",
+    formula=partial(attention_formula, boxed="head_outputs"),
+    notice=lambda _: "Each row is an average of the rows of V, in the proportions of the weights.",
+    code=lambda _: "head_outputs = weights @ value",
+    can_be_covered=True,
+    can_be_stretched=True,
+)

@@ -1,0 +1,51 @@
+"""Masked: the scaled scores, with −∞ where a query must not look."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+
+def _notice(walk: Walk) -> str:
+    if walk.layer.mask.kind == "none":
+        return "No mask: every query sees every key, before and after it. The causal mask hides the future."
+    return "A hidden cell becomes −∞, not a low number: after the softmax exactly nothing is left of it."
+
+
+def _code(walk: Walk) -> str:
+    mask = walk.layer.mask
+    if mask.cells is None:
+        return "masked = scaled  # no mask"
+    if mask.kind == "causal":
+        return 'past = torch.ones_like(scaled).tril().bool()\nmasked = scaled.masked_fill(~past, float("-inf"))'
+    if mask.cells.is_floating_point():
+        return "masked = scaled + mask"
+    return 'masked = scaled.masked_fill(~mask, float("-inf"))  # mask: True where a query may look'
+
+
+def _fact(walk: Walk) -> str:
+    masked = walk.steps.masked
+    if not masked.numel():
+        return ""
+    hidden = int(masked.isneginf().sum())
+    return f"Here {hidden} of {masked.numel()} cells are hidden." if hidden else "Here nothing is hidden."
+
+
+STEP: Step[Walk] = Step(
+    name="masked",
+    title="Masked",
+    formula=partial(attention_formula, boxed="masked"),
+    notice=_notice,
+    code=_code,
+    fact=_fact,
+    is_by_cell=True,
+    can_be_covered=True,
+    made_from="scaled",
+    pace="columns",
+)

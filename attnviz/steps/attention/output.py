@@ -1,0 +1,36 @@
+"""Output: the heads mixed by the output projection W_O."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+
+def _notice(walk: Walk) -> str:
+    if walk.layer.output_projection is None and not walk.layer.unavailable_reason:
+        return "There is no output projection, so the heads stay side by side, unmixed."
+    return "W_O mixes what the heads found and brings it back to the width of the input."
+
+
+def _code(walk: Walk) -> str:
+    projection = walk.layer.output_projection
+    if projection is None:
+        return "output = concat  # no output projection"
+    return "output = concat @ W_output" + ("" if projection.bias is None else " + b_output")
+
+
+STEP: Step[Walk] = Step(
+    name="output",
+    title="Output",
+    formula=partial(attention_formula, boxed="output"),
+    notice=_notice,
+    code=_code,
+    needs=("output_projection",),
+    is_of_head=False,
+)

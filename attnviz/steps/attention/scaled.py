@@ -1,0 +1,47 @@
+"""Scaled: the scores times the scale."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.formatting import number
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+
+def _notice(walk: Walk) -> str:
+    if walk.layer.scale == 1:
+        return "The scale is 1, so nothing changes here. Go on to the weights: large scores make them all or nothing."
+    return "Only the size changes. Dot products grow with the head width; large ones would saturate the softmax."
+
+
+def _code(walk: Walk) -> str:
+    scale, width = walk.layer.scale, walk.layer.head_size
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"scaled = scores * (1 / math.sqrt({width}))"
+    return f"scaled = scores * {scale!r}"
+
+
+def _fact(walk: Walk) -> str:
+    steps = walk.steps
+    if steps.scale == 1 or not steps.scores.numel():
+        return ""
+    before, after = float(steps.scores.abs().max()), float(steps.scaled.abs().max())
+    return f"Here the largest magnitude goes from {number(before)} to {number(after)} (× {number(steps.scale, 4)})."
+
+
+STEP: Step[Walk] = Step(
+    name="scaled",
+    title="Scaled",
+    formula=partial(attention_formula, boxed="scaled"),
+    notice=_notice,
+    code=_code,
+    fact=_fact,
+    is_by_cell=True,
+    can_be_covered=True,
+    made_from="scores",
+)

@@ -1,0 +1,24 @@
+"""Scores: how well each query matches each key."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+STEP: Step[Walk] = Step(
+    name="scores",
+    title="Scores",
+    formula=partial(attention_formula, boxed="scores"),
+    notice=lambda _: (
+        "Each cell is one dot product: a query's row of Q with a key's column of Kᵀ. Large means: they match."
+    ),
+    code=lambda _: "scores = query @ key.T",
+    is_by_cell=True,
+    can_be_covered=True,
+)

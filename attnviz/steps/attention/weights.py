@@ -1,0 +1,61 @@
+"""Weights: the softmax of each row."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.formatting import number
+from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
+
+FAINT_BELOW = 0.1
+"""Weights that are hardly told from 0 where colours go to 1; the browser has the same, explorer_values.js"""
+
+
+def faint(walk: Walk) -> str:
+    """Return a sentence where weights coloured from 0 to 1 look like an empty sheet, with what helps; else nothing.
+
+    They do where half of the rows have no weight above `FAINT_BELOW`. Stretching the colours to the largest weight
+    helps unless that is near 1 anyway, as it is in the first row under a causal mask.
+    """
+    weights = walk.steps.weights
+    if not weights.numel():
+        return ""
+    largest = weights.amax(-1)
+    if 2 * int((largest > FAINT_BELOW).sum()) >= len(largest):
+        return ""
+    helps = "stretch them" if float(largest.max()) <= 0.5 else "zoom in, or point at a row"
+    return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
+
+
+def _fact(walk: Walk) -> str:
+    """Name the largest weight between two different tokens; what a token keeps for itself says little."""
+    weights = walk.steps.weights
+    if not weights.numel():
+        return ""
+    to_itself = walk.layer.query_input is walk.layer.key_input and walk.query_labels == walk.key_labels
+    others = weights.clone().fill_diagonal_(-1) if to_itself else weights
+    q, k = divmod(int(others.argmax()), weights.shape[1])
+    if others[q, k] <= 0:
+        return ""
+    share = number(100 * float(weights[q, k]), 0)
+    return f"Here row {q}, “{walk.query_labels[q]}”, puts {share} % on column {k}, “{walk.key_labels[k]}”."
+
+
+STEP: Step[Walk] = Step(
+    name="weights",
+    title="Weights",
+    formula=partial(attention_formula, boxed="weights"),
+    notice=lambda _: "Each row now sums to 1: it says how one query shares out its attention over the keys.",
+    code=lambda _: "weights = torch.softmax(masked, dim=-1)",
+    fact=_fact,
+    is_by_cell=True,
+    can_be_covered=True,
+    can_be_stretched=True,
+    made_from="masked",
+    pace="rows",
+)
