@@ -70,8 +70,8 @@ def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT
     Raises:
         KeyError: a step is unknown.
     """
-    chosen = set(steps)
-    unknown = chosen - set(STEPS)
+    requested = set(steps)
+    unknown = requested - set(STEPS)
     if unknown:
         raise KeyError(min(unknown))
     chosen = [step for step in STEPS.values() if step.name in requested]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attnviz.formulas import (
     Call,
     Expression,
@@ -20,9 +18,6 @@ from attnviz.formulas import (
     Transpose,
 )
 from attnviz.steps.step import Step
-
-if TYPE_CHECKING:
-    from attnviz.toy.averages import Averages
 
 CODE_WIDTH = 30
 """Characters of a line that fit beside the picture at 1280 pixels, in lecture mode too"""
@@ -58,8 +53,8 @@ _SCORES = Product((_SCALE, Product((Symbol("Q"), Transpose(Symbol("K"))), "none"
 _DATA = Relation("=", (_Y, Product((_softmax(_SCORES, stretch=True), _X), "none")))
 
 
-def _way(name: str, title: str, formula: Expression, notice: str, code: str) -> Step[Averages]:
-    """Return one way to mix the past into each token.
+def _way(name: str, title: str, formula: Expression, notice: str, code: str) -> Step[object]:
+    """Return one way to mix the past into each token; what is said of it is the same for all numbers.
 
     Its code goes from `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C); no
     line is longer than `CODE_WIDTH`.

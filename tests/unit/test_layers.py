@@ -18,7 +18,14 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 PYTHON = [ROOT / "app.py", *PAGES, *sorted((ROOT / "attnviz").rglob("*.py"))]
 
 LEVELS = (
-    ("attnviz.attention", "attnviz.tokens", "attnviz.files", "attnviz.settings"),
+    (
+        "attnviz.attention",
+        "attnviz.tokens",
+        "attnviz.formulas",
+        "attnviz.formatting",
+        "attnviz.files",
+        "attnviz.settings",
+    ),
     ("attnviz.trace",),
     ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures"),
