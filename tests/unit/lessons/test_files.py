@@ -146,3 +146,10 @@ def test_three_lessons_are_shipped_each_with_a_question() -> None:
     assert len(lessons["attention"].scenes) == 10
     assert all(any(scene.question for scene in lesson.scenes) for lesson in lessons.values())
     assert len({example.title for example in gallery()}) == len(gallery()) >= 10
+
+
+def test_a_lesson_may_have_as_many_scenes_as_are_allowed_and_no_more() -> None:
+    scenes = (Scene("a", "b", "heads", ""),) * 101
+    assert len(read_lesson(write_lesson(Lesson("x", "a", "b", scenes[:100])).encode(), "x").scenes) == 100
+    with pytest.raises(LessonError, match=r"has 101 scenes; at most 100 are allowed\."):
+        read_lesson(write_lesson(Lesson("x", "a", "b", scenes)).encode(), "x")
