@@ -55,6 +55,11 @@ def test_what_chance_would_give_earns_no_label() -> None:
     assert label_heads(head, uniform, MEASURES) == [[[]]]
 
 
+def test_a_head_that_sees_one_token_is_not_broad() -> None:
+    values = np.array([0.0 if one.name == "entropy" else 0.125 for one in MEASURES], np.float32)
+    assert label_heads(values[None, None], values, MEASURES) == [[[]]]
+
+
 def test_measures_without_a_number_earn_no_label() -> None:
     head = np.full((1, 2, len(MEASURES)), np.nan, np.float32)
     assert label_heads(head, head[0, 0], MEASURES) == [[[], []]]
