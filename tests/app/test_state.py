@@ -48,6 +48,13 @@ def test_what_is_pressed_before_the_link_of_the_last_press_has_come_counts(at: A
     assert at.query_params == {"layer": "2", "head": "4"}
 
 
+def test_a_browser_that_never_catches_up_does_not_have_links_kept_without_end(at: AppTest) -> None:
+    press(at, *[0] * 15, link={})
+    assert at.text[0].value == "layer 0 head 15"  # the link that it shows is still known, and undoes nothing
+    press(at, *[0] * 15, link={})
+    assert at.text[0].value != "layer 0 head 30"  # forgotten, and so read anew
+
+
 def test_a_link_that_the_browser_has_left_behind_is_meant_when_it_comes_again(at: AppTest) -> None:
     press(at, 0, 0)
     at.query_params.clear()

@@ -61,3 +61,21 @@ def test_so_many_at_once_and_no_more() -> None:
         return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(AT_ONCE + 4)))
 
     assert sorted(run_aside(many())) == [204] * AT_ONCE + [503] * 4
+
+
+def test_an_answer_that_has_begun_when_the_time_is_over_is_the_only_one() -> None:
+    """A second one would break HTTP: the server closes the connection with an error in its log."""
+    sent: list[str] = []
+
+    async def answers_slowly(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await asyncio.sleep(60)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(f"{message['type']} {message.get('status', '')}")
+
+    run_aside(Uploads(answers_slowly, seconds=0.05)(dict(SCOPE), receive, send))
+    assert sent == ["http.response.start 204"]

@@ -27,6 +27,14 @@ def test_a_public_link_is_safe_where_nothing_else_is_said() -> None:
         assert not public.allows(name)
 
 
+@pytest.mark.parametrize("name", ["..", "../mine", "a/..", "a..b/c", "/etc", "~/mine"])
+def test_what_may_be_a_folder_is_none_of_the_hubs_names(name: str) -> None:
+    """A server that allows the hub and no folders: transformers would read a folder of this name."""
+    hub = Settings(hub=True, folders=False)
+    assert hub.allows("some/model")
+    assert not hub.allows(name)
+
+
 def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Path) -> None:
     said = {
         "PUBLIC": "yes", "MODELS": "minilm, gpt2 ,", "HUB": "on", "FOLDERS": "0", "UPLOADS": "true",

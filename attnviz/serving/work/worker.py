@@ -1,9 +1,8 @@
-"""A process of its own for the built-in model's forward passes, where many visitors share a server.
+"""A worker process for the built-in model's forward passes, for servers with many visitors.
 
-A pass takes the interpreter some two hundred times for a moment. Where pages are being made it waits for it each time,
-and they are interrupted as often: that doubled the time within which 19 of 20 changes of a hundred visitors are done.
-In another process a pass disturbs nobody. What comes back is what a pass here gives, bit for bit; where that process is
-not there, is busy for long, or does not answer, passes run here.
+A forward pass takes the interpreter's lock some two hundred times. While pages are built it waits for the lock each
+time, and interrupts them as often: that doubled the 95th percentile of a change with a hundred visitors. The result is
+that of a pass in this process, bit for bit; while the worker is starting, busy or gone, passes run in this process.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
     from attnviz.trace.recorder import Pass
 
-PATIENCE = 0.1
-"""Seconds that a pass waits for another one there, before it runs here"""
-LOADING = 120
-"""Seconds that the process has to load the model"""
-SILENCE = 10
-"""Seconds without an answer after which it is ended. The longest pass takes half a second."""
-AGAIN = 60.0
-"""Seconds after its end until it is started again"""
+QUEUE_TIMEOUT = 0.1
+"""Seconds that a pass waits for the worker, before it runs in this process"""
+START_TIMEOUT = 120
+"""Seconds within which the worker has to load the model"""
+ANSWER_TIMEOUT = 10
+"""Seconds without an answer after which the worker is killed. The longest pass takes half a second."""
+RESTART_DELAY = 60.0
+"""Seconds between its end and its next start"""
 COMMAND = (sys.executable, "-m", "attnviz.serving.work.worker")
 READY = b"!"
 SIZES = struct.Struct("<QQ")
@@ -79,7 +78,7 @@ class PassProcess:
         self._over.set()
         self._end()
         if self._keeper is not None:
-            self._keeper.join(SILENCE)
+            self._keeper.join(ANSWER_TIMEOUT)
 
     def run(
         self,
@@ -91,7 +90,7 @@ class PassProcess:
         """Run a model's forward pass there if that can be, else here. The arguments are `PretrainedModel.run`'s."""
         from attnviz.pretrained import BUILT_IN
 
-        if model.name == BUILT_IN and self.ready and self._asking.acquire(timeout=PATIENCE):
+        if model.name == BUILT_IN and self.ready and self._asking.acquire(timeout=QUEUE_TIMEOUT):
             try:
                 there = self._ask(ids, segments)
             except Exception:  # whatever it is: half an answer may be on the line, which is of no use any more
@@ -106,7 +105,7 @@ class PassProcess:
 
     def _ask(self, ids: Sequence[int], segments: Sequence[int]) -> Pass | None:
         """Have a pass run there; None where that failed, or the process has ended in the meantime."""
-        from attnviz.pretrained.parcel import unpack
+        from attnviz.pretrained.payload import unpack
 
         if self._line is None:
             return None
@@ -127,7 +126,7 @@ class PassProcess:
                 _log.warning(f"The process for forward passes does not run: {type(error).__name__}")
             if not self._over.is_set():
                 _log.warning("The process for forward passes has ended: until it is back they run in the server.")
-            self._over.wait(AGAIN)
+            self._over.wait(RESTART_DELAY)
 
     def _live(self) -> None:
         """Start the process, and return when it has ended."""
@@ -141,9 +140,9 @@ class PassProcess:
                     cwd=Path(attnviz.__file__).resolve().parents[1],
                 )
             try:
-                _limit(ours, LOADING)
+                _limit(ours, START_TIMEOUT)
                 if not self._over.is_set() and ours.recv(len(READY)) == READY:
-                    _limit(ours, SILENCE)
+                    _limit(ours, ANSWER_TIMEOUT)
                     with self._asking:
                         self._line = ours
                     process.wait()
@@ -204,7 +203,7 @@ def answer(line: socket.socket) -> None:
 
 
 def _pass(model: PretrainedModel, question: bytes) -> tuple[bytes, memoryview]:
-    from attnviz.pretrained.parcel import pack
+    from attnviz.pretrained.payload import pack
 
     try:
         ids, segments = json.loads(question)

@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import AutoModel
 
 from attnviz.pretrained import PretrainedModel, Trace, load
-from attnviz.pretrained.parcel import pack, unpack
+from attnviz.pretrained.payload import pack, unpack
 from attnviz.serving.work import worker as module
 from attnviz.serving.work.worker import PassProcess
 from attnviz.trace.recorder import Pass
@@ -93,17 +93,17 @@ def nothing_runs_here(*_: Any) -> Pass:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_parcel_holds_any_familys_pass(family: str, tmp_path: Path) -> None:
+def test_a_payload_holds_any_familys_pass(family: str, tmp_path: Path) -> None:
     model = load(str(save(family, tmp_path)))
 
-    def by_parcel(model: PretrainedModel, *ids: Any) -> Pass:
+    def by_payload(model: PretrainedModel, *ids: Any) -> Pass:
         done = model.run(*ids)
         sent = unpack(*pack(done))
         for one, other in zip(sent.calls, done.calls, strict=True):
             assert (one.query_input is one.key_input) == (other.query_input is other.key_input)
         return sent
 
-    here, there = model.trace(TEXT), model.trace(TEXT, run=by_parcel)
+    here, there = model.trace(TEXT), model.trace(TEXT, run=by_payload)
     assert_same(there, here)
 
 
@@ -153,7 +153,7 @@ def test_a_pass_that_fails_there_fails_here_and_the_next_one_does_not(
 def test_who_waits_too_long_for_another_pass_has_it_run_here(
     monkeypatch: pytest.MonkeyPatch, minilm: PretrainedModel, process: PassProcess
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "QUEUE_TIMEOUT", 0.01)
     monkeypatch.setattr(PassProcess, "_ask", nothing_runs_here)
     with process._asking:
         assert_same(minilm.trace(TEXT, run=process.run), minilm.trace(TEXT))
@@ -178,9 +178,9 @@ def test_when_it_does_not_answer_passes_run_here_and_it_is_started_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, minilm: PretrainedModel, own_process: PassProcess
 ) -> None:
     here = minilm.trace(TEXT)
-    monkeypatch.setattr(module, "AGAIN", 0.1)
+    monkeypatch.setattr(module, "RESTART_DELAY", 0.1)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "SILENCE", 1)
+        patch.setattr(module, "ANSWER_TIMEOUT", 1)
         own_process.start()
         wait_for(lambda: own_process.ready)
     first = child(own_process)
@@ -237,8 +237,8 @@ def test_a_process_that_does_not_come_is_tried_again_and_disturbs_nobody(
     command: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr(module, "COMMAND", command)
-    monkeypatch.setattr(module, "AGAIN", 0.05)
-    monkeypatch.setattr(module, "LOADING", 1)
+    monkeypatch.setattr(module, "RESTART_DELAY", 0.05)
+    monkeypatch.setattr(module, "START_TIMEOUT", 1)
     own_process.start()
     wait_for(lambda: sum("has ended" in record.message for record in caplog.records) > 1)
     assert not own_process.ready

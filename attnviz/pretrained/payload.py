@@ -1,4 +1,4 @@
-"""A forward pass as bytes, for another process. It arrives as it was: numbers, memory layout, what is shared."""
+"""A forward pass as a payload for another process, which keeps its numbers, memory layout and shared storages."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ ALIGNMENT = 64
 
 
 def pack(done: Pass) -> tuple[bytes, Tensor]:
-    """Write down what a pass left behind: a description in JSON, and a uint8 tensor with the numbers."""
-    held = _Held()
-    calls = [{"scale": call.scale, "tensors": [held.add(tensor) for tensor in _tensors(call)]} for call in done.calls]
-    description = {"calls": calls, "hidden": held.add(done.hidden), "tensors": held.described}
-    return json.dumps(description).encode(), held.numbers()
+    """Serialise a pass: return a description in JSON, and a uint8 tensor with the numbers."""
+    storages = _Storages()
+    calls = [
+        {"scale": call.scale, "tensors": [storages.add(tensor) for tensor in _tensors(call)]} for call in done.calls
+    ]
+    description = {"calls": calls, "hidden": storages.add(done.hidden), "tensors": storages.described}
+    return json.dumps(description).encode(), storages.numbers()
 
 
 def unpack(description: bytes, numbers: Tensor) -> Pass:
-    """Read what `pack` wrote. The tensors are views of `numbers`."""
-    told: dict[str, Any] = json.loads(description)
+    """Deserialise what `pack` returned. The tensors are views of `numbers`."""
+    header: dict[str, Any] = json.loads(description)
     tensors = [
         numbers.view(dtype := getattr(torch, name)).as_strided(shape, stride, at // dtype.itemsize)
-        for name, shape, stride, at in told["tensors"]
+        for name, shape, stride, at in header["tensors"]
     ]
     calls = []
-    for call in told["calls"]:
+    for call in header["calls"]:
         query, key, value, *others = call["tensors"]
         mask, query_input, key_input = (None if index is None else tensors[index] for index in others)
         of_heads = tensors[query], tensors[key], tensors[value]
         calls.append(Call(*of_heads, mask, call["scale"], query_input, key_input))
-    return Pass(tuple(calls), tensors[told["hidden"]])
+    return Pass(tuple(calls), tensors[header["hidden"]])
 
 
 def _tensors(call: Call) -> Sequence[Tensor | None]:
@@ -45,8 +47,8 @@ def _tensors(call: Call) -> Sequence[Tensor | None]:
 
 
 @dataclass(slots=True)
-class _Held:
-    """Tensors that go together, each memory that they share once."""
+class _Storages:
+    """Tensors of one payload; a storage that several share is written once."""
 
     described: list[tuple[str, tuple[int, ...], tuple[int, ...], int]] = field(default_factory=list)
     """Each tensor's dtype, shape, stride, and where it begins, in bytes"""
