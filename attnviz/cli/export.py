@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from attnviz.sources import SOURCES
+
 if TYPE_CHECKING:
     from attnviz.export.jobs import Exporter, Job
 
@@ -33,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--texts", type=Path, metavar="FILE", help="a UTF-8 file with one text per line")
     add("--link", metavar="URL", help="a link copied from the app; other options override it")
     add("--pair", help="a second text")
-    add("--source", choices=("pretrained", "toy"), help="a real model (the default) or the toy block")
+    add("--source", choices=tuple(SOURCES), help="where attention comes from (default: pretrained, a real model)")
     add("--model", help="minilm, a name on the Hugging Face hub, or a folder")
     add("--kind", choices=("encoder", "decoder", "cross"), help="which attention of the model")
     add("--layer", metavar="N", help="layer, counted from 0; several as 0,2,3; or all")

@@ -67,8 +67,9 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
     with st.container(horizontal=True, key="numbers_export"):
         file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
         file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
-        file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
-        file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
+        if shown.has_code:
+            file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
+            file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
 
 
 def _file_name(shown: ShownWalk) -> str:

@@ -59,6 +59,13 @@ class ShownWalk:
 
         return walk_of(self.view, self.shown(), RESOURCES, self.site)
 
+    @property
+    def has_code(self) -> bool:
+        """Whether code can be written for models of this source."""
+        from attnviz.export.code.recipes import RECIPES
+
+        return self.view["source"] in RECIPES
+
     def cells(self) -> tuple[Cell, ...]:
         """Return the head as code cells. Raises the errors of `walk`."""
         from attnviz.export.code.recipes import walk_cells

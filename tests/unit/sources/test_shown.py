@@ -97,6 +97,14 @@ def test_a_source_that_is_registered_is_shown_on_the_pages(tiny: Source) -> None
     assert "Head 5 does not exist: the choices go from 0 to 4" in messages(at)
 
 
+def test_a_source_without_code_offers_its_numbers_alone(tiny: Source) -> None:
+    at = open_page(source="tiny", text="the cat sat", step="weights")
+    at.session_state["export"], at.session_state["export_tab"] = True, "Numbers, code"
+    at.run()
+    assert not at.exception
+    assert [button.proto.label for button in at.get("download_button")] == ["CSV", "npz"]
+
+
 def test_a_source_that_is_not_registered_is_refused() -> None:
     view, notes = read_link({"source": "tiny"})
     assert view["source"] == "toy"
