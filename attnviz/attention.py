@@ -1,6 +1,6 @@
-"""Scaled dot-product attention, with every intermediate kept: the one definition of attention in this project.
+"""Scaled dot-product attention that keeps every intermediate: the only definition of attention in this project.
 
-The toy models call `attend` directly; pretrained models run through it as their attention function.
+The toy models call `attend` directly; pretrained models use it as their attention function.
 
 Shapes: H heads, Tq query positions, Tk key positions, D head width. Row = query, column = key.
 """
@@ -19,15 +19,15 @@ MaskKind = Literal["none", "causal", "padding", "cross", "other"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mask:
-    """What attention hides, and what kind of mask that is.
+    """An attention mask and its kind.
 
-    none: nothing. causal: each query's future. padding: the same keys from every query. cross: keys of another text.
-    other: whatever else, such as relative positions that are added to the scores.
+    none: hides nothing. causal: hides the keys after each query. padding: hides the same keys from every query.
+    cross: hides keys of another text. other: everything else, such as relative positions that are added to the scores.
     """
 
     kind: MaskKind = "none"
     cells: Tensor | None = None
-    """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None where nothing is hidden"""
+    """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None if nothing is hidden"""
 
     def __post_init__(self) -> None:
         if (self.kind == "none") != (self.cells is None):
@@ -35,40 +35,40 @@ class Mask:
 
     @classmethod
     def causal(cls, n: int) -> Mask:
-        """Return the mask of a decoder over n positions."""
+        """Return the causal mask over n positions."""
         return cls("causal", causal_mask(n))
 
     @classmethod
     def recognise(cls, cells: Tensor | None, *, crosses: bool = False) -> Mask:
-        """Find out what kind of mask these cells are.
+        """Return these cells as a mask, with its kind.
 
         Args:
             cells: (Tq, Tk) or (H or 1, Tq, Tk), bool or float, as `attend` takes them.
-            crosses: whether rows and columns are positions of different texts.
+            crosses: whether rows and columns belong to different texts, as in cross-attention.
         """
         if cells is None:
             return cls()
-        seen = cells if cells.dtype == torch.bool else cells == 0
-        if bool(seen.all()):
+        visible = cells if cells.dtype == torch.bool else cells == 0
+        if bool(visible.all()):
             return cls()
-        if cells.dtype != torch.bool and not bool((seen | cells.isneginf()).all()):
-            return cls("other", cells)  # it adds numbers
+        if cells.dtype != torch.bool and not bool((visible | cells.isneginf()).all()):
+            return cls("other", cells)  # finite numbers are added to the scores
         if crosses:
             return cls("cross", cells)
-        rows, columns = seen.shape[-2:]
-        if rows == columns and bool((seen == causal_mask(rows)).all()):
+        rows, columns = visible.shape[-2:]
+        if rows == columns and bool((visible == causal_mask(rows)).all()):
             return cls("causal", cells)
-        same_keys = bool((seen == seen.flatten(0, -2)[0]).all())
+        same_keys = bool((visible == visible.flatten(0, -2)[0]).all())
         return cls("padding" if same_keys else "other", cells)
 
     @property
     def adds(self) -> bool:
-        """Whether the mask adds numbers to cells that stay visible, as relative positions do."""
+        """Whether the mask adds finite numbers to visible cells, as relative positions do."""
         cells = self.cells
         return cells is not None and cells.is_floating_point() and bool((cells.isfinite() & (cells != 0)).any())
 
     def of_heads(self, heads: int | list[int]) -> Tensor | None:
-        """Return the cells of one head, (Tq, Tk), or of several, (h, Tq, Tk); what heads share broadcasts."""
+        """Return the cells of one head, (Tq, Tk), or of several, (h, Tq, Tk); shared masks are (Tq, Tk)."""
         cells = self.cells
         if cells is None or cells.ndim < 3:
             return cells
@@ -77,7 +77,7 @@ class Mask:
         return cells[heads]
 
     def and_causal(self, n: int) -> Mask:
-        """Return a mask over n positions that hides each query's future as well."""
+        """Return this mask over n positions combined with the causal mask."""
         causal = causal_mask(n)
         if self.cells is None or self.kind == "causal":
             return Mask("causal", causal)
@@ -85,13 +85,13 @@ class Mask:
         return Mask("other", both)
 
     def hidden(self, shape: tuple[int, ...]) -> Tensor:
-        """Return which cells of scores of this shape the mask hides, bool."""
+        """Return the hidden cells of scores of this shape, bool (True = hidden)."""
         return hidden_cells(self.cells, shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionSteps:
-    """Every step from query, key and value to the head outputs. "..." is nothing, (H,) or (B, H)."""
+    """Every step from query, key and value to the head outputs. "..." is empty, (H,) or (B, H)."""
 
     query: Tensor
     """(..., Tq, D)"""
@@ -100,9 +100,9 @@ class AttentionSteps:
     value: Tensor
     """(..., Tk, Dv)"""
     scale: float
-    """The factor between `scores` and `scaled`; 1/√D unless the caller chose another."""
+    """The factor between `scores` and `scaled`; 1/√D by default."""
     mask: Tensor | None
-    """What was passed: bool (True = may look) or float (added to `scaled`), broadcast to (..., Tq, Tk)."""
+    """The mask as it was passed: bool (True = may look) or float (added to `scaled`), broadcasts to (..., Tq, Tk)."""
     scores: Tensor
     """(..., Tq, Tk): query @ keyᵀ"""
     scaled: Tensor
@@ -110,13 +110,13 @@ class AttentionSteps:
     masked: Tensor
     """(..., Tq, Tk): scaled, with hidden cells at −inf"""
     weights: Tensor
-    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 where every cell is hidden"""
+    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are hidden"""
     head_outputs: Tensor
     """(..., Tq, Dv): weights @ value"""
 
     @property
     def concat(self) -> Tensor:
-        """The head outputs side by side, (..., Tq, H·Dv). Without a head axis there is one head."""
+        """The concatenated head outputs, (..., Tq, H·Dv). Without a head axis there is one head."""
         if self.head_outputs.ndim < 3:
             return self.head_outputs
         return self.head_outputs.transpose(-3, -2).flatten(-2)  # (..., Tq, H, Dv) -> (..., Tq, H·Dv)
@@ -128,16 +128,16 @@ def attend(
     """Compute softmax(Q Kᵀ · scale + mask) V and keep every step (Vaswani et al. 2017, section 3.2.1).
 
     Args:
-        query: (..., Tq, D), float; "..." is nothing, heads, or batch and heads.
+        query: (..., Tq, D), float; "..." is empty, (H,) or (B, H).
         key: (..., Tk, D)
         value: (..., Tk, Dv)
         mask: bool, True where a query may look at a key, or float, added to `scaled` (the convention of
             `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`.
-        scale: the factor on the scores; 1/√D when None.
+        scale: the factor on the scores; 1/√D if None.
 
     Raises:
-        ValueError: shapes that do not fit together; the message names both.
-        TypeError: tensors that are not floating point.
+        ValueError: the shapes do not match; the message names both.
+        TypeError: a tensor is not floating point.
     """
     _check(query, key, value)
     if isinstance(mask, Mask):
@@ -154,29 +154,31 @@ def attend(
 
 
 def apply_mask(scaled: Tensor, mask: Tensor) -> Tensor:
-    """Hide cells: −inf where a bool mask is False, or the float mask added. Returns the shape of `scaled`.
+    """Set hidden cells to −inf: a float mask is added; where a bool mask is False, −inf is filled in.
+
+    Returns a tensor of the shape of `scaled`.
 
     Raises:
-        ValueError: a mask that does not broadcast to the scores.
+        ValueError: the mask does not broadcast to the scores.
     """
     pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
-    if mask.ndim > scaled.ndim or any(size not in (1, wanted) for size, wanted in pairs):
+    if mask.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
         raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
     return scaled.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scaled + mask
 
 
 def causal_mask(n: int) -> Tensor:
-    """Return the mask of a decoder, (n, n) bool: query i may look at keys 0 to i."""
+    """Return the causal mask, (n, n) bool: query i may look at keys 0 to i."""
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 def padding_mask(lengths: Tensor, n: int) -> Tensor:
-    """Return the mask that hides padding, (B, 1, 1, n) bool, from the true length of each sequence, (B,).
+    """Return the padding mask, (B, 1, 1, n) bool, for sequences of these lengths, (B,).
 
     It broadcasts over heads and queries: no query looks at a padded key.
 
     Raises:
-        ValueError: a length below 0 or above n.
+        ValueError: a length is below 0 or above n.
     """
     if lengths.numel() and (int(lengths.min()) < 0 or int(lengths.max()) > n):
         raise ValueError(f"lengths {lengths.tolist()} do not lie between 0 and {n}")
@@ -184,14 +186,14 @@ def padding_mask(lengths: Tensor, n: int) -> Tensor:
 
 
 def hidden_cells(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
-    """Return which cells of scores of this shape a mask hides, bool."""
+    """Return the cells that a mask hides in scores of this shape, bool (True = hidden)."""
     if mask is None:
         return torch.zeros(shape, dtype=torch.bool)
     return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
 
 
 def _zero_hidden_rows(weights: Tensor, mask: Tensor) -> Tensor:
-    """Give zeros, not NaN, to rows whose every cell is hidden: there is nothing to average."""
+    """Set rows whose cells are all hidden to zeros; their softmax is NaN."""
     hidden_rows = hidden_cells(mask, mask.shape).all(dim=-1, keepdim=True)
     return weights.masked_fill(hidden_rows, 0.0) if bool(hidden_rows.any()) else weights
 
@@ -210,6 +212,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
         ("key", "value", shapes["key"][:-2] == shapes["value"][:-2]),
     ):
         if not same:
-            raise ValueError(f"{one} {shapes[one]} and {other} {shapes[other]} do not fit together")
+            raise ValueError(f"{one} {shapes[one]} and {other} {shapes[other]} do not match")
     if shapes["query"][-1] == 0:
         raise ValueError(f"query {shapes['query']} and key {shapes['key']} have a head width of 0")

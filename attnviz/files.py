@@ -1,4 +1,4 @@
-"""Where the files lie that the app needs beside its package: pages, assets, Streamlit's options, the list of pins."""
+"""Paths of the app's files outside the package: pages, assets, Streamlit's options, requirements.txt."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = _PACKAGE / "app"
 
 FOLDER = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
-"""The folder of app.py. A checkout has the package in it; an installed wheel has it in the package (setup.py)."""
+"""The folder of app.py: the root of a checkout, or the folder `app` inside the installed package (see setup.py)."""
 PAGES = FOLDER / "pages"
 LESSONS = FOLDER / "assets" / "lessons"
 CONFIG = FOLDER / ".streamlit" / "config.toml"
-"""Streamlit's options, as `streamlit run app.py` reads them."""
+"""Streamlit's options, which `streamlit run app.py` reads."""
 REQUIREMENTS = FOLDER / "requirements.txt"
-"""The versions with which all is tested."""
+"""The versions with which the app is tested."""

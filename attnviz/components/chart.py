@@ -1,7 +1,7 @@
-"""The chart: a Plotly figure that stays on the page and is redrawn in place.
+"""The chart component: a Plotly figure that is updated in place.
 
-Streamlit's own chart element is taken down and built anew, twice, whenever its figure changes. This one keeps the graph
-and lets plotly.js work out what differs, which is several times faster.
+Streamlit's chart element is removed and created again, twice, whenever its figure changes. This component keeps the
+graph and lets plotly.js compute the difference, which is several times faster.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ from attnviz.components.packing import pack
 from attnviz.components.registration import component
 
 PLOTLY_PATH = f"/attnviz/plotly-{version('plotly')}.min.js"
-"""Where the server offers plotly.js, which the Python package carries."""
+"""Where the server offers plotly.js, which the Python package contains."""
 
 CONFIG = {
     "displaylogo": False,
     "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d", "autoScale2d"],
 }
-"""The mode bar; the browser's side adds downloads as SVG and as PNG, which need no server."""
+"""The mode bar. The browser adds downloads as SVG and PNG, which do not need the server."""
 
 
 def chart(figure: dict[str, Any], *, key: str, alt: str) -> None:
-    """Mount a figure of heatmaps, as large as the container that it stands in.
+    """Mount a figure of heatmaps that fills its container.
 
     Args:
-        figure: "data" and "layout", as plotly.js takes them; each trace's `z` is float32, and goes to the browser as it
-            lies in memory.
+        figure: "data" and "layout" for plotly.js; each trace's `z` is float32 and is sent as binary data.
         key: the Streamlit key.
-        alt: what it shows, for those who do not see it.
+        alt: the text alternative.
     """
     traces = [{name: value for name, value in trace.items() if name != "z"} for trace in figure["data"]]
     header = {"alt": alt, "plotly": PLOTLY_PATH, "config": CONFIG, "data": traces, "layout": figure["layout"]}

@@ -1,4 +1,4 @@
-"""The picture of a comparison: A, B and A − B on one board, and the two numbers of the cell under the pointer."""
+"""The component of a comparison: heatmaps of A, B and A − B, and the numbers of the cell under the pointer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnviz.components.registration import component
 from attnviz.components.updates import acknowledged, pin_handler
 
 EXACT_CELLS = 2**17
-"""Matrices of up to so many cells (362 × 362) go to the browser as they are, larger ones in 16 bits a cell."""
+"""Matrices with up to this many cells (362 × 362) are sent as float32, larger ones with 16 bits per cell."""
 _LEVELS = 2**16 - 2
 _MISSING = 2**16 - 1
 
@@ -25,38 +25,37 @@ def comparison(
     key: str,
     on_pin: Callable[[int | None, int | None], None],
 ) -> None:
-    """Mount the picture.
+    """Mount the comparison.
 
     Args:
-        header: `trace` (names all that shapes the numbers), `panels` (name, title, role, low, high, scale of each
-            matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b",
-            each axis, the label in each aligned place or null), `hidden` (what a hatched cell that is there means, or
-            null), `q` and `k` (the pinned place or null), `alt` (what the
-            picture shows, for those who do not see it).
-        matrices: "a", "b" and "difference", (P, R) float32 each, and "divergence", (P, 1), the bits between two rows,
-            where there is one; NaN where there is no number. None, with a header of `trace`, `q` and `k`
-            alone, where the browser has the picture and only the pin is another; where it has not, it asks for all.
+        header: `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of each
+            matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each axis,
+            the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
+            null), `q` and `k` (the pinned cell or null), `alt` (the text alternative).
+        matrices: "a", "b" and "difference", (P, R) float32 each, and optionally "divergence", (P, 1), between the rows
+            of A and B in bits; NaN where finite is no number. None if only the pin has changed: then the header is
+            `trace`, `q` and `k`, and a browser without that trace requests the full payload.
         key: the Streamlit key.
-        on_pin: called with the pinned row and column, before the script runs again; both None when it is unpinned.
+        on_pin: called with the pinned row and column before the script reruns; both are None when it is unpinned.
     """
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
     data = pack({**header, "ranges": ranges, "acknowledged": acknowledged(key)}, coded)
-    # A browser that asks for all makes the page run, and only a run that follows on a pin sends the pin alone.
+    # A request for the full payload reruns the page, and only a rerun after a pin sends the pin alone.
     component("compare")(data=data, key=key, on_updates_change=pin_handler(key, on_pin), on_want_change=lambda: None)
 
 
 def encode(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], list[float] | None]:
-    """Return a matrix as it goes to the browser, and the range that 16-bit numbers cover, or None where it is exact.
+    """Return a matrix as it is sent, and the range [low, high] of its 16-bit levels, or None if it is sent as float32.
 
-    In 16 bits a number is its range's low end plus level / 65534 of the range; 65535 stands for no number. So none is
-    further from its float32 than 1/131068 of the range: 7.7e-6 for weights that go from 0 to 1.
+    A 16-bit level stands for low + level / 65534 · (high − low); 65535 stands for NaN. So the error is at most 1/131068
+    of the range: 7.7e-6 for weights from 0 to 1.
     """
     if matrix.size <= EXACT_CELLS:
         return matrix, None
-    there = np.isfinite(matrix)
-    low, high = (float(matrix[there].min()), float(matrix[there].max())) if there.any() else (0.0, 1.0)
+    finite = np.isfinite(matrix)
+    low, high = (float(matrix[finite].min()), float(matrix[finite].max())) if finite.any() else (0.0, 1.0)
     levels = (matrix.astype(np.float64) - low) * (_LEVELS / ((high - low) or 1.0))
-    coded = np.where(there, np.rint(np.where(there, levels, 0)), _MISSING).astype(np.uint16)
+    coded = np.where(finite, np.rint(np.where(finite, levels, 0)), _MISSING).astype(np.uint16)
     return coded, [low, high]

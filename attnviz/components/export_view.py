@@ -1,4 +1,4 @@
-"""Export of what is seen, as SVG, PNG or PDF: made in the browser, without the network or any work of the server."""
+"""The component that exports the visible picture as SVG, PNG or PDF, entirely in the browser."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from attnviz.components.packing import pack
 from attnviz.components.registration import component
 
 FONT_PATHS = {name: f"/attnviz/source-sans-{version('streamlit')}-{name}.ttf" for name in ("regular", "bold")}
-"""Where the server offers the font that exported pictures carry, taken from this version of Streamlit."""
+"""Where the server offers the font for exported pictures, from the installed version of Streamlit."""
 
 
 def export_view(words: Mapping[str, str], *, key: str) -> None:
-    """Mount the choice of format and looks, for the pictures that can be seen on the page.
+    """Mount the export dialog for the visible pictures of the page.
 
-    Where the address changes while this is open, the script runs again, so that the words can follow.
+    If the address changes while it is open, the script reruns, so that `words` can be updated.
 
     Args:
-        words: `title` and `caption` to begin with (the user may change them), the file's `name` without its ending, and
-            `none`, what to say where the page has no picture, and `heading`, which may be empty.
+        words: the initial `title` and `caption`, which the user can edit; `name`, the file's name without extension;
+            `none`, the message if the page has no picture; `heading`, which may be empty.
         key: the Streamlit key.
     """
     component("export_view")(data=pack({**words, "fonts": FONT_PATHS}, {}), key=key, on_moved_change=lambda: None)

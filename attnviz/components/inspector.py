@@ -1,4 +1,4 @@
-"""The inspector: the arithmetic of the cell under the pointer, worked out in the browser from the real operands."""
+"""The inspector component: the arithmetic of the cell under the pointer, computed in the browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attnviz.components.updates import pin_handler
 
 
 def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | None], None]) -> None:
-    """Mount the inspector beside the figure in the container with the key "picture".
+    """Mount the inspector of the figure in the container with the key "picture".
 
     `payload` is `packing.pack(header, arrays)`:
 
@@ -19,6 +19,6 @@ def inspector(payload: bytes, *, key: str, on_pin: Callable[[int | None, int | N
     - arrays: float32 `query` (Tq, D), `key` and `value` (Tk, D), and `mask` (Tq, Tk), added to the scaled scores, where
       the header's `mask` is "array".
 
-    `on_pin(q, k)` is called, before the script runs again, when a cell is pinned; both are None when it is unpinned.
+    `on_pin(q, k)` is called before the script reruns when a cell is pinned; both are None when it is unpinned.
     """
     component("inspector")(data=payload, key=key, on_updates_change=pin_handler(key, on_pin))

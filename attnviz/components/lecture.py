@@ -1,7 +1,7 @@
-"""The keys of every page, the list of them, and in lecture mode the way out: one small component in the browser.
+"""The component on every page that handles keyboard shortcuts, lists them, and ends lecture mode.
 
-Being on every page, it also keeps the lesson of one's own, for as long as its tab is open, and sees to it that a
-change of page is one entry in the browser's history.
+It also stores the visitor's own lesson while the tab is open, and makes each change of page one entry in the browser's
+history.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ def keyboard(
     on_act: Callable[[str], None],
     on_lesson: Callable[[str], None],
 ) -> None:
-    """Mount the listener.
+    """Mount the keyboard handler.
 
     Args:
-        lines: the list of keys, in its order: `shown` (the keys as they are written), `says` (what they do) and `sends`
-            (a press such as "h" or "Shift+h" → the name of what it does). A button of the page whose Streamlit key is
-            that name is pressed; "pin", "listing", "theme" and "help" the browser does itself; all else is sent.
-        own: `lesson`, the text of one's own lesson: the browser keeps it, and where it is empty keeps none. Without it
-            the session has not heard of one, and a browser that has one tells it; where it is None, any browser does,
-            by an empty text if it has none.
-        lecture: whether the page is in lecture mode, where Esc leaves it and two small buttons are shown.
+        lines: the entries of the list of shortcuts, in order: `shown` (the keys as displayed), `says` (what they do)
+            and `sends` (a press such as "h" or "Shift+h" → the name of an action). If the page has a button whose
+            Streamlit key is that name, it is clicked; the browser handles "pin", "listing", "theme" and "help"; every
+            other action is sent to `on_act`.
+        own: `lesson`, the text of the visitor's own lesson, which the browser stores; "" deletes it. Without the key
+            `lesson`, a browser that has a stored lesson sends it; with None, every browser replies, with "" if it has
+            none.
+        lecture: whether the page is in lecture mode, in which Esc ends it and two small buttons are shown.
         key: the Streamlit key.
-        on_act: called with the name of what is to be done, before the script runs again. Anybody can send anything.
-        on_lesson: called in the same way with the lesson that the browser has kept.
+        on_act: called with the name of an action before the script reruns. The name comes from the client and is not
+            validated.
+        on_lesson: called in the same way with the stored lesson.
     """
 
-    def told(name: str, on_text: Callable[[str], None]) -> None:
+    def handle(name: str, on_text: Callable[[str], None]) -> None:
         sent = st.session_state[key].get(name)
         if isinstance(sent, str):
             on_text(sent)
@@ -48,6 +50,6 @@ def keyboard(
     component("lecture")(
         data=pack({"lines": list(lines), "lecture": lecture, **own}, {}),
         key=key,
-        on_act_change=partial(told, "act", on_act),
-        on_lesson_change=partial(told, "lesson", on_lesson),
+        on_act_change=partial(handle, "act", on_act),
+        on_lesson_change=partial(handle, "lesson", on_lesson),
     )

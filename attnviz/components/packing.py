@@ -1,8 +1,8 @@
-"""One `bytes` value for a browser component: a JSON header, then the arrays as they lie in memory.
+"""The binary format of payloads for browser components: a JSON header, then the raw arrays.
 
-Streamlit hands `bytes` to the browser untouched, where `frontend/packing.js` lays typed arrays over them. The layout:
-a little-endian u32 with the header's length, the header (padded with spaces so that the arrays start at a multiple of
-4), then the arrays back to back in the order of the header's `arrays`.
+Streamlit sends `bytes` unchanged, and `frontend/packing.js` reads them as typed arrays without copying. The layout: a
+little-endian u32 with the header's length; the header, padded with spaces so that the arrays start at a multiple of 4;
+then the arrays without gaps, in the order of the header's `arrays`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ _DTYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "u2": np.dtype("<u2"
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Write a header and named float32, uint16 or uint8 arrays as one `bytes` value."""
+    """Return a header and named float32, uint16 or uint8 arrays as one `bytes` value.
+
+    Raises:
+        TypeError: an array has another dtype.
+        ValueError: the header holds NaN or an infinity.
+    """
     coded = {name: (_code(name, array), array) for name, array in arrays.items()}
     listed = [{"name": name, "dtype": code, "shape": list(array.shape)} for name, (code, array) in coded.items()]
-    # allow_nan=False: JSON.parse in the browser takes neither NaN nor Infinity, so say it here.
+    # allow_nan=False: JSON.parse in the browser accepts neither NaN nor Infinity.
     text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
     text += b" " * (-(len(text) + _ALIGN) % _ALIGN)
     bodies = (array.astype(_DTYPES[code], copy=False).tobytes() for code, array in coded.values())
@@ -31,7 +36,11 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> b
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Read back what `pack` wrote, as the browser does."""
+    """Return the header and arrays of a payload, as the browser does.
+
+    Raises:
+        ValueError: the payload's length is not the one in the header.
+    """
     (length,) = struct.unpack_from("<I", payload)
     header: dict[str, Any] = json.loads(payload[_ALIGN : _ALIGN + length])
     offset, arrays = _ALIGN + length, {}
@@ -46,7 +55,7 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
 
 
 def _code(name: str, array: npt.NDArray[Any]) -> str:
-    """Return the layout's name for the array's dtype."""
+    """Return the format's name of an array's dtype."""
     code = array.dtype.str.lstrip("<>|=")
     if code not in _DTYPES:
         raise TypeError(f"array {name!r} is {array.dtype}; the browser reads float32, uint16 and uint8")

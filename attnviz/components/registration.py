@@ -1,4 +1,4 @@
-"""What the components share: how one is registered, and how what it sends back is read."""
+"""Registration of browser components, and validation of positions that they send."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ from streamlit.errors import StreamlitAPIException
 
 
 class ComponentNotFoundError(RuntimeError):
-    """Streamlit doesn't know attnviz's browser files: the package isn't installed."""
+    """Streamlit can't find attnviz's browser files, because the package is not installed."""
 
 
 @cache
 def component(name: str, *, isolated: bool = True) -> ComponentRenderer:
     """Register `attnviz.<name>`, served from `frontend/<name>.js` and `frontend/<name>.css`, and return it.
 
-    An isolated one lives in a shadow root, where the page's styles and other components do not reach it.
+    An isolated component is mounted in a shadow root, so the page's styles do not apply to it.
 
-    At the first mount, not at import: Streamlit learns of packaged components when its server starts, so where there is
-    no server (a notebook, a unit test) registering fails although nothing is wrong.
+    Components are registered at their first mount, not at import: Streamlit discovers packaged components when its
+    server starts, so without a server (in a notebook or a unit test) registration fails.
+
+    Raises:
+        ComponentNotFoundError: the package is not installed.
     """
     try:
         return st.components.v2.component(
             f"attnviz.{name}", css=f"{name}.css", js=f"{name}.js", isolate_styles=isolated
         )
-    except StreamlitAPIException as why:
-        # Streamlit's own message speaks of pyproject.toml, which is in place: what is missing is the install.
+    except StreamlitAPIException as error:
+        # Streamlit's message asks for a pyproject.toml, which exists; the package is not installed.
         raise ComponentNotFoundError(
             f"Streamlit can't find the browser component attnviz.{name}. It is served from the installed package: "
-            "run `pip install -e .` where attnviz's pyproject.toml lies, then start the app again."
-        ) from why
+            "run `pip install -e .` in the folder of attnviz's pyproject.toml, then start the app again."
+        ) from error
 
 
 def position(sent: object) -> int | None:
-    """Read a position that came from the browser, where anybody can send anything; what is none is None."""
-    # JSON has one kind of number: 3 may arrive as 3.0.
+    """Validate a position from the browser: return a non-negative integer, or None for anything else."""
+    # JSON does not tell integers from floats: 3 may arrive as 3.0.
     if isinstance(sent, float) and sent.is_integer():
         sent = int(sent)
     return sent if isinstance(sent, int) and not isinstance(sent, bool) and sent >= 0 else None

@@ -1,4 +1,4 @@
-"""The address of the view: copied, or drawn as a QR code. The browser knows the address; the code is computed here."""
+"""The share component: the view's address to copy, and its QR code, which is computed on the server."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ import streamlit as st
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
 
-MOST = 2953
-"""Bytes that the largest QR code holds (ISO/IEC 18004, version 40, level L)."""
-TOO_LONG = f"This address is too long for a QR code, which holds {MOST:,} characters. Send the scene file instead."
+MAX_BYTES = 2953
+"""The capacity of the largest QR code (ISO/IEC 18004, version 40, level L)."""
+TOO_LONG = f"This address is too long for a QR code, which holds {MAX_BYTES:,} characters. Send the scene file instead."
 NO_ADDRESS = "This is no address of a page, so there is no code for it."
 
 
 def qr_modules(address: str) -> npt.NDArray[np.uint8]:
-    """Return the QR code of an address, (n, n): 1 is dark. Without the quiet zone around it.
+    """Return the QR code of an address, (n, n), 1 = dark, without the quiet zone.
 
-    The lowest error correction that the smallest size needs, raised where that costs no size: large modules are what
-    is read from the back of a hall.
+    It has the smallest size, and the highest error correction that fits into it: large modules can be read from the
+    back of a lecture hall.
 
     Raises:
-        ValueError: an address that is none, or longer than a code holds; the message is for the user.
+        ValueError: the address is invalid or too long; the message is for the user.
     """
-    if len(address.encode("utf-8", "surrogatepass")) > MOST:
+    if len(address.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ValueError(TOO_LONG)
     try:
         scheme = urlsplit(address).scheme
@@ -41,23 +41,23 @@ def qr_modules(address: str) -> npt.NDArray[np.uint8]:
     return np.array([list(row) for row in code.matrix], dtype=np.uint8)
 
 
-def share(asked: str, *, key: str, on_code: Callable[[str], None]) -> None:
-    """Mount the address, the button that copies it, and the QR code of `asked`, "" before one was asked for.
+def share(requested: str, *, key: str, on_code: Callable[[str], None]) -> None:
+    """Mount the address, a button that copies it, and the QR code of `requested`; "" before the user requests one.
 
-    `on_code(address)` is called, before the script runs again, when a code is asked for. Where the address changes
-    while this is open, the script runs again too, so that what stands beside it can follow.
+    `on_code(address)` is called before the script reruns when the user requests a code. The script also reruns if the
+    address changes while the component is open, so that the rest of the dialog is updated.
     """
-    header: dict[str, Any] = {"address": asked, "sentence": ""}
+    header: dict[str, Any] = {"address": requested, "sentence": ""}
     arrays: dict[str, npt.NDArray[Any]] = {}
-    if asked:
+    if requested:
         try:
-            arrays["modules"] = qr_modules(asked)
-        except ValueError as why:
-            header["sentence"] = str(why)
+            arrays["modules"] = qr_modules(requested)
+        except ValueError as error:
+            header["sentence"] = str(error)
 
-    def wanted() -> None:
+    def handle_request() -> None:
         address = st.session_state[key].code
         if isinstance(address, str):
             on_code(address)
 
-    component("share")(data=pack(header, arrays), key=key, on_code_change=wanted, on_moved_change=lambda: None)
+    component("share")(data=pack(header, arrays), key=key, on_code_change=handle_request, on_moved_change=lambda: None)

@@ -1,4 +1,4 @@
-"""The stage: the picture of a step on a canvas, which morphs from step to step and can be zoomed and covered."""
+"""The stage component: a step's picture on a canvas, with transitions between steps, zoom and covered rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from attnviz.components.registration import component
 
 
 def stage(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], *, key: str) -> None:
-    """Mount a picture, as large as the container that it stands in.
+    """Mount a picture that fills its container.
 
     Args:
-        header: what `figures.board.board_picture` gives, and beside it `alt` (what it shows, for those who do not see
-            it), `walk` (names what stays the same from step to step: only then the picture morphs), `order` (the
-            step's place among the steps), `step`, `layer`, `head`, `predict` (whether the pinned row of the
-            panel `result` is covered until somebody guesses).
+        header: the header that `figures.board.board_picture` returns, with `alt` (the text alternative), `walk` (an id:
+            transitions are animated only between pictures with the same id), `order` (the index of the step), `step`,
+            `layer`, `head`, `predict` (whether the pinned row of the panel `result` is covered until the user guesses).
         arrays: the matrices.
         key: the Streamlit key.
     """

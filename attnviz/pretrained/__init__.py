@@ -1,6 +1,6 @@
-"""Pretrained models, traced: their own forward pass, with every layer's query, key and value kept.
+"""Pretrained models, traced: their own forward pass, with query, key and value of every layer recorded.
 
-`load("minilm").trace("some text").head(layer=3, head=5)` gives the `AttentionSteps` of one head.
+`load("minilm").trace("some text").head(layer=3, head=5)` returns the `AttentionSteps` of one head.
 """
 
 from attnviz.pretrained.loading import load

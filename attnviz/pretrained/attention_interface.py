@@ -1,4 +1,4 @@
-"""Our attention function, registered with transformers: every model of its runs through `attend`, and is recorded."""
+"""Registers `attend` as an attention function of transformers, so that its models use it and are recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformers.masking_utils import eager_mask
 from attnviz.trace.recorder import recorded_attention
 
 IMPLEMENTATION = "attnviz"
-"""The name under which transformers knows our attention function."""
+"""The name of our attention function in transformers."""
 
 
 def attention_function(
@@ -25,10 +25,10 @@ def attention_function(
     position_bias: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Run `attend` as transformers' attention: (B, H, T, D) in, (B, T, H, D) and the weights out.
+    """Run `attend` as transformers' attention: takes (B, H, T, D), returns (B, T, H, D) and the weights.
 
-    Models whose query heads share keys (grouped-query attention) get their keys and values repeated first; T5's
-    relative positions, (1, H, Tq, Tk), join the mask, since both are added to the scaled scores.
+    For grouped-query attention, keys and values are repeated for each query head. T5's relative positions,
+    (1, H, Tq, Tk), are added to the mask, since both are added to the scaled scores.
     """
     groups = query.shape[1] // key.shape[1]
     if groups > 1:

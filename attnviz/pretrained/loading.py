@@ -1,4 +1,4 @@
-"""Getting a model by its name: the built-in one, or any that runs through transformers."""
+"""Loads a model by name: the built-in one, or one that transformers can load."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
             from attnviz.pretrained import built_in
 
             return built_in.BuiltInModel(built_in.find_folder())
-        from attnviz.pretrained import opening  # which takes seconds, for it imports transformers
+        from attnviz.pretrained import opening  # imports transformers, which takes seconds
 
         return opening.open_folder(opening.find_folder(name), name)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A pretrained model, ready to be traced: what the built-in one and those that run through transformers share."""
+"""The base class of the built-in model and of transformers' models, which runs and traces them."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ from attnviz.trace.whole import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockMaps:
-    """What is known of the block around one attention module, the same for every text."""
+    """The projections of one attention module and the rest of its block, the same for every text."""
 
     kind: Kind
     projections: dict[str, Projection] | None
     output: OutputProjection | None
     unavailable_reason: str = ""
-    """Why a projection is missing"""
+    """Why `projections` or `output` is None; empty if both are known"""
     after_attention: AfterAttention | None = None
     after_unavailable_reason: str = ""
-    """Why what comes after the attention is missing"""
+    """Why `after_attention` is None; empty if it is known"""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """Where one layer's attention lies in transformers' model, for whoever writes code that looks there."""
+    """Names of one layer's attention modules in transformers' model, for exported code."""
 
     attention: str
-    """Such as encoder.layer.3.attention.self"""
+    """The path of the attention module, such as encoder.layer.3.attention.self"""
     projections: tuple[str, ...]
-    """Names of the linear layers of query, key and value; one where it serves all three; none where not known"""
+    """Names of the layers of query, key and value; one name if a layer computes all three; empty if not known"""
     output: str
-    """Where W_O lies; "" where not known"""
+    """The path of W_O; "" if not known"""
     is_output_linear: bool = True
-    """Whether W_O is an nn.Linear, whose weight is (out, in), and not GPT-2's Conv1D"""
+    """Whether W_O is an nn.Linear, with weight (out, in); False for GPT-2's Conv1D, with weight (in, out)"""
 
 
 class PretrainedModel(ABC):
-    """A model and its tokenizer, shared by all sessions. Nothing on it changes after it is made."""
+    """A model and its tokenizer. It is immutable, and shared by all sessions."""
 
     name: str
     description: Description
     is_encoder_decoder: bool
-    """Whether the model reads one text and writes another"""
+    """Whether the model has an encoder and a decoder"""
     takes_segments: bool
-    """Whether the model is given which of two sentences a token is of"""
+    """Whether the model takes segment ids, which tell the two sentences of a pair apart"""
     max_tokens: int
-    """The longest text, in tokens, special ones included"""
+    """The maximum length of a text in tokens, including special tokens"""
     blocks: tuple[BlockMaps, ...]
-    """One for each call of attention, in the order in which they run"""
+    """One for each attention call, in execution order"""
 
     @property
     def layer_counts(self) -> dict[Kind, tuple[int, int]]:
-        """Layers and heads of each kind of attention that the model has."""
+        """Number of layers and of heads per layer, by kind of attention."""
         return self.description.layers
 
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
-        """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
+        """Tokenise a text, or a pair; tokens beyond `max_tokens` are dropped and counted."""
 
     @abstractmethod
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
@@ -75,28 +75,28 @@ class PretrainedModel(ABC):
 
     @abstractmethod
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
-        """Return where a layer's attention lies in transformers' model."""
+        """Return the names of a layer's attention modules in transformers' model."""
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
-        """Return what the model reads of a text, or two: its tokens, and the decoder's where it has an encoder too."""
+        """Tokenise a text, or a pair: the tokens, and the decoder's tokens for an encoder-decoder model."""
         if self.is_encoder_decoder:
             return self.tokenize(text), self.tokenize(text if pair is None else pair)
         return self.tokenize(text, pair), None
 
     def trace_key(self, text: str, pair: str | None = None) -> Hashable:
-        """Return what tells the traces of this model apart."""
+        """Return a cache key: traces of this model with equal keys are equal."""
         return text, pair
 
     def trace(self, text: str, pair: str | None = None, run: Run | None = None) -> Trace:
-        """Run the model on a text and keep every layer's query, key and value.
+        """Run the model on a text and record query, key and value of every layer.
 
         Args:
-            text: what the model reads.
-            pair: a second sentence; in an encoder-decoder model, what the decoder reads (the text itself if None).
-            run: what runs the forward pass, as `PretrainedModel.run` does.
+            text: the input.
+            pair: a second sentence; in an encoder-decoder model, the decoder's input (`text` if None).
+            run: runs the forward pass; `PretrainedModel.run` by default.
 
         Raises:
-            NoTokensError: a text, or a text for the decoder, of which the tokenizer makes no token.
+            NoTokensError: the text, or the decoder's text, has no tokens.
         """
         tokens, decoder_tokens = self.read(text, pair)
         if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
@@ -110,9 +110,9 @@ class PretrainedModel(ABC):
         """Run the model's forward pass on one text.
 
         Args:
-            ids: the text's tokens.
-            segments: which of two sentences each of them is of, 0 or 1.
-            decoder_ids: the decoder's tokens in an encoder-decoder model.
+            ids: the token ids.
+            segments: for each token 0 or 1, the sentence of the pair that it belongs to.
+            decoder_ids: the decoder's token ids in an encoder-decoder model, else None.
         """
         with torch.inference_mode(), recording() as recorder:
             hidden = self.forward(ids, segments, decoder_ids)
@@ -120,21 +120,21 @@ class PretrainedModel(ABC):
 
     def _blocks_of(self, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
         blocks: dict[Kind, list[Block]] = {}
-        masks: dict[int | None, Mask] = {}  # layers share a mask
+        masks: dict[int | None, Mask] = {}  # by address, since layers share a mask
         for call, maps in zip(calls, self.blocks, strict=True):
-            at = None if call.mask is None else call.mask.data_ptr()
-            if at not in masks:
-                masks[at] = Mask.recognise(true_mask(call.mask), crosses=maps.kind == "cross")
-            blocks.setdefault(maps.kind, []).append(block_of(call, maps, masks[at]))
+            address = None if call.mask is None else call.mask.data_ptr()
+            if address not in masks:
+                masks[address] = Mask.recognise(true_mask(call.mask), crosses=maps.kind == "cross")
+            blocks.setdefault(maps.kind, []).append(block_of(call, maps, masks[address]))
         return {kind: tuple(of_kind) for kind, of_kind in blocks.items()}
 
 
 Run = Callable[[PretrainedModel, Sequence[int], Sequence[int], Sequence[int] | None], Pass]
-"""What runs a model's forward pass on the ids and segments of a text, and on the decoder's ids"""
+"""Runs a model's forward pass: arguments and result as in `PretrainedModel.run`"""
 
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
-    """Put together what one call recorded and what is known of its block."""
+    """Return the traced block of one recorded attention call."""
     layer = LayerTrace(
         query=call.query,
         key=call.key,
@@ -151,7 +151,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
 
 
 def true_mask(mask: Tensor | None) -> Tensor | None:
-    """Turn transformers' "very negative" into what it means: −inf. Any shape, or None."""
+    """Replace the large negative numbers that transformers puts into masks by −inf. Any shape, or None."""
     if mask is None or mask.dtype == torch.bool:
         return mask
     return mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -torch.inf)

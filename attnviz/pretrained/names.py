@@ -1,4 +1,4 @@
-"""What a model is called, and the error where it can't be used. Nothing heavy is imported here."""
+"""Model names, and the error for models that can't be used. Imports neither torch nor transformers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from attnviz.tokens import repair
 
 BUILT_IN = "minilm"
 MAX_SHOWN = 80
-"""Characters of a name that a message repeats: the last ones, which in a path say the most."""
+"""Maximum length of a model's name in a message. Longer names lose their beginning: the end of a path says most."""
 
 
 class ModelError(ValueError):
-    """A model that cannot be used. The message is one sentence for the user, with what to do."""
+    """A model can't be used. The message is one sentence for the user, which says what to do."""
 
 
 def shown(name: str) -> str:
-    """Return a model's name as a sentence may hold it: not endless, and without lone surrogates."""
+    """Return a model's name for a message: at most MAX_SHOWN characters, without lone surrogates."""
     name = repair(name)
     return name if len(name) <= MAX_SHOWN else f"…{name[1 - MAX_SHOWN :]}"

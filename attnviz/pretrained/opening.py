@@ -1,4 +1,4 @@
-"""Opening a model with transformers: from the local cache, a folder, or the hub. Safetensors only, never code."""
+"""Loads a model with transformers, from the local cache, a folder or the hub. Safetensors only; runs no model code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-# A hub model without safetensors would otherwise be sent off for conversion in the background.
+# Otherwise transformers asks the hub to convert models without safetensors, in the background.
 os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
 
 import huggingface_hub
@@ -30,7 +30,7 @@ logging.set_verbosity_error()
 logging.disable_progress_bar()
 
 MAX_DOWNLOAD = 4 * 2**30
-"""Bytes that are fetched from the hub at most: a slip of the keyboard should not fill a disk."""
+"""The largest download from the hub, in bytes, so that a mistyped name can't fill the disk."""
 
 NO_SAFETENSORS = "{name} has no safetensors weights; other formats can run code when opened, so they are refused."
 
@@ -43,18 +43,18 @@ T = TypeVar("T")
 
 _FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 
-_transformers = Lock()
-"""While transformers loads a model it replaces functions of torch and of its own, and puts them back at the end. Two
-loads at once would put back each other's replacements, for good."""
+_loading = Lock()
+"""While transformers loads a model, it replaces functions of torch and of its own, and restores them at the end. Two
+loads at the same time would restore each other's replacements, permanently."""
 
 
 def find_folder(name: str) -> Path:
-    """Return the folder with a model's files, fetching them where they are not there yet.
+    """Return the folder with a model's files, and download them if they are not on this machine.
 
     Raises:
         ModelError: see `load`.
     """
-    if any(sign in name for sign in ("\0", "\n")) or not name:
+    if any(character in name for character in ("\0", "\n")) or not name:
         raise ModelError("A model needs a name: minilm, a name on the Hugging Face hub, or a folder.")
     if os.sep in name.rstrip("/") and os.path.isdir(os.path.expanduser(name)):  # noqa: PTH112, PTH111 — never raises
         return Path(name).expanduser()
@@ -64,36 +64,38 @@ def find_folder(name: str) -> Path:
 
 
 def open_folder(folder: Path, name: str) -> TransformersModel:
-    """Load the model that lies in a folder, in float32, with our attention function.
+    """Load the model in a folder, in float32, with our attention function.
 
     Raises:
         ModelError: see `load`.
     """
-    called = shown(name)
+    display_name = shown(name)
     if not any(folder.glob("*.safetensors")):
-        raise ModelError(NO_SAFETENSORS.format(name=called))
-    if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would make up an empty one
-        raise ModelError(f"{called} has no tokenizer among its files; choose another model.")
-    _read(lambda: check_numbers(folder), called, "configuration")
-    with _transformers:
-        config = _read(lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), called, "configuration")
-        _read(lambda: check_model(folder, config), called, "configuration")
+        raise ModelError(NO_SAFETENSORS.format(name=display_name))
+    if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would create an empty one
+        raise ModelError(f"{display_name} has no tokenizer among its files; choose another model.")
+    _read(lambda: check_numbers(folder), display_name, "configuration")
+    with _loading:
+        config = _read(
+            lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), display_name, "configuration"
+        )
+        _read(lambda: check_model(folder, config), display_name, "configuration")
         tokenizer: Any = _read(
-            lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), called, "tokenizer"
+            lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), display_name, "tokenizer"
         )
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(
-                f"{called} has no tokenizer that says where in the text a token stands; choose another model."
+                f"{display_name} has no tokenizer that says where in the text a token stands; choose another model."
             )
-        model = _read_weights(folder, config, called)
-    return _read(lambda: TransformersModel(model, tokenizer, name), called, "attention")
+        model = _read_weights(folder, config, display_name)
+    return _read(lambda: TransformersModel(model, tokenizer, name), display_name, "attention")
 
 
-def _read_weights(folder: Path, config: Any, called: str) -> nn.Module:
-    """Read a model's weights, all of them, into memory of our own.
+def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
+    """Load a model's weights as copies in memory.
 
     Raises:
-        ModelError: weights that are damaged, missing, of other shapes than the configuration says, or not finite.
+        ModelError: weights are damaged, missing, not finite, or differ in shape from the configuration.
     """
     model, info = _read(
         lambda: AutoModel.from_pretrained(
@@ -105,29 +107,31 @@ def _read_weights(folder: Path, config: Any, called: str) -> nn.Module:
             trust_remote_code=False,
             output_loading_info=True,
         ),
-        called,
+        display_name,
         "weights",
     )
-    # A weight that the file does not hold would be drawn at random. Only the pooler may: attention does not use it.
+    # Weights missing in the file are initialised at random. This is acceptable only for the pooler, which is not used.
     missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
     if missing:
-        raise ModelError(f"{called}'s file lacks {len(missing)} of the model's weights ({missing[0]}): it is refused.")
+        raise ModelError(
+            f"{display_name}'s file lacks {len(missing)} of the model's weights ({missing[0]}): it is refused."
+        )
     for tensor in (*model.parameters(), *model.buffers()):
-        # What was read is a view of the file. Were the file written anew while the app runs, the numbers on the screen
-        # would change; were it cut short, the whole server would die of a bus error.
+        # The loaded weights are a memory map of the file. If the file is overwritten while the app runs, the numbers
+        # change; if it is truncated, the server process dies of a bus error.
         tensor.data = tensor.data.clone()
     for key, weight in model.named_parameters():
         if weight.numel() and not all(bool(end.isfinite()) for end in weight.aminmax()):
-            raise ModelError(f"{called}'s weights hold numbers that are not finite ({key}), so it is refused.")
+            raise ModelError(f"{display_name}'s weights hold numbers that are not finite ({key}), so it is refused.")
     loaded: nn.Module = model
     return loaded
 
 
 def _read(action: Callable[[], T], name: str, what: str) -> T:
-    """Run a loading step of transformers, and turn whatever it raises into one sentence."""
+    """Run a loading step, and convert any exception to a ModelError with one sentence."""
     try:
         return action()
-    except Exception as error:  # the libraries raise nearly every type there is
+    except Exception as error:  # the libraries raise almost every type of exception
         reason = " ".join(str(error).split())
         if "trust_remote_code" in reason or "custom code" in reason:
             why = f"{name} needs its own code to run, which is never done here"
@@ -142,13 +146,13 @@ def _read(action: Callable[[], T], name: str, what: str) -> T:
 def _from_cache(name: str) -> Path | None:
     try:
         folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=_FILES, local_files_only=True))
-    except Exception:  # not there, in any of the ways in which the library says so
+    except Exception:  # not in the cache; the library raises different types
         return None
     return folder if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")) else None
 
 
 def _from_hub(name: str) -> Path:
-    if not _hub_answers():
+    if not _is_hub_reachable():
         raise ModelError(f"{shown(name)} is not on this machine and the hub can't be reached; connect, or use minilm.")
     try:
         files = huggingface_hub.model_info(name, files_metadata=True).siblings or []
@@ -165,8 +169,8 @@ def _from_hub(name: str) -> Path:
         raise ModelError(f"{shown(name)} can't be fetched from the hub; check the name and the connection.") from error
 
 
-def _hub_answers() -> bool:
-    """Knock once, for two seconds: the library itself tries for over twenty before it gives up."""
+def _is_hub_reachable() -> bool:
+    """Return whether the hub accepts a connection within two seconds; huggingface_hub would retry for over twenty."""
     if huggingface_hub.constants.HF_HUB_OFFLINE:
         return False
     hub = urlsplit(huggingface_hub.constants.ENDPOINT)

@@ -1,4 +1,4 @@
-"""A model of transformers, traced through our attention function."""
+"""A model of transformers, traced with our attention function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from attnviz.trace.model import Description, Kind
 from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs
 
 MAX_TOKENS = 1024
-"""Longer texts are cut even where a model takes more: a matrix of a million cells is all that a browser likes."""
+"""The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
 NOT_LINEAR = (
     "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
@@ -42,17 +42,17 @@ class TransformersModel(PretrainedModel):
     """A model and its tokenizer."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, name: str) -> None:
-        """Take a model that was loaded with our attention function, and find its attention modules by a first pass.
+        """Wrap a model that was loaded with our attention function, and find its attention modules in a test pass.
 
         Raises:
-            ValueError: a model that does not run through transformers' AttentionInterface, or whose attention does
-                something of its own there (sinks, soft caps, ...), so that our steps would not be its steps; a
-                tokenizer that does not belong to the model.
+            ValueError: the model does not use transformers' AttentionInterface; or its attention is not plain
+                attention (it has sinks, soft caps, ...), so that our steps differ from its own; or the tokenizer does
+                not belong to the model.
         """
         self.name = name
         self._model = cast(Any, model.eval())
         self._tokenizer = tokenizer
-        self._tokenizing = Lock()
+        self._tokenizer_lock = Lock()
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
             raise ValueError("its tokenizer has more ids than the model has embeddings")
         self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
@@ -74,26 +74,26 @@ class TransformersModel(PretrainedModel):
         self.description = self._describe(probe.calls)
 
     def _limit(self) -> int:
-        """Return the longest text, in tokens, special ones included."""
+        """Return the maximum length of a text in tokens, including special tokens."""
         limits = [MAX_TOKENS, int(self._tokenizer.model_max_length)]
         positions = getattr(self._model.config, "max_position_embeddings", None)
         if isinstance(positions, int):
-            # RoBERTa and its kin start counting positions after the padding index.
+            # RoBERTa and similar models number positions from padding_idx + 1.
             offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
             limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))
         return min(limits)
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
-        """Turn a text, or two, into the model's tokens; what is beyond its limit is dropped and counted."""
+        """Tokenise a text, or a pair; tokens beyond `max_tokens` are dropped and counted."""
         text, pair = repair(text), None if pair is None else repair(pair)
-        with self._tokenizing:  # asking for a truncation changes the one tokenizer that all sessions share
-            cut = self._tokenizer(text, pair, truncation=False)
-            whole = len(cut["input_ids"])
-            if whole > self.max_tokens:
-                cut = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
-        dropped = whole - len(cut["input_ids"])
+        with self._tokenizer_lock:  # `truncation` changes the state of the shared tokenizer
+            encoded = self._tokenizer(text, pair, truncation=False)
+            full_length = len(encoded["input_ids"])
+            if full_length > self.max_tokens:
+                encoded = self._tokenizer(text, pair, truncation=True, max_length=self.max_tokens)
+        dropped = full_length - len(encoded["input_ids"])
         return from_encoding(
-            cut.encodings[0],
+            encoded.encodings[0],
             text=text,
             pair=pair,
             vocab_size=len(self._tokenizer),
@@ -107,23 +107,22 @@ class TransformersModel(PretrainedModel):
         """Run the model on one text and return the last hidden state, (T, C)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids])}
         if self.takes_segments:
-            kinds = getattr(self._model.config, "type_vocab_size", None) or 2
-            inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=kinds - 1)
+            segment_count = getattr(self._model.config, "type_vocab_size", None) or 2
+            inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=segment_count - 1)
         if decoder_ids is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
         hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]
         return hidden
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
-        """Return where a layer's attention lies in the model."""
+        """Return the names of a layer's attention modules."""
         return self._names[kind][layer]
 
     def _probe(self) -> tuple[Recorder, Tensor]:
-        """Run a few words through the model and return what was recorded, and the last hidden state.
+        """Run the model on a few words and return the record of the pass and the last hidden state.
 
         Raises:
-            ValueError: transformers' own eager attention gives another result on the same words, or one that is not
-                finite.
+            ValueError: transformers' eager attention gives a different result, or one that is not finite.
         """
         tokens = self.tokenize("one two three")
         words = tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
@@ -148,9 +147,9 @@ class TransformersModel(PretrainedModel):
         return "decoder" if getattr(module, "is_causal", causal) else "encoder"
 
     def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:
-        """Find the maps around a call's module and check them against what the call recorded.
+        """Find the projections of a call's module and check them against the recorded vectors.
 
-        `following` is what the next call of attention was given, (T, C), or the model's result.
+        `following` is the input of the next attention call, (T, C), or the last hidden state: the output of this block.
         """
         output = find_output_projection(module, self._parents.get(module))
         missing = [] if output is not None else [NO_OUTPUT]

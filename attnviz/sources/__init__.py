@@ -1,6 +1,6 @@
-"""Where attention comes from: one registry of sources, and one function from a view to what it shows.
+"""Sources of models: their registry, and the function from a view to the model, layer and head that it shows.
 
-Nothing here imports torch before a model is opened.
+Torch is imported only when a model is opened.
 """
 
 from attnviz.sources.pretrained import PRETRAINED
@@ -8,6 +8,6 @@ from attnviz.sources.source import Get, Resources, Source
 from attnviz.sources.toy import TOY
 
 SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED)}
-"""By the word that a link has for it, in the order in which the screen offers them."""
+"""Sources by their name in links, in the order in which the app offers them."""
 
 __all__ = ["SOURCES", "Get", "Resources", "Source"]

@@ -1,4 +1,4 @@
-"""Resources without the app's caches, for the command line: each model is loaded once, the last trace is kept."""
+"""`Resources` without the app's caches, for the command line: keeps each loaded model and the last trace."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _load(name: str) -> PretrainedModel:
 
 @dataclass(slots=True)
 class Direct:
-    """Runs every model here and now."""
+    """Loads and runs models in this process."""
 
     load: Callable[[str], PretrainedModel] = _load
     _last: tuple[tuple[object, ...], Trace] | None = field(default=None, init=False)
 
     def characters(self, get: Get) -> CharVocab:
-        """Return the text's own characters or Shakespeare's, which stand in for an uploaded vocabulary."""
+        """Return the vocabulary of the text, or Shakespeare's, which also replaces an uploaded vocabulary."""
         return CharVocab.from_text(get("text")) if get("charset") == "text" else CharVocab.shakespeare()
 
     def trace(self, model: Model, text: str, pair: str | None) -> Trace:
-        """Run a model on a text, once for all layers and heads that are asked for one after the other."""
+        """Run a model on a text. Consecutive calls with the same text return the same trace."""
         key = (model.trace_key(text, pair), model.name)
         if self._last is None or self._last[0] != key:
             self._last = key, model.trace(text, pair)

@@ -1,4 +1,4 @@
-"""Pretrained models: the built-in one, or any that the settings allow."""
+"""The source "pretrained": the built-in model, and all that the settings allow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attnviz.trace.model import Model
 
 
 def open_model(get: Get, resources: Resources) -> Model:
-    """Load the model that the view names; raises attnviz.pretrained.ModelError where that can't be."""
+    """Load the model that the view names; raises attnviz.pretrained.ModelError if that fails."""
     return resources.load(get("model"))
 
 

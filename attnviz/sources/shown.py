@@ -1,4 +1,4 @@
-"""From a view to what it shows: the model, and the kind, layer and head within what that model has."""
+"""Resolves a view to the model, the kind of attention, the layer and the head that it shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KIND_NAMES: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cros
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a view shows."""
+    """The model and head that a view shows."""
 
     source: Source
     model: Model
@@ -29,31 +29,31 @@ class Shown:
     layer: int
     head: int
     notes: tuple[tuple[str, str], ...] = ()
-    """What the view asked for in vain: the key, and a sentence for the user"""
+    """For each setting that the model does not have: its key, and a sentence for the user"""
 
     @property
     def layers(self) -> int:
-        """How many layers there are to choose from; 0 where a view chooses none."""
+        """The number of layers; 0 if a view of this source has no choice of a layer."""
         return self.model.description.layers[self.kind][0] if self.source.has_layers else 0
 
     @property
     def heads(self) -> int:
-        """How many heads there are to choose from."""
+        """The number of heads per layer."""
         return self.model.description.layers[self.kind][1]
 
     @property
     def name(self) -> str:
-        """What is shown, in words: "minilm · layer 3 · head 5"."""
+        """For titles: "minilm · layer 3 · head 5"."""
         several = len(self.model.description.layers) > 1
-        which = f" · {KIND_NAMES[self.kind]}" if several else ""
+        kind = f" · {KIND_NAMES[self.kind]}" if several else ""
         layer = f" · layer {self.layer}" if self.source.has_layers else ""
-        return f"{self.model.name}{which}{layer} · head {self.head}"
+        return f"{self.model.name}{kind}{layer} · head {self.head}"
 
     def at(self, layer: int, head: int) -> Shown:
         """Return the same with another layer and head.
 
         Raises:
-            IndexError: one that the model does not have.
+            IndexError: the model has no such layer or head.
         """
         layers, heads = self.model.description.layers[self.kind]
         for what, index, count in (("layer", layer, layers), ("head", head, heads)):
@@ -70,18 +70,18 @@ class Shown:
         """Run the model on the text.
 
         Raises:
-            attnviz.tokens.NoTokensError: the text has no token for this model.
+            attnviz.tokens.NoTokensError: the text has no tokens.
         """
         return resources.trace(self.model, self.text, self.pair)
 
     def walk(self, resources: Resources) -> Walk:
-        """Run the model and pick the head, with its tokens and its name; raises as `trace` does."""
+        """Run the model and return the head with its tokens and name; raises as `trace` does."""
         walk = self.trace(resources).walk(self.layer, self.head, self.kind)
         return replace(walk, name=self.name)
 
 
 def shown(get: Get, resources: Resources) -> Shown:
-    """Return what a view shows; what the model does not have is replaced by its first, and noted.
+    """Return what a view shows. A kind, layer or head that does not exist is replaced by the first, with a note.
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
@@ -91,7 +91,7 @@ def shown(get: Get, resources: Resources) -> Shown:
 
 
 def of_model(source: Source, model: Model, get: Get) -> Shown:
-    """Return what a view shows of a model that is open."""
+    """Return what a view shows of an open model."""
     counts = model.description.layers
     first = next(iter(counts))
     kind: Kind = get("kind") if source.has_layers else first
@@ -103,8 +103,8 @@ def of_model(source: Source, model: Model, get: Get) -> Shown:
     for name, count in zip(("layer", "head"), counts[kind], strict=True):
         found[name] = get(name) if name == "head" or source.has_layers else 0
         if found[name] >= count:
-            said = f"{name.capitalize()} {found[name]} does not exist: the choices go from 0 to {count - 1}."
-            notes.append((name, said))
+            note = f"{name.capitalize()} {found[name]} does not exist: the choices go from 0 to {count - 1}."
+            notes.append((name, note))
             found[name] = 0
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
     return Shown(source, model, get("text"), pair, kind, found["layer"], found["head"], tuple(notes))

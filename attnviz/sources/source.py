@@ -1,4 +1,4 @@
-"""What a source of attention is: a name, the keys of a link that shape it, and how its model is opened."""
+"""The interface of a source: its name, its link keys, and the function that opens its model."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from attnviz.trace.whole import Trace
 
 Get = Callable[[str], Any]
-"""How a setting is read by its key in links: from a view, or from one pane of a page that shows two"""
+"""Returns a setting by its link key, from a view or from one side of a comparison"""
 
 
 class Resources(Protocol):
-    """What opening and running a model needs: the app's shared caches, or the plain functions behind them."""
+    """Loads and runs models: through the app's shared caches, or directly."""
 
     def load(self, name: str) -> PretrainedModel:
         """Load a pretrained model.
 
         Raises:
-            attnviz.pretrained.ModelError: it can't be loaded.
+            attnviz.pretrained.ModelError: the model can't be loaded.
         """
 
     def characters(self, get: Get) -> CharVocab:
-        """Return the character vocabulary that a view asks for."""
+        """Return the character vocabulary that a view selects."""
 
     def trace(self, model: Model, text: str, pair: str | None) -> Trace:
         """Run a model on a text; raises as `Model.trace` does."""
@@ -35,18 +35,18 @@ class Resources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source. A further one is a file beside this and a line in the registry."""
+    """One source. To add one, write a module in this folder and add it to the registry."""
 
     key: str
-    """As a link calls it"""
+    """Its name in links"""
     title: str
-    """As the screen calls it"""
+    """Its name on the screen"""
     keys: tuple[str, ...]
-    """The keys of a link that shape what it shows, in the order in which a link writes them"""
+    """The link keys of its settings, in the order in which a link writes them"""
     open: Callable[[Get, Resources], Model]
-    """Opens the model that a view asks for; raises attnviz.pretrained.ModelError where that can't be"""
+    """Opens the model that a view selects; raises attnviz.pretrained.ModelError if that fails"""
 
     @property
     def has_layers(self) -> bool:
-        """Whether a view chooses a layer and a kind of attention."""
+        """Whether a view has a choice of layer and kind of attention."""
         return "layer" in self.keys

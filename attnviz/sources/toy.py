@@ -1,4 +1,4 @@
-"""The toy: a block of attention that the view's own settings shape."""
+"""The source "toy": a block of attention with the view's settings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KEYS = ("head", "tokenizer", "charset", "positions", "qkv", "heads", "head_size"
 
 @cache
 def wordpiece() -> WordPiece:
-    """Return BERT's tokenizer, one for all: nothing in it changes."""
+    """Return BERT's tokenizer. It is immutable, so all sessions share it."""
     return WordPiece()
 
 
 def tokenizer(get: Get, resources: Resources, *, limit: int = MAX_TOKENS) -> Callable[[str], Tokens]:
-    """Return what cuts a text into at most `limit` tokens, as the view asks for."""
+    """Return the view's tokenizer, which truncates texts to `limit` tokens."""
     chosen: WordPiece | WordTokenizer | CharVocab
     if get("tokenizer") == "char":
         chosen = resources.characters(get)

@@ -1,4 +1,4 @@
-"""The toy's multi-head attention: three ways from X to queries, keys and values, and W_O where it is on.
+"""The toy's multi-head attention: three kinds of projection to queries, keys and values, and an optional W_O.
 
 Shapes: T tokens, C model width, H heads, D head width.
 """
@@ -18,14 +18,14 @@ from attnviz.trace.recorder import recorded_attention, watch_inputs
 
 
 class SeededProjection(nn.Module):
-    """The map from X to one of "query", "key", "value", for all heads.
+    """The projection from X to "query", "key" or "value", for all heads.
 
-    Linear weights have variance 1/C, so that a projection keeps the size of what it projects; position-mixing
-    weights have variance 1/16, whatever the length, so that a longer text does not redraw them.
+    Linear weights have variance 1/C, so the projection preserves the variance of X. Position-mixing weights have
+    variance 1/16 for every length, so a longer text does not change them.
     """
 
     def __init__(self, name: str, config: ToyConfig, n: int) -> None:
-        """Draw the weights for n tokens; only position-mixing ones depend on how many there are."""
+        """Draw the weights for n tokens; only position-mixing weights depend on n."""
         super().__init__()
         seed, heads = config.seed, range(config.head_count)
         weight = None
@@ -44,7 +44,7 @@ class SeededProjection(nn.Module):
 
 
 class SeededOutput(nn.Module):
-    """W_O, (H·D, C): the rows of one head stay the same when another head is added."""
+    """W_O, (H·D, C). The rows of a head do not change when another head is added."""
 
     def __init__(self, config: ToyConfig) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class SeededAttention(nn.Module):
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let each of the (T, C) positions look at the others: (T, C), or (T, H·D) without W_O."""
+        """Apply self-attention to (T, C): returns (T, C), or (T, H·D) without W_O."""
         steps = recorded_attention(
             self, self.query(x), self.key(x), self.value(x), mask=self.mask.cells, scale=self.scale
         )

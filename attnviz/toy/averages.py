@@ -1,4 +1,4 @@
-"""From averages to attention: one uniform average over the past, computed in three ways that agree."""
+"""From averages to attention: the uniform average over the past, computed in three equivalent ways."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from attnviz.attention import AttentionSteps, apply_mask, attend, causal_mask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """The same (T, C) averages three times, and the matrices behind the second and the third."""
+    """The same averages, (T, C), computed three times, with the matrices of the second and third computation."""
 
     by_loop: Tensor
-    """(T, C): row i is the mean of rows 0 to i, summed one by one"""
+    """(T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
     triangle: Tensor
     """(T, T): lower-triangular ones, each row divided by its sum"""
     by_matrix: Tensor
     """(T, C): triangle @ x"""
     masked_zeros: Tensor
-    """(T, T): zeros, with the future at −inf"""
+    """(T, T): zeros, −inf above the diagonal"""
     softmax_weights: Tensor
     """(T, T): softmax of masked_zeros over the keys; equals triangle"""
     by_softmax: Tensor
@@ -29,7 +29,7 @@ class Averages:
 
 
 def average_past(x: Tensor) -> Averages:
-    """Average each row of x, (T, C), with the rows before it, by a loop, by a matrix and by a softmax."""
+    """Average each row of x, (T, C), with the rows before it: with a loop, a matrix product and a softmax."""
     n, _ = x.shape
     by_loop = torch.zeros_like(x)
     for i in range(n):
@@ -44,8 +44,8 @@ def average_past(x: Tensor) -> Averages:
 
 
 def attend_to_past(x: Tensor, query: Tensor, key: Tensor) -> AttentionSteps:
-    """Average the past with weights from the data: attention whose values are the rows of x themselves.
+    """Average the past with weights from the data: causal attention whose values are the rows of x.
 
-    x is (T, C), query and key are (T, D); `head_outputs` is (T, C), to be compared with `average_past(x)`.
+    x is (T, C), query and key are (T, D). `head_outputs` is (T, C), the counterpart of `average_past(x)`.
     """
     return attend(query, key, x, mask=causal_mask(x.shape[0]))

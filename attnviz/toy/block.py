@@ -1,4 +1,4 @@
-"""The toy: one block of multi-head self-attention whose every knob can be turned, and its trace."""
+"""The toy model: one block of multi-head self-attention with adjustable settings, and its trace."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NO_HEAD = "The toy has no language head."
 
 
 class ToyBlock(nn.Module):
-    """Embeddings, then attention, with weights drawn from a seed. Every setting moves only what depends on it."""
+    """Embeddings, then attention, with weights drawn from a seed. A setting changes only what depends on it."""
 
     def __init__(self, config: ToyConfig, n: int) -> None:
         """Draw the weights for texts of n tokens.
 
         Raises:
-            ValueError: more tokens than MAX_TOKENS.
+            ValueError: n is greater than MAX_TOKENS.
         """
         if n > MAX_TOKENS:
             raise ValueError(f"{n} tokens: the toy takes at most {MAX_TOKENS}")
@@ -37,22 +37,22 @@ class ToyBlock(nn.Module):
         self.attention = SeededAttention(config, n)
 
     def forward(self, ids: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the parts of the embeddings, (T, C) each, and the attention's output."""
+        """Return the summands of the embeddings, (T, C) each, and the attention's output."""
         parts = self.embeddings(ids)
         return parts, self.attention(sum_of(parts))
 
 
 class Toy:
-    """The toy with these settings, as a model."""
+    """The toy as a `Model`."""
 
     def __init__(self, config: ToyConfig, tokenize: Callable[[str], Tokens]) -> None:
-        """Take the settings, and what cuts a text into tokens."""
+        """Create a toy with these settings and this tokenizer."""
         self.config, self._tokenize = config, tokenize
         self.name = f"toy, seed {config.seed}"
 
     @property
     def description(self) -> Description:
-        """What the toy is. Its embeddings are drawn as they are read, so they are not counted."""
+        """The toy's architecture. Embeddings are drawn on demand for any id, so they are not counted as parameters."""
         heads, width = self.config.head_count, self.config.width_per_head
         parameters = {"projections": 3 * heads * WIDTH * width} if self.config.qkv == "linear" else {}
         if self.config.projection:
@@ -67,20 +67,20 @@ class Toy:
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
-        """Return the tokens of a text; the toy reads no second one."""
+        """Return the tokens of a text; `pair` is ignored."""
         del pair
         return self._tokenize(text), None
 
     def trace_key(self, text: str, pair: str | None = None) -> Hashable:
-        """Return what shapes the numbers: the tokens and the settings."""
+        """Return the tokens and the settings, which determine the trace."""
         return self.read(text, pair)[0], self.config
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the toy on a text.
 
         Raises:
-            NoTokensError: the tokenizer makes no token of the text.
-            ValueError: more tokens than MAX_TOKENS.
+            NoTokensError: the text has no tokens.
+            ValueError: there are more than MAX_TOKENS tokens.
         """
         tokens, _ = self.read(text, pair)
         return trace_toy(tokens, self.config)
@@ -90,8 +90,8 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
     """Run the toy block on tokens.
 
     Raises:
-        NoTokensError: there is none.
-        ValueError: more tokens than MAX_TOKENS.
+        NoTokensError: `tokens` is empty.
+        ValueError: there are more than MAX_TOKENS tokens.
     """
     if not len(tokens):
         raise NoTokensError
@@ -116,6 +116,6 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
 
 
 def sum_of(parts: dict[str, Tensor]) -> Tensor:
-    """Add up the parts of embeddings, (T, C)."""
+    """Return the sum of the embeddings' summands, (T, C)."""
     first, *others = parts.values()
     return sum(others, start=first)

@@ -1,4 +1,4 @@
-"""What shapes the toy block. No torch here, so that a page reads it before anything is computed."""
+"""The toy block's settings. Independent of torch, so that pages can import it before torch is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from attnviz.trace.model import ProjectionKind
 
 WIDTH = 16
-"""C: small enough for every number of an embedding to be read on a screen."""
+"""C: small enough to show every number of an embedding on the screen."""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 
 Positions = Literal["none", "sinusoidal", "random"]
@@ -18,24 +18,24 @@ Positions = Literal["none", "sinusoidal", "random"]
 
 @dataclass(frozen=True, slots=True)
 class ToyConfig:
-    """What shapes the block. Every field moves only the quantities that depend on it."""
+    """The block's settings. A field changes only the quantities that depend on it."""
 
     heads: int = 2
     head_size: int = 8
     qkv: ProjectionKind = "linear"
     positions: Positions = "sinusoidal"
     scale: str = "sqrt_d"
-    """sqrt_d: 1/√D · sqrt_c: 1/√C · off: 1 · or a number written out, such as 0.125"""
+    """sqrt_d: 1/√D, sqrt_c: 1/√C, off: 1, or a number such as "0.125\""""
     causal: bool = False
     projection: bool = True
     seed: int = 0
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
-        """Read the block's settings by the names that a link gives them.
+        """Return the settings of a view; `get` returns a setting by its link key.
 
         Raises:
-            ValueError: more heads, or wider ones, than the toy has.
+            ValueError: the number of heads or the head size is out of range.
         """
         names = ("heads", "head_size", "qkv", "positions", "scale", "projection", "seed")
         return cls(**{name: get(name) for name in names}, causal=get("mask") == "causal")
@@ -48,21 +48,21 @@ class ToyConfig:
 
     @property
     def scale_factor(self) -> float:
-        """The number behind `scale`."""
+        """`scale` as a number."""
         named = {"sqrt_d": 1 / math.sqrt(self.width_per_head), "sqrt_c": 1 / math.sqrt(WIDTH), "off": 1.0}
         return named[self.scale] if self.scale in named else float(self.scale)
 
     @property
     def kind(self) -> Literal["encoder", "decoder"]:
-        """What the block's attention is: a decoder's where no query sees its future."""
+        """The kind of attention: a decoder's with the causal mask, else an encoder's."""
         return "decoder" if self.causal else "encoder"
 
     @property
     def head_count(self) -> int:
-        """H as it runs: without a projection there is nothing to tell heads apart, so there is one."""
+        """The effective H: without projections all heads would be equal, so there is one."""
         return 1 if self.qkv == "identity" else self.heads
 
     @property
     def width_per_head(self) -> int:
-        """D as it runs: only a linear projection changes the width."""
+        """The effective D: only linear projections change the width."""
         return self.head_size if self.qkv == "linear" else WIDTH

@@ -1,8 +1,8 @@
-"""A transformer's encoder on one screen: embeddings, then layers of attention and feed-forward (Vaswani et al. 2017).
+"""A transformer encoder: embeddings, then layers of attention and feed-forward (Vaswani et al. 2017).
 
-With BERT's weights it is BERT (Devlin et al. 2019): `attnviz.pretrained.built_in` fills it with those of MiniLM-L6.
+With BERT's weights it is BERT (Devlin et al. 2019): `attnviz.pretrained.built_in` loads those of MiniLM-L6.
 
-Shapes: T tokens, C model width, H heads, D = C / H head width, F feed-forward width. A batch axis B may go before T.
+Shapes: T tokens, C model width, H heads, D = C / H head width, F feed-forward width; optionally a batch axis before T.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attnviz.trace.recorder import recorded_attention, watch_inputs
 
 
 class Embeddings(nn.Module):
-    """One vector a token: what it is, which of two texts it is of, and where it stands."""
+    """The normalised sum of token, segment and position embeddings."""
 
     def __init__(self, vocabulary: int, positions: int, width: int, *, segments: int = 2, eps: float = 1e-5) -> None:
         super().__init__()
@@ -26,25 +26,25 @@ class Embeddings(nn.Module):
         self.norm = nn.LayerNorm(width, eps=eps)
 
     def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
-        """Look up (T,) ids and segments: (T, C)."""
+        """Embed (T,) ids and segments: returns (T, C)."""
         summed: Tensor = self.token(ids) + self.segment(segments) + self.position.weight[: ids.shape[-1]]
         normed: Tensor = self.norm(summed)
         return normed
 
 
 class MultiHeadAttention(nn.Module):
-    """H heads that attend side by side, and W_O, which mixes what they found (section 3.2.2 of the paper)."""
+    """Multi-head self-attention: H heads in parallel, and W_O (section 3.2.2 of the paper)."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         if width % heads:
-            raise ValueError(f"a width of {width} can't be cut into {heads} heads")
+            raise ValueError(f"a width of {width} can't be divided into {heads} heads")
         self.heads = heads
         self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let each of the (T, C) positions look at all of them: (T, C)."""
+        """Apply self-attention to (T, C): returns (T, C)."""
         query, key, value = (self._split(projection(x)) for projection in (self.query, self.key, self.value))
         output: Tensor = self.output(recorded_attention(self, query, key, value).concat)
         return output
@@ -54,7 +54,7 @@ class MultiHeadAttention(nn.Module):
         return heads
 
     def projections(self) -> dict[str, Projection]:
-        """Return the maps behind query, key and value, head by head."""
+        """Return the projections of query, key and value, split by head."""
         maps = {"query": self.query, "key": self.key, "value": self.value}
         width = self.query.out_features // self.heads
         return {
@@ -79,11 +79,11 @@ class EncoderLayer(nn.Module):
         self.block_norm = nn.LayerNorm(width, eps=eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (T, C) to (T, C)."""
+        """Apply the layer to (T, C): returns (T, C)."""
         return self.after(x, self.attention(x)).block_output
 
     def after(self, x: Tensor, output: Tensor) -> BlockSteps:
-        """Go on from the block's input and its attention's output, (T, C) both."""
+        """Compute the steps after attention from the block's input and its attention's output, both (T, C)."""
         attention_residual = x + output
         attention_norm = self.attention_norm(attention_residual)
         hidden = F.gelu(self.feed_forward_in(attention_norm))  # (T, F)
@@ -95,7 +95,7 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings and a stack of layers."""
+    """Embeddings, then a stack of layers."""
 
     def __init__(self, embeddings: Embeddings, layers: list[EncoderLayer]) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
-        """Read (T,) ids: the last hidden state, (T, C)."""
+        """Encode (T,) ids and segments: returns the last hidden state, (T, C)."""
         x: Tensor = self.embeddings(ids, segments)
         for layer in self.layers:
             x = layer(x)

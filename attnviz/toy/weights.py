@@ -1,4 +1,4 @@
-"""Random weights that stay put: each quantity has its own seed, so one control never moves another's numbers."""
+"""Reproducible random weights: each quantity has its own seed, so a setting does not change unrelated weights."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from torch import Tensor
 
 
 def draw(seed: int, quantity: str, index: int, rows: int, cols: int) -> Tensor:
-    """Draw (rows, cols) standard normal numbers that depend on nothing but the arguments.
+    """Draw (rows, cols) standard normal numbers that depend only on the arguments.
 
-    Callers draw the largest size and cut: the first columns of a wide matrix are then those of a narrow one."""
+    Callers draw the largest size and slice it, so that a narrow matrix is a slice of a wide one.
+    """
     name = f"{seed}/{quantity}/{index}".encode()
     generator = torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest()))
     return torch.randn(rows, cols, generator=generator)

@@ -1,1 +1,1 @@
-"""What ran, as frozen values: a layer of attention, a block, a whole model; and the recorder that makes them."""
+"""Traces of forward passes as frozen values (attention layer, block, model), and the recorder behind them."""

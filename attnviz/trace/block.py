@@ -1,4 +1,4 @@
-"""One block of a transformer as it ran: its attention, and what comes after, computed when it is asked for.
+"""One traced transformer block: its attention, and the steps after it, which are computed on demand.
 
 Shapes: T positions, C model width, F feed-forward width.
 """
@@ -16,12 +16,12 @@ from attnviz.trace.layer import LayerTrace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSteps:
-    """Every step of a block after its attention. Where each norm comes after its sum, as in BERT (post-norm)."""
+    """Every step of a block after its attention, for blocks with post-norm, such as BERT's."""
 
     attention_residual: Tensor
     """(T, C): X + output"""
     attention_norm: Tensor
-    """(T, C): its LayerNorm"""
+    """(T, C): LayerNorm(attention_residual)"""
     feed_forward_hidden: Tensor
     """(T, F): activation(attention_norm @ W_1 + b_1)"""
     feed_forward_output: Tensor
@@ -29,11 +29,11 @@ class BlockSteps:
     feed_forward_residual: Tensor
     """(T, C): attention_norm + feed_forward_output"""
     block_output: Tensor
-    """(T, C): its LayerNorm, the next block's input"""
+    """(T, C): LayerNorm(feed_forward_residual), the next block's input"""
 
 
 AfterAttention = Callable[[Tensor, Tensor], BlockSteps]
-"""What a block does with its input X and its attention's output, (T, C) both"""
+"""Computes the rest of a block from its input X and its attention's output, both (T, C)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +43,10 @@ class Block:
     attention: LayerTrace
     after_attention: AfterAttention | None = None
     unavailable_reason: str = ""
-    """Why `steps` has nothing to give, as a sentence; empty where it has"""
+    """Why `steps` returns None, as a sentence; empty if it returns steps"""
 
     def steps(self) -> BlockSteps | None:
-        """Compute what comes after the attention; None where the model has nothing there, or it is not known."""
+        """Compute the steps after the attention; None if the model has none or they are not known."""
         x, output = self.attention.query_input, self.attention.output()
         if self.after_attention is None or x is None or output is None:
             return None

@@ -1,6 +1,6 @@
-"""One layer of attention as it ran: what every source (toy or pretrained) hands to the pages and the figures.
+"""One traced layer of attention, the same type for every source of models.
 
-A trace keeps the vectors (query, key, value, input) and computes a T x T matrix only when it is asked for.
+A trace stores the vectors (query, key, value, input) and computes T x T matrices on demand.
 
 Shapes: H heads, Tq and Tk positions, C model width, D head width.
 """
@@ -20,11 +20,11 @@ NO_MASK = Mask()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """How one of query, key, value came from the input X.
+    """How query, key or value is computed from the input X.
 
-    linear: X @ weight[h] + bias[h], weight (H, C, D), bias (H, D) or None: what transformers do.
-    positions: weight[h] @ X, weight (H, T, T): mixes positions instead of features.
-    identity: X itself, no weight.
+    linear: X @ weight[h] + bias[h], weight (H, C, D), bias (H, D) or None, as in transformers.
+    positions: weight[h] @ X, weight (H, T, T); it mixes positions instead of features.
+    identity: X itself, without a weight.
     """
 
     kind: ProjectionKind
@@ -33,9 +33,9 @@ class Projection:
 
     @classmethod
     def of_heads(cls, weight: Tensor, bias: Tensor | None, heads: int, head_size: int) -> Projection:
-        """Cut the linear map of all heads, weight (C, G·D) and bias (G·D,), into one map a head.
+        """Split the linear map of all heads, weight (C, G·D) and bias (G·D,), into one map per head.
 
-        Where query heads share a key (G < H, grouped-query attention), the map is repeated for each of them.
+        If query heads share a key (G < H, grouped-query attention), the map is repeated for each of them.
         """
         repeats = heads * head_size // weight.shape[1]
         per_head = weight.unflatten(1, (-1, head_size)).transpose(0, 1)  # (C, G·D) -> (G, C, D)
@@ -57,7 +57,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputProjection:
-    """The map that mixes the heads: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
+    """The output projection: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
 
     weight: Tensor
     bias: Tensor | None = None
@@ -70,7 +70,7 @@ class OutputProjection:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LayerTrace:
-    """One layer's attention on one text."""
+    """The attention of one layer on one text."""
 
     query: Tensor
     """(H, Tq, D)"""
@@ -82,14 +82,14 @@ class LayerTrace:
     mask: Mask = NO_MASK
     """Its cells broadcast to (H, Tq, Tk)"""
     query_input: Tensor | None = None
-    """(Tq, C): what the queries are made of, the block's input X"""
+    """(Tq, C): the input of the query projection, the block's input X"""
     key_input: Tensor | None = None
-    """(Tk, C): what keys and values are made of; X itself, or the encoder's output in cross-attention"""
+    """(Tk, C): the input of the key and value projections: X, or the encoder's output in cross-attention"""
     projections: dict[str, Projection] | None = None
-    """The maps behind "query", "key" and "value"; None where this family's are not known"""
+    """The projections of "query", "key" and "value"; None if they are not known for this model family"""
     output_projection: OutputProjection | None = None
     unavailable_reason: str = ""
-    """Why steps before or after attention are not available, as a sentence; empty when all are there"""
+    """Why steps before or after attention are not available, as a sentence; empty if all are available"""
 
     @property
     def heads(self) -> int:
@@ -105,31 +105,31 @@ class LayerTrace:
         """Compute every step of one head; the fields are (T, D) and (Tq, Tk).
 
         Raises:
-            IndexError: a head that the layer does not have.
+            IndexError: the layer has no such head.
         """
         mask = self.mask_of(head)
         return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
 
     def mask_of(self, head: int) -> Tensor | None:
-        """Return the mask of one head, which broadcasts to (Tq, Tk); None where every query sees every key.
+        """Return the mask of one head, which broadcasts to (Tq, Tk); None if every query sees every key.
 
         Raises:
-            IndexError: a head that the layer does not have.
+            IndexError: the layer has no such head.
         """
         if not 0 <= head < self.heads:
-            raise IndexError(f"head {head} is not there: this layer has heads 0 to {self.heads - 1}")
+            raise IndexError(f"head {head} does not exist: this layer has heads 0 to {self.heads - 1}")
         return self.mask.of_heads(head)
 
     def hidden(self, head: int) -> Tensor:
-        """Return which cells the mask hides from one head, (Tq, Tk) bool.
+        """Return the cells that the mask hides from one head, (Tq, Tk) bool (True = hidden).
 
         Raises:
-            IndexError: a head that the layer does not have.
+            IndexError: the layer has no such head.
         """
         return hidden_cells(self.mask_of(head), (self.query.shape[1], self.key.shape[1]))
 
     def all_heads(self) -> AttentionSteps:
-        """Compute every step of all heads at once; the fields are (H, T, D) and (H, Tq, Tk)."""
+        """Compute every step of all heads; the fields are (H, T, D) and (H, Tq, Tk)."""
         return attend(self.query, self.key, self.value, mask=self.mask, scale=self.scale)
 
     def attentions(self) -> Tensor:
@@ -137,20 +137,20 @@ class LayerTrace:
         return self.all_heads().weights
 
     def concat(self) -> Tensor:
-        """Compute the head outputs side by side, (Tq, H·D)."""
+        """Compute the concatenated head outputs, (Tq, H·D)."""
         return self.all_heads().concat
 
     def output(self) -> Tensor | None:
-        """Compute concat @ W_O + b_O, (Tq, C); None where the family's W_O is not known."""
+        """Compute concat @ W_O + b_O, (Tq, C); None if W_O is not known for this model family."""
         return None if self.output_projection is None else self.output_projection.apply(self.concat())
 
     def tensors(self) -> list[Tensor]:
-        """Return what the trace itself holds; projections belong to the model."""
+        """Return the tensors that the trace owns. The projections belong to the model."""
         held = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
         return [tensor for tensor in held if tensor is not None]
 
 
 def held_bytes(tensors: Iterable[Tensor]) -> int:
-    """Count the memory behind these tensors, in bytes; storage that several of them share counts once."""
+    """Return the memory of these tensors, in bytes. Shared storage counts once."""
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
     return sum(storages.values())

@@ -1,4 +1,4 @@
-"""What every source of attention offers: a model that reads a text, runs, and says what it is. No torch here."""
+"""The `Model` protocol that every source implements, and a model's description. Independent of torch at import."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ if TYPE_CHECKING:
     from attnviz.trace.whole import Trace
 
 Kind = Literal["encoder", "decoder", "cross"]
-"""encoder: self-attention that sees both ways; decoder: causal self-attention; cross: decoder to encoder"""
+"""encoder: bidirectional self-attention; decoder: causal self-attention; cross: attention from decoder to encoder"""
 
 ProjectionKind = Literal["identity", "linear", "positions"]
-"""How query, key and value come from the input X: as it is, by X · W, or by U · X, which mixes positions"""
+"""How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a model is, in numbers."""
+    """The architecture of a model."""
 
     name: str
     layers: dict[Kind, tuple[int, int]]
-    """Layers and heads of each kind of attention that the model has"""
+    """Number of layers and of heads per layer, by kind of attention"""
     width: int
     """C"""
     head_size: int
     """D"""
     feed_forward: int | None = None
-    """F; None where the model has no feed-forward, or it is not known"""
+    """F; None if the model has no feed-forward layer or its width is not known"""
     vocabulary: int | None = None
-    """V; None where any number is an id"""
+    """V; None if every integer is a valid token id"""
     parameters: dict[str, int] = field(default_factory=dict)
-    """How many numbers each part holds: embeddings, attention, ..."""
+    """Number of parameters by part: embeddings, attention, ..."""
     unavailable: dict[str, str] = field(default_factory=dict)
-    """Quantities that the model can't show, each with the reason as a sentence"""
+    """Quantities that are not available for this model -> the reason, as a sentence"""
 
 
 class Model(Protocol):
-    """A model of any source. Nothing on it changes after it is made, so all sessions may share it."""
+    """A model of any source. It is immutable, so all sessions share it."""
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """The model's name."""
 
     @property
     def description(self) -> Description:
-        """What the model is."""
+        """The model's architecture."""
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
-        """Return what the model reads of a text, or two: its tokens, and the decoder's where it has an encoder too."""
+        """Tokenise a text, or a pair: the tokens, and the decoder's tokens for an encoder-decoder model."""
 
     def trace_key(self, text: str, pair: str | None = None) -> Hashable:
-        """Return what tells the traces of this model apart: equal keys, equal numbers."""
+        """Return a cache key: traces of this model with equal keys have equal numbers."""
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text.
 
         Raises:
-            attnviz.tokens.NoTokensError: the tokenizer makes no token of the text.
+            attnviz.tokens.NoTokensError: the text has no tokens.
         """

@@ -1,7 +1,7 @@
-"""How a forward pass is recorded: every attention module calls `recorded_attention`, which notes its operands.
+"""Records forward passes: every attention module calls `recorded_attention`, which stores its operands.
 
-Several threads may run one model at once. What a pass records goes to the recorder of its own context (a ContextVar),
-never to the model, so two sessions cannot see each other's text.
+Several threads may run one model at once. A forward pass is recorded in its own context (a ContextVar), never on the
+model, so sessions cannot see each other's text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from attnviz.attention import AttentionSteps, attend
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """The operands of one call of attention, without the batch axis."""
+    """The operands of one attention call, without the batch axis."""
 
     query: Tensor
     """(H, Tq, D)"""
@@ -28,27 +28,27 @@ class Call:
     value: Tensor
     """(H, Tk, D)"""
     mask: Tensor | None
-    """What was passed, broadcasts to (H, Tq, Tk)"""
+    """The mask as it was passed; broadcasts to (H, Tq, Tk)"""
     scale: float
     query_input: Tensor | None
-    """(Tq, C): what the attention module was given"""
+    """(Tq, C): the input of the attention module"""
     key_input: Tensor | None
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """What a forward pass leaves behind."""
+    """The record of a complete forward pass."""
 
     calls: tuple[Call, ...]
-    """In the order in which they ran, which is the same for every text"""
+    """In execution order, which is the same for every text"""
     hidden: Tensor
-    """(T, C): the last hidden state, of the decoder where the model has one"""
+    """(T, C): the last hidden state, the decoder's if the model has one"""
 
 
 @dataclass(slots=True)
 class Recorder:
-    """What one forward pass has left behind so far."""
+    """The record of a forward pass that is running."""
 
     calls: list[Call] = field(default_factory=list)
     modules: list[nn.Module] = field(default_factory=list)
@@ -62,7 +62,7 @@ _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Record the forward passes that this thread runs inside the block."""
+    """Record the forward passes that this thread runs inside the `with` block."""
     recorder = Recorder()
     token = _recorder.set(recorder)
     try:
@@ -80,9 +80,9 @@ def recorded_attention(
     mask: Tensor | None = None,
     scale: float | None = None,
 ) -> AttentionSteps:
-    """Run `attend` for an attention module, and note its operands for whoever records.
+    """Run `attend` for an attention module, and record its operands if a recording is active.
 
-    Of a batch, (B, H, T, D), the first text is recorded.
+    Of a batch, (B, H, T, D), only the first text is recorded.
     """
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
@@ -97,11 +97,11 @@ def recorded_attention(
 
 
 def watch_inputs(module: nn.Module) -> None:
-    """Note what this attention module is given, for whoever records. Costs one look-up a call."""
-    module.register_forward_pre_hook(_note_inputs, with_kwargs=True)
+    """Record this attention module's inputs whenever a recording is active."""
+    module.register_forward_pre_hook(_record_inputs, with_kwargs=True)
 
 
-def _note_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _record_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     recorder = _recorder.get()
     if recorder is None:
         return

@@ -1,4 +1,4 @@
-"""One head with its tokens: what figures, explanations and exports are made of. Matrices are computed when drawn."""
+"""One head with its tokens, the input of figures, explanations and exports. Matrices are computed on demand."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from attnviz.trace.layer import LayerTrace
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """One head's way from the embeddings to the output.
+    """One head's computation from the embeddings to the output, with its tokens.
 
-    The cached properties are computed once, from immutable values, so a walk may be shared between sessions.
+    Its fields are immutable and the cached properties are computed from them, so sessions can share a walk.
     """
 
     query_tokens: Tokens
     """The tokens on the rows"""
     key_tokens: Tokens
-    """The tokens on the columns; the same object where both are one text"""
+    """The tokens on the columns; the same object if rows and columns are the same text"""
     layer: LayerTrace
     head: int
     parts: tuple[Tensor, Tensor] | None = None
-    """Token and position embeddings, (T, C) each, where they are known apart; they add up to the input"""
+    """Token and position embeddings, (T, C) each, whose sum is the input; None if they are not known separately"""
     name: str = ""
-    """What is shown, in words, such as "minilm · layer 3 · head 5" """
+    """For titles, such as "minilm · layer 3 · head 5" """
     link: str = ""
-    """The address of this view in the app; "" where none is known"""
+    """The address of this view in the app; "" if not known"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:
-        """What the rows are called."""
+        """The labels of the rows."""
         return self.query_tokens.labels
 
     @property
     def key_labels(self) -> tuple[str, ...]:
-        """What the columns are called."""
+        """The labels of the columns."""
         return self.key_tokens.labels
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The tokens by the kind of axis on which they stand."""
+        """The labels by axis, "query" and "key"."""
         return {"query": self.query_labels, "key": self.key_labels}
 
     @cached_property
     def steps(self) -> AttentionSteps:
-        """This head's steps."""
+        """Every step of this head."""
         return self.layer.head(self.head)
 
     @cached_property
     def concat(self) -> Tensor:
-        """All heads of the layer side by side, (Tq, H·D)."""
+        """The concatenated head outputs of the layer, (Tq, H·D)."""
         return self.layer.concat()

@@ -1,4 +1,4 @@
-"""One text through a whole model, as frozen values: the same for every source. Layers and heads are counted from 0."""
+"""The trace of one text through a model, the same type for every source. Layers and heads are counted from 0."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from attnviz.trace.walk import Walk
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """One text through one model."""
+    """One forward pass of one model on one text."""
 
     tokens: Tokens
-    """The query side's tokens: the encoder's text, or the decoder's where there is no encoder"""
+    """The encoder's tokens, or the decoder's if there is no encoder"""
     decoder_tokens: Tokens | None
-    """The decoder's text of an encoder-decoder model"""
+    """The decoder's tokens of an encoder-decoder model, else None"""
     blocks: dict[Kind, tuple[Block, ...]]
-    """The blocks by their kind of attention"""
+    """The blocks by kind of attention"""
     last_hidden_state: Tensor
-    """(T, C): the model's own result"""
+    """(T, C)"""
     embedding_parts: dict[str, Tensor] = field(default_factory=dict)
-    """What `embeddings` is the sum of, such as "token" and "position", (T, C) each; empty where it is not known"""
+    """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     weights: tuple[Tensor, ...] = ()
-    """Weights that are this trace's own, such as the toy's, which are drawn for each text"""
+    """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     logits: Tensor | None = None
-    """(T, V): None where the model has no language head"""
+    """(T, V); None if the model has no language head"""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that this model has."""
+        """The model's kinds of attention."""
         return tuple(self.blocks)
 
     @property
     def embeddings(self) -> Tensor | None:
-        """The first block's input X, (T, C); None where it is not known."""
+        """The first block's input X, (T, C); None if not known."""
         return self.layer(0).query_input
 
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
-        """Token and position embeddings, (T, C) each, where X is the sum of these two and they are known."""
+        """Token and position embeddings, (T, C) each, if X is the sum of these two and they are known; else None."""
         parts = self.embedding_parts
         return (parts["token"], parts["position"]) if parts.keys() == {"token", "position"} else None
 
     def block(self, layer: int, kind: Kind | None = None) -> Block:
-        """Return one block; `kind` is the model's first where it is None.
+        """Return one block; `kind` defaults to the model's first.
 
         Raises:
-            IndexError: a kind or a layer that the model does not have.
+            IndexError: the model has no such kind of attention or no such layer.
         """
         kind = self.kinds[0] if kind is None else kind
         if kind not in self.blocks:
             raise IndexError(f"no {kind} attention: this model has {', '.join(self.kinds)}")
         if not 0 <= layer < len(self.blocks[kind]):
-            raise IndexError(f"layer {layer} is not there: layers go from 0 to {len(self.blocks[kind]) - 1}")
+            raise IndexError(f"layer {layer} does not exist: layers go from 0 to {len(self.blocks[kind]) - 1}")
         return self.blocks[kind][layer]
 
     def layer(self, layer: int, kind: Kind | None = None) -> LayerTrace:
@@ -68,7 +68,7 @@ class Trace:
 
     @property
     def layers(self) -> dict[Kind, tuple[LayerTrace, ...]]:
-        """The attention of all blocks, by its kind."""
+        """The attention of all blocks, by kind."""
         return {kind: tuple(block.attention for block in blocks) for kind, blocks in self.blocks.items()}
 
     def attentions(self, layer: int, kind: Kind | None = None) -> Tensor:
@@ -80,10 +80,10 @@ class Trace:
         return self.layer(layer, kind).head(head)
 
     def walk(self, layer: int, head: int, kind: Kind | None = None) -> Walk:
-        """Return one head with its tokens; raises IndexError for one that is not there."""
+        """Return one head with its tokens; raises IndexError if it does not exist."""
         kind = self.kinds[0] if kind is None else kind
         attention = self.layer(layer, kind)
-        attention.mask_of(head)  # raises
+        attention.mask_of(head)  # raises IndexError
         return Walk(self.query_tokens(kind), self.key_tokens(kind), attention, head, self.parts)
 
     def query_tokens(self, kind: Kind) -> Tokens:
@@ -96,7 +96,7 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the trace holds, in bytes; the weights of a shared model are not part of it."""
+        """The memory of the trace, in bytes, without the weights of a shared model."""
         tensors = [tensor for layers in self.layers.values() for layer in layers for tensor in layer.tensors()]
         others = [self.last_hidden_state, *self.embedding_parts.values(), *self.weights]
         return held_bytes(tensors + others + ([] if self.logits is None else [self.logits]))

@@ -49,7 +49,7 @@ def test_a_decoders_empty_text_gives_a_hint_beside_the_encoder(tmp_path: Path) -
 
 def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     knocks = []
-    monkeypatch.setattr(opening, "_hub_answers", lambda: bool(knocks.append(time.monotonic())))
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: bool(knocks.append(time.monotonic())))
     link = {"source": "pretrained", "model": "nobody/knows-this-model", "step": "weights"}
     wanted = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
     at = open_page(**link)

@@ -7,7 +7,7 @@ import segno
 import yaml
 from streamlit.testing.v1 import AppTest
 
-from attnviz.components.share import MOST, qr_modules
+from attnviz.components.share import MAX_BYTES, qr_modules
 from attnviz.ui import FRAME
 from attnviz.ui.export.share import scene_file
 
@@ -58,7 +58,7 @@ def test_the_code_to_scan_is_segnos_own(length: int) -> None:
     assert modules.tolist() == [list(row) for row in segno.make_qr(address, error="l").matrix]
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "", "http://[", "http://é", "http://h/?" + "a" * MOST])
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "", "http://[", "http://é", "http://h/?" + "a" * MAX_BYTES])
 def test_what_is_no_address_of_a_page_gets_a_sentence_and_no_code(address: str) -> None:
     with pytest.raises(ValueError, match=r"code"):
         qr_modules(address)

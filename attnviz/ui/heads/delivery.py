@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from attnviz.components.explorer import MOST_ASKED
+from attnviz.components.explorer import MAX_REQUESTED
 from attnviz.links.link import Head
 
 UNCERTAIN_SECONDS = 0.1
@@ -40,7 +40,7 @@ class Delivery:
         """Add the heads that the browser requests; [] requests the initial data."""
         if not heads:
             self.trace = ""
-        self.requested = list(dict.fromkeys([*heads, *self.requested]))[:MOST_ASKED]
+        self.requested = list(dict.fromkeys([*heads, *self.requested]))[:MAX_REQUESTED]
 
     def pending(self, trace: str, now: float) -> tuple[bool, list[Head]]:
         """Return whether to send the initial data, and which other heads to send."""

@@ -45,7 +45,7 @@ def test_a_local_folder_loads(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bert-base-uncased", "no-such-owner/no-such-model"])
 def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_hub_answers", lambda: False)
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: False)
     assert sentence(name) == f"{name} is not on this machine and the hub can't be reached; connect, or use minilm."
 
 
@@ -242,7 +242,7 @@ def hub_file(name: str, size: int | None) -> SimpleNamespace:
 def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
     files: list[SimpleNamespace], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "_hub_answers", lambda: True)
+    monkeypatch.setattr(opening, "_is_hub_reachable", lambda: True)
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
     assert said in sentence("some-owner/some-model")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnviz.attention import Mask, causal_mask
-from attnviz.components.explorer import MOST_ASKED, read_heads
+from attnviz.components.explorer import MAX_REQUESTED, read_heads
 from attnviz.components.packing import unpack
 from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import Head
@@ -271,7 +271,7 @@ def test_heads_from_the_browser(said: object, heads: list[Head] | None) -> None:
 
 
 def test_a_question_for_a_million_heads_is_cut() -> None:
-    assert read_heads([[n, 0] for n in range(1_000_000)]) == [(n, 0) for n in range(MOST_ASKED)]
+    assert read_heads([[n, 0] for n in range(1_000_000)]) == [(n, 0) for n in range(MAX_REQUESTED)]
 
 
 def test_the_first_payload_goes_once_for_each_trace() -> None:
