@@ -1,6 +1,6 @@
-// What attention computes for one row and one cell, from the real operands: numbers in, numbers out, no DOM.
+// The arithmetic of attention for one row and one cell, from the real operands. Pure functions, no DOM.
 
-/** Above this a row's exponentials leave what a number can hold, so its maximum is subtracted first. */
+/** Above this, exp(score) may overflow, so the row's maximum is subtracted first. */
 const LARGEST_EXPONENT = 80;
 
 /**
@@ -27,7 +27,7 @@ export class Attention {
   }
 
   /**
-   * What the mask adds to cell (q, k): 0, −∞ or any number.
+   * The mask's summand for cell (q, k): 0, −∞ or any number.
    * @param {number} q @param {number} k @returns {number}
    */
   bias(q, k) {
@@ -44,7 +44,7 @@ export class Attention {
   }
 
   /**
-   * Row q from scores to weights; kept until another row is asked for.
+   * Row q from scores to weights. The last row is cached.
    * @param {number} q
    */
   row(q) {
@@ -66,8 +66,8 @@ export class Attention {
       if (masked[k] > max) max = masked[k];
     }
     const allHidden = max === -Infinity;
-    // Where nothing overflows the textbook formula stands as it is; the shift changes the two numbers of the
-    // fraction, never the fraction.
+    // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but
+    // not the quotient.
     const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
     const weights = masked.map((x) => Math.exp(x - shift));
     const sum = weights.reduce((total, x) => total + x, 0);
@@ -121,7 +121,7 @@ export class Attention {
 }
 
 /**
- * A hidden cell is drawn as a gap, NaN, and counts as what it is: nothing.
+ * The value of a cell in a sum: a hidden cell is NaN in the picture and counts as 0.
  * @param {number} x
  */
 export const known = (x) => (Number.isNaN(x) ? 0 : x);

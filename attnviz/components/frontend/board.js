@@ -1,10 +1,10 @@
-// The board: matrices with their labels on one canvas, laid out as they multiply.
+// The board: matrices with labels on one canvas, arranged as a matrix product.
 //
 //   const board = new Board(root, { onPoint(at | null), onClick(at), onMove({query, key}) });
 //   board.show(picture)                 a BoardPicture, see types.d.ts
 //   board.light({ hovered, pinned })    the lit cell, and {query, key} that are pinned
 //
-// Without callbacks the board only draws: whoever finds it in the page follows the pointer (see picture.js).
+// Without callbacks the board only draws, and picture.js handles the pointer.
 
 import { place } from "./board_layout.js";
 import { BoardImages } from "./board_images.js";
@@ -83,7 +83,7 @@ export class Board {
   }
 
   /**
-   * Follows the pointer and the keyboard itself, and lights what is meant.
+   * Handles the pointer and the keyboard itself, and highlights the cell.
    * @param {BoardCallbacks} does
    */
   follow({ onPoint, onClick, onMove }) {
@@ -121,7 +121,7 @@ export class Board {
   }
 
   /**
-   * Takes note of what is pinned: zooming keeps it in view, and a pin that moves takes the view along.
+   * Sets the pin. Zooming keeps it in view, and the view scrolls to a pin that moves.
    * @param {AxisPin} pinned
    */
   hold(pinned) {
@@ -184,7 +184,7 @@ export class Board {
   }
 
   /**
-   * Measures labels, each once: another head of a long text has the same 512 tokens.
+   * Measures labels and caches their widths: another head of a long text has the same 512 tokens.
    * @param {string} font @returns {WidthOf}
    */
   measurer(font) {
@@ -196,7 +196,7 @@ export class Board {
   }
 
   /**
-   * The matrices where they are drawn, in the terms of panels.js; the same as of a Plotly graph.
+   * The matrices at their places, in the format of panels.js, which is the same as for a Plotly graph.
    * @returns {DrawnPanel[]}
    */
   panels() {
@@ -250,14 +250,14 @@ export class Board {
     if (this.changing) this.redraw();
   }
 
-  /** Whether the picture is on its way from one step to the next. */
+  /** Whether a transition between two steps is running. */
   get changing() {
     return this.morph.pairs !== null;
   }
 
   /**
-   * Draws the picture on any pen that has a canvas's methods: `places` as they are given, or as it lies on the page.
-   * `imageOf(place)` gives a matrix's cells as an image.
+   * Draws the picture on a context with a canvas's methods, at `places` or at its places on the page.
+   * `imageOf(place)` returns a matrix's cells as an image.
    * @param {Canvas2D} context
    * @param {PaintedAs} how
    */
@@ -281,7 +281,7 @@ export class Board {
   }
 
   /**
-   * How many rows and columns of a matrix the screen can show: all while it is zoomed.
+   * The number of rows and columns of a matrix that the screen can show; while it is zoomed, all.
    * @param {Place} at @returns {CellCount}
    */
   most({ panel, width, height }) {

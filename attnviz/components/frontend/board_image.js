@@ -1,5 +1,4 @@
-// A matrix as a small picture, one pixel a cell; where the screen has fewer pixels than that, the largest of each
-// block.
+// A matrix as an image with one pixel per cell; if the screen has fewer pixels, the largest value of each block.
 
 import { colourCells, SCALES } from "./colours.js";
 import { contextOf } from "./dom.js";
@@ -36,7 +35,7 @@ export function pool(data, [rows, cols], most) {
       const x = data[i * cols + j];
       const at = row + across[j];
       if (Math.abs(x) > sizes[at]) {
-        // NaN is larger than nothing
+        // false for NaN: hidden cells are skipped
         sizes[at] = Math.abs(x);
         pooled[at] = x;
       }

@@ -1,4 +1,4 @@
-// The matrices of a board as small pictures, each made once for as long as it looks the same.
+// A cache of the images of a board's matrices.
 
 import { canvasOf, cellPixels } from "./board_image.js";
 import { mixed } from "./board_morph.js";
@@ -11,7 +11,7 @@ export class BoardImages {
     this.mixing = new Map();
   }
 
-  /** Forgets all pictures: another theme has other colours. */
+  /** Clears the cache, because another theme has other colours. */
   clear() {
     this.known = new WeakMap();
   }

@@ -1,4 +1,4 @@
-// What is written beside a matrix: the labels of its rows and columns, and what the axes are.
+// Writes the labels of a matrix's rows and columns, and the names of its axes.
 
 import { labelText, LONGEST, shorten, ticks, TURN } from "./board_layout.js";
 import { INK } from "./colours.js";

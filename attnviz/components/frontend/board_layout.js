@@ -1,4 +1,4 @@
-// Where the matrices of a picture lie: a grid whose cells are as equal as the room allows, with space for labels.
+// The layout of a picture's matrices: a grid with cells of equal size where possible, and space for labels.
 
 import { typeFor } from "./type.js";
 

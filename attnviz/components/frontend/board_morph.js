@@ -1,9 +1,9 @@
-// From one step's picture to the next: a pure function of (the two pictures, t). Going back plays the same way
-// reversed.
+// The transition between the pictures of two steps, a pure function of both pictures and t. Going back plays it
+// in reverse.
 
 import { mixPixels } from "./board_image.js";
 
-/** How far cell (i, j) has gone at t, by the pace of the matrix that comes into being. */
+/** The progress of cell (i, j) at t, by the pace of the new matrix. */
 /** @type {Record<Pace, (t: number, count: CellCount) => (i: number, j: number) => number>} */
 const PACES = {
   // From the right, as a mask slides over: a column changes when its edge passes.
@@ -77,7 +77,7 @@ const same = (a, b) => a[0] === b[0] && a[1] === b[1];
 
 const LENGTH = 260; // ms
 
-/** A change of picture while it lasts. */
+/** A running transition. */
 export class Morph {
   constructor() {
     /** @type {PlacePair[] | null} null while nothing changes */
@@ -100,14 +100,14 @@ export class Morph {
     this.moment = 1;
   }
 
-  /** Goes on with the time that has passed; at its end it stops. */
+  /** Advances to the current time; stops at the end. */
   advance() {
     if (!this.pairs) return;
     this.moment = Math.min(1, (performance.now() - this.began) / LENGTH);
     if (this.moment === 1) this.stop();
   }
 
-  /** The places as they are at this moment; null where nothing changes. */
+  /** The places at the current time; null if no transition is running. */
   get places() {
     const t = this.backwards ? 1 - this.moment : this.moment;
     return this.pairs?.map((pair) => between(pair, t)) ?? null;

@@ -1,4 +1,4 @@
-// The numbers in a matrix's cells: how they are written where there is room for them.
+// The numbers in a matrix's cells, and their format for the cell's size.
 
 import { blend, inkOn, SCALES } from "./colours.js";
 import { typeFor } from "./type.js";

@@ -1,4 +1,4 @@
-// Draws one placed matrix with its labels. Uses only what a canvas and a vector export have in common.
+// Draws one placed matrix with its labels, using only the methods that canvas and vector export share.
 
 import { contextOf } from "./dom.js";
 import { blend, HATCH, INK, SCALES } from "./colours.js";

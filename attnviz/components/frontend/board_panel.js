@@ -1,4 +1,4 @@
-// What of a matrix is worked out once from its numbers, and said of it to those who do not see it.
+// Values computed once from a matrix's numbers, and its text alternative.
 
 /** @typedef {Pick<CompletePanel, "z" | "gaps" | "seen" | "largest">} Seen */
 
@@ -6,7 +6,7 @@
 const known = new WeakMap();
 
 /**
- * A panel with what its drawing needs and can be worked out from its numbers.
+ * A panel with the values for its drawing that are computed from its numbers.
  * @param {Panel} panel
  * @returns {CompletePanel}
  */

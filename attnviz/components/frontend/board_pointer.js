@@ -91,7 +91,7 @@ export class BoardPointer {
   }
 
   /**
-   * Moves the view by pixels; says whether anything moved.
+   * Scrolls the view by pixels; returns whether it moved.
    * @param {DrawnPanel} panel @param {number} dx @param {number} dy
    */
   pan(panel, dx, dy) {

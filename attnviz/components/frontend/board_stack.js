@@ -1,12 +1,12 @@
-// A picture for a narrow screen: matrices that would stand side by side stand one below the other, with their numbers.
+// The layout for narrow screens: matrices one below the other instead of side by side, with their numbers.
 
 export const NARROW = 480; // px of a picture's width under which it is stacked
 const SLIM = 2; // columns: what has no more stays beside the matrix that it belongs to
 const MANY = 24; // rows of all matrices together from which on a stacked picture is higher than the window
 
 /**
- * The picture with one matrix a row; `tall` says that it wants more than the window's height. Products stay as they
- * are.
+ * The picture with one matrix per row; `tall` is whether it needs more than the window's height. Products are not
+ * changed.
  * @param {BoardPicture} picture @returns {BoardPicture & { tall: boolean }}
  */
 export function stacked(picture) {
@@ -23,7 +23,7 @@ export function stacked(picture) {
   const columns = Math.max(...rows.map((row) => row.length));
   return {
     ...picture,
-    // Without bars: the range stands above each matrix, and the room is for numbers.
+    // Without colour bars: the range is above each matrix, and numbers need the space.
     panels: panels.map((panel) => ({ ...panel, bar: false, numbered: true })),
     grid: rows.map((row) => Array.from({ length: columns }, (_, c) => row[c] ?? null)),
     widths: Array.from({ length: columns }, (_, c) => (c ? 0.1 : 1)),

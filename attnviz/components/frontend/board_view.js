@@ -1,4 +1,4 @@
-// What part of each axis is in view. Matrices that share an axis are zoomed and scrolled together.
+// The visible range of each axis. Matrices that share an axis zoom and scroll together.
 
 const FEWEST = 4; // cells that the closest zoom still shows
 
@@ -32,7 +32,7 @@ export class AxisViews {
   }
 
   /**
-   * Makes `factor` times as much of an axis fit, holding the cell `at` where it is.
+   * Shows `factor` times as much of an axis, with the cell `at` fixed.
    * @param {string} kind @param {number} count @param {number} at @param {number} factor
    */
   zoom(kind, count, at, factor) {

@@ -1,4 +1,4 @@
-// A Plotly figure that stays on the page: each new figure is compared with the one before and redrawn in place.
+// A Plotly figure that is updated in place: plotly.js compares each new figure with the one before.
 
 import { enlarged } from "./chart_type.js";
 import { element, perFrame } from "./dom.js";

@@ -1,4 +1,4 @@
-// A figure of Plotly's with no type smaller than what the page asks for (see type.js).
+// Enlarges a Plotly figure's text to the page's minimum size (see type.js).
 
 import { typeFor } from "./type.js";
 

@@ -1,6 +1,6 @@
-// The colours of every picture in the browser: what each role's ink is, and which colour a number has.
+// The colours of all pictures in the browser: one per role, and the colour scales of numbers.
 //
-// The same values as attnviz/figures/style.py; a test compares the two files.
+// The values are those of attnviz/figures/style.py; a test compares the two files.
 
 /** @typedef {"query" | "key" | "value" | "attention" | "text" | "canvas" | "rule"} InkName */
 

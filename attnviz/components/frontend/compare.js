@@ -1,4 +1,4 @@
-// Compare: A, B and A − B on one board, and a line that says the numbers of the cell that is meant.
+// Compare: A, B and A − B on one board, and a line with the numbers of the hovered or pinned cell.
 
 import { Board } from "./board.js";
 import { parts, rowParts } from "./compare_line.js";

@@ -1,4 +1,4 @@
-// The line under the picture: which cell is meant, its number in A, in B, and what is between them.
+// The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
 
 import { result, span } from "./dom.js";
 import { number, operand } from "./format.js";

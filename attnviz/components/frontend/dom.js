@@ -1,4 +1,4 @@
-// The one way in which these components make elements: text is only ever textContent.
+// Creates the elements of all components. Text is always set as textContent, never as markup.
 
 /**
  * Makes an element; children are nodes or strings, and strings become text nodes, never markup.

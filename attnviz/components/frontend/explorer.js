@@ -1,5 +1,5 @@
-// The explorer's entry: all layers × heads as a grid, and the chosen heads as lines and as heatmaps. Streamlit calls
-// the default function with new data, and with every change of theme.
+// The explorer's entry point: a grid of all layers × heads, and the chosen heads as lines and heatmaps. Streamlit calls
+// the default function with new data and at each change of theme.
 
 import { theme, typedInto } from "./dom.js";
 import { added, checked, FRESH, only, ROLLOUT, toggled } from "./explorer_choice.js";
@@ -111,7 +111,7 @@ class Explorer {
   }
 
   /**
-   * Rollout is chosen like a head; taken back, the head from before stands there again.
+   * Rollout is chosen like a head; switching it off restores the previous head.
    * @param {Partial<HeadsView> & { rollout?: boolean }} partial
    */
   control(partial) {
@@ -120,7 +120,7 @@ class Explorer {
   }
 
   /**
-   * Pins a cell or a token; what is pinned already is let go.
+   * Pins a cell or a token; unpins it if it is pinned already.
    * @param {Pair} at
    */
   pin({ q, k }) {
@@ -185,7 +185,7 @@ class Explorer {
   }
 
   /**
-   * Tells the page, and whoever measures it, what is painted now.
+   * Marks on the element what is painted now, for the page and for tests.
    * @param {HeadsView} view @param {ShownScene} shown
    */
   note(view, shown) {

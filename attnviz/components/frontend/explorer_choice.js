@@ -1,10 +1,9 @@
-// Which heads are shown: the current one, and those that are kept beside it. A head is [layer, head]; head −1 is
-// rollout.
+// The chosen heads: the current one and those added to it. A head is [layer, head]; head −1 is rollout.
 
 /** @typedef {{ layers: number, heads: number, rollout: boolean }} HeadCounts */
 
 /**
- * What is shown of them before anybody has chosen anything, under the names that a link has for it.
+ * The default settings, by their names in links.
  * @type {HeadsView}
  */
 export const FRESH = {
@@ -43,13 +42,13 @@ const includes = (list, head) => list.some((other) => isSame(head, other));
 const view = ([layer, head], chosen) => ({ layer, head, chosen });
 
 /**
- * One head, and nothing beside it.
+ * Chooses a single head.
  * @param {HeadId} head
  */
 export const only = (head) => view(head, [head]);
 
 /**
- * Adds a head to the chosen ones, or takes it out again; the last one stays.
+ * Adds a head to the chosen ones, or removes it; the last one is never removed.
  * @param {Chosen} view @param {HeadId} other @returns {Chosen}
  */
 export function toggled({ layer, head, chosen }, other) {
@@ -61,7 +60,7 @@ export function toggled({ layer, head, chosen }, other) {
 }
 
 /**
- * A head beside the chosen ones, and from now on the current one.
+ * Adds a head and makes it the current one.
  * @param {Chosen} view @param {HeadId} other @returns {Chosen}
  */
 export function added({ layer, head, chosen }, other) {

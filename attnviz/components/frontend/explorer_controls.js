@@ -1,5 +1,4 @@
-// The controls of the picture: native fields, each with a sentence on what it does to the numbers where it does
-// anything.
+// The controls of the picture: native fields, each with a sentence on its effect on the numbers.
 
 import { element, span } from "./dom.js";
 import { BETWEEN, betweenNote, limitText, SPECIAL, specialNote, valuesNote } from "./explorer_words.js";

@@ -1,6 +1,6 @@
-// Asks the server for heads: at once for what is to be shown, and in quiet moments for what may be looked at next.
+// Requests heads from the server: those to be shown immediately, and when idle those likely to be shown next.
 
-const LATE = 4000; // ms until an unanswered question is asked again
+const LATE = 4000; // ms until an unanswered request is repeated
 const TRIES = 3;
 const ALL = 6.5e6; // bytes of one trace after which only what one key away is fetched ahead: no view is sent 8 MB
 const AT_ONCE = 1e6; // bytes of one answer to what is fetched ahead: nobody shall wait long behind it
@@ -32,7 +32,7 @@ export class Fetcher {
   }
 
   /**
-   * Sees to it that these heads come; asks only for those that are neither here nor on their way.
+   * Requests those of these heads that are neither loaded nor requested.
    * @param {HeadId[]} heads
    */
   need(heads) {
@@ -71,7 +71,7 @@ export class Fetcher {
   }
 
   /**
-   * Whether a head was asked for in vain.
+   * Whether all requests for a head failed.
    * @param {HeadId} head
    */
   lost(head) {
@@ -133,7 +133,7 @@ export function beside([layer, head], { layers, heads }) {
 }
 
 /**
- * The heads that may be looked at next: those one key away, the rest of the layer, then the layers beside it.
+ * The heads likely to be shown next: those one key away, the rest of the layer, then the adjacent layers.
  * @param {HeadId} head @param {HeadShape} shape
  */
 export function nearby([layer, head], { layers, heads }) {

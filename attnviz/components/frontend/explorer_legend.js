@@ -1,4 +1,4 @@
-// The chosen heads by name and colour, each with what it is like, and a button that takes it away.
+// The legend: the chosen heads by name and colour, each with its labels and a button that removes it.
 
 import { element, span } from "./dom.js";
 import { headName } from "./explorer_words.js";

@@ -1,5 +1,5 @@
-// The chosen heads as lines and as heatmaps, side by side: the same numbers, and what is pointed at in one lights up in
-// the other. While a head's weights are on their way, its thumbnail stands here, blurred, and says so.
+// The chosen heads as lines and as heatmaps, side by side: the same numbers, with linked highlighting. While a head's
+// weights are loading, its blurred thumbnail and a note are shown.
 
 import { Board } from "./board.js";
 import { cellPixels, canvasOf } from "./board_image.js";

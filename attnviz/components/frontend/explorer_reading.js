@@ -1,4 +1,4 @@
-// What the page says about what is pointed at: a head of the grid, a cell, or a token.
+// The texts about the hovered head, cell or token.
 
 import { element, result, span } from "./dom.js";
 import { certainDigits, strongestOf } from "./explorer_values.js";

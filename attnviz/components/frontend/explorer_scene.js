@@ -1,5 +1,5 @@
-// From the weights that are here and the viewer's settings to what is drawn. Nothing is worked out twice: a head keeps
-// its array for as long as its filters stay, so that pictures can tell by identity that nothing changed.
+// Computes what is drawn from the loaded weights and the viewer's settings. Results are cached: a head keeps its array
+// while its filters stay the same, so pictures detect changes by identity.
 
 import { isSame, ROLLOUT } from "./explorer_choice.js";
 import { filtered, mean } from "./explorer_values.js";

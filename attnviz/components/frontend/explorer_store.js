@@ -1,6 +1,6 @@
-// The weights that this browser has, head by head, as they arrived: 16-bit numbers, two bytes a weight.
+// A cache of the weights in this browser by head, as received: 16 bits per weight.
 //
-// They outlive the component, so that coming back to a head, a page or a text costs nothing.
+// It outlives the component, so that returning to a head, a page or a text needs no request.
 
 import { FRESH } from "./explorer_choice.js";
 import { poolHidden, poolWeights } from "./grid_pool.js";
@@ -89,7 +89,7 @@ export class Store {
   }
 
   /**
-   * A head's weights as they arrived, or null.
+   * A head's weights as received, or null.
    * @param {HeadId} head
    */
   codes([layer, head]) {

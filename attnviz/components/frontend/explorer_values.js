@@ -1,6 +1,6 @@
-// What is shown of a head: its weights after the viewer's filters. Lines, heatmap and tooltip all read these numbers.
+// A head's weights after the viewer's filters, as shown by lines, heatmap and tooltip.
 //
-// A weight arrives as a whole number from 0 to 65535, rint(weight × 65535), so it is known to within half a step.
+// A weight is received as an integer from 0 to 65535, rint(weight × 65535), so its error is at most half a step.
 
 const STEP = 1 / 65535;
 const HALF = 7.7e-6; // half a step, 7.63e-6, and what is lost where the product was worked out in single precision

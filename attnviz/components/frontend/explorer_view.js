@@ -1,4 +1,4 @@
-// All that the explorer shows, put together: the grid with its controls at the left, the pictures at the right.
+// The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
 import { element, perFrame, span } from "./dom.js";
 import { ROLLOUT } from "./explorer_choice.js";

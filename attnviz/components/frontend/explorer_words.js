@@ -1,4 +1,4 @@
-// The page's sentences: names of heads, what each filter does to the numbers, and how much of all there is is drawn.
+// The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
 
 import { ROLLOUT } from "./explorer_choice.js";
 import { number } from "./format.js";

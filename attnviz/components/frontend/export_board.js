@@ -1,4 +1,4 @@
-// A board as a picture that can leave the page.
+// Exports a board.
 
 import { canvasOf, cellPixels } from "./board_image.js";
 import { inTheme, paintPins } from "./export_theme.js";

@@ -1,5 +1,5 @@
-// A Plotly chart of heatmaps as a picture that can leave the page. Its cells are drawn from their numbers, as on the
-// board, and so have the colours of either theme; its words and lines are read from what plotly.js has drawn.
+// Exports a Plotly chart of heatmaps. Its cells are drawn from their numbers, as on the board, in the colours of either
+// theme; its texts and lines are read from the SVG of plotly.js.
 
 import { canvasOf, cellPixels } from "./board_image.js";
 import { blend, HATCH, inkOn, SCALES } from "./colours.js";

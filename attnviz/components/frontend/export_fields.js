@@ -1,4 +1,4 @@
-// The choices of the export: what was chosen stays chosen while the page is open.
+// The fields of the export dialog. Choices are kept while the page is open.
 
 import { element, span } from "./dom.js";
 

@@ -1,5 +1,4 @@
-// A sheet as a file: SVG, PNG or PDF. Everything happens in this browser; only the font comes from our own server,
-// once.
+// Writes a sheet as SVG, PNG or PDF, entirely in the browser; only the font is fetched from our server, once.
 
 import { toCanvas } from "./pen_canvas.js";
 import { Font } from "./pen_font.js";

@@ -1,4 +1,4 @@
-// Finds the pictures that are on the page. Whatever draws one leaves an object on its element:
+// Finds the pictures on the page. Each component sets an object on its picture's element:
 //   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise }
 
 /**

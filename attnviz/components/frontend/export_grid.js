@@ -1,4 +1,4 @@
-// The grid of all heads, as a picture that can leave the page: the thumbnails, and frames around the chosen ones.
+// Exports the grid of all heads: the thumbnails, and frames around the chosen ones.
 
 import { inTheme } from "./export_theme.js";
 import { boxAt, paintGrid } from "./grid_paint.js";

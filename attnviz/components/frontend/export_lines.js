@@ -1,4 +1,4 @@
-// Attention as lines, as a picture that can leave the page: what is in view, with what is pinned.
+// Exports attention as lines: the visible part, with the pin.
 
 import { INK } from "./colours.js";
 import { inTheme } from "./export_theme.js";

@@ -1,4 +1,4 @@
-// Puts pictures on a sheet: at the places that they have on the page, cut to what is drawn, with title and caption.
+// Arranges pictures on a sheet as on the page, cropped to their content, with title and caption.
 
 import { INK } from "./colours.js";
 import { PAPER, TITLE_INK } from "./export_theme.js";

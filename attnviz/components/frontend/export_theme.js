@@ -1,4 +1,4 @@
-// What pictures that leave the page have in common: their paper, the colours of the other theme, and what is pinned.
+// Shared by all exported pictures: the background, the colours of the other theme, and the pin.
 
 import { headColours, INK } from "./colours.js";
 

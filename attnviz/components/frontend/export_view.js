@@ -1,4 +1,4 @@
-// Export this view: which pictures, in which format and looks; a preview of what the file will hold.
+// The export dialog: the choice of pictures, format and theme, and a preview of the file.
 
 import { element, span, theme } from "./dom.js";
 import { Fields } from "./export_fields.js";

@@ -1,5 +1,5 @@
-// All layers × heads as thumbnails on one canvas. What is pointed at and what is chosen lies over it as frames, so that
-// neither draws the thumbnails anew.
+// All layers × heads as thumbnails on one canvas. Frames around hovered and chosen heads are separate elements, so the
+// thumbnails are not redrawn.
 
 import { element } from "./dom.js";
 import { gridPicture } from "./export_grid.js";

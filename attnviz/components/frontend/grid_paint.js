@@ -1,4 +1,4 @@
-// Draws the grid of thumbnails: where each stands, its pixels, and the labels of layers and heads.
+// Draws the grid of thumbnails: positions, pixels, and the labels of layers and heads.
 
 import { channels, HATCH, INK, pixelTable, SCALES } from "./colours.js";
 import { blocks } from "./grid_pool.js";

@@ -1,4 +1,4 @@
-// Whole matrices made small: of each block the largest weight counts, for an average would wash out single peaks.
+// Reduces matrices to thumbnails by the maximum of each block; an average would hide single peaks.
 
 export const SIDE = 48; // cells along a thumbnail's longer side
 

@@ -1,4 +1,4 @@
-// The head strip: a real button for every head of the layer, with its attention as a small picture.
+// The head strip: a button for each head of the layer, with a thumbnail of its attention.
 
 import { channels, HATCH, SCALES } from "./colours.js";
 import { contextOf, element, span } from "./dom.js";

@@ -1,7 +1,6 @@
-// One entry of the browser's history for what one press leads to. Streamlit makes two of a change of page: one for the
-// page, then one for its link; or, where it is slow to draw, first one for the new link under the old page. Whoever
-// goes back from there comes to a view that nobody has seen. Presses that come before the answer to the first share its
-// entry.
+// Makes each user action one entry in the browser's history. At a change of page Streamlit creates two entries: one
+// for the page, then one for its link; or, when rendering is slow, first one for the new link under the old page. Going
+// back would then open a view that was never shown. Actions before the answer to the first one share its entry.
 
 const PRESSES = ["pointerdown", "click", "keydown", "input", "drop"];
 let watched = false;

@@ -1,4 +1,4 @@
-// The inspector's entry: Streamlit calls the default function with new data, and with every change of theme.
+// The inspector's entry point: Streamlit calls the default function with new data and at each change of theme.
 
 import { Attention } from "./arithmetic.js";
 import { perFrame, theme, typedInto } from "./dom.js";

@@ -1,6 +1,6 @@
-// The keys of every page. One listener on the window, which hears what nobody else took; the list of keys as a dialog;
-// in lecture mode two small buttons: the list, and the way out. And, since it is on every page, what keeps one's own
-// lesson while the page is loaded again, and the browser's history in order.
+// The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
+// shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
+// also keeps the visitor's own lesson across reloads, and manages the browser's history.
 
 import { element, span, theme } from "./dom.js";
 import { oneEntryEach } from "./history.js";

@@ -1,8 +1,8 @@
 // Attention as lines from query tokens to key tokens, of one head or of several at once.
 //
-// Canvases lie on one another. The lower two hold all lines, the faint ones below; they change with the numbers and
-// with scrolling only. The front has the tokens and the lines of those that are meant: pointing repaints it alone, and
-// makes the others pale.
+// There are three stacked canvases. The lower two hold all lines, the faint ones at the bottom; they are repainted only
+// when numbers or the scroll position change. The top one has the tokens and the highlighted lines: hovering repaints
+// only this one, and dims the others.
 
 import { INK } from "./colours.js";
 import { contextOf, perFrame } from "./dom.js";
@@ -107,7 +107,7 @@ export class Lines {
     return { shown: this.lines.length, total: this.choice.total };
   }
 
-  // ---- what is meant
+  // ---- hovered and pinned tokens
 
   /** @param {Token | null} token */
   point(token) {
@@ -170,7 +170,7 @@ export class Lines {
     if (width !== this.layout?.size.width || height !== this.layout?.size.height) this.change("layout");
   }
 
-  // ---- what is worked out once
+  // ---- layout and choice of lines
 
   /** @param {keyof Lines["changed"]} what */
   change(what) {

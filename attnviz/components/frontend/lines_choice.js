@@ -1,4 +1,4 @@
-// Which weights are drawn as lines, and how dark each is. No canvas here, so that a test compares it with numpy.
+// Chooses which weights are drawn as lines, and their opacity. Uses no canvas, so that a test compares it with numpy.
 
 export const CAP = 20000; // lines: more than that can neither be drawn well nor told apart
 export const LEVELS = 24; // lines of one level look the same and are drawn together

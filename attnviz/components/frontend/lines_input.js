@@ -1,4 +1,4 @@
-// Pointer, finger and keyboard over the lines. Scrolling is the browser's own.
+// Mouse, touch and keyboard input on the lines. Scrolling is left to the browser.
 
 /** @typedef {import("./lines_layout.js").Layout} Layout */
 

@@ -1,4 +1,4 @@
-// Tokens as they are written beside lines: measured once each, and shortened to the room that they have.
+// The labels of tokens beside the lines: measured once, and shortened to the available width.
 
 import { shorten } from "./board_layout.js";
 import { NAMES } from "./lines_words.js";

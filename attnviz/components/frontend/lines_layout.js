@@ -1,4 +1,4 @@
-// Where everything lies: tokens along one axis, their two rows or columns across it. Sides: 0 is query, 1 is key.
+// The layout of the lines: tokens along one axis, in two rows or columns. Side 0 is query, side 1 is key.
 //
 // "Along" is y and "across" is x where the layout is vertical, and the other way round where it is horizontal.
 // Distances across are counted outwards from the ends of the lines.

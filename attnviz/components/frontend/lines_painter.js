@@ -1,4 +1,4 @@
-// Paints lines and tokens on the canvases of a surface, as many lines in each frame as it has time for.
+// Paints lines and tokens on the canvases of a surface, within a time limit per frame.
 
 import { INK } from "./colours.js";
 import { contextOf } from "./dom.js";

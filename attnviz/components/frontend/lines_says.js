@@ -1,4 +1,4 @@
-// What the lines say in words and digits.
+// The texts and numbers of the lines.
 
 /**
  * What is drawn, and its tokens.

@@ -1,8 +1,8 @@
-// Draws lines in portions, the darkest first: a frame gets as many as it can paint, and the next goes on from there.
-// Within a portion the darkest come last, so that they lie on top.
+// Draws lines in batches, the darkest batch first, as many as fit into each frame. Within a batch the darkest are drawn
+// last, on top.
 //
-// Chromium without a graphics card, measured: a curve one device pixel wide takes 7 µs, a wider one 40 µs alone and
-// more in a path with others, and drawing underneath what is there ("destination-over") makes each eight times dearer.
+// Measured in Chromium without a graphics card: a curve one device pixel wide takes 7 µs; a wider one 40 µs on its own
+// and more in a path with others; composing below the existing lines ("destination-over") takes eight times as long.
 
 import { darkness, LEVELS } from "./lines_choice.js";
 

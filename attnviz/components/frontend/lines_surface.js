@@ -1,4 +1,4 @@
-// The elements that lines are drawn on: three canvases on one another, in a pane that stays while the track scrolls.
+// The elements for the lines: three stacked canvases in a pane that stays fixed while the track scrolls.
 
 import { contextOf, element, screenReaderOnly } from "./dom.js";
 import { Whole } from "./lines_whole.js";

@@ -1,4 +1,4 @@
-// The whole of a token that is too long for its place, shown beside it while it is pointed at.
+// Shows the full text of a shortened token while it is hovered.
 
 import { element } from "./dom.js";
 

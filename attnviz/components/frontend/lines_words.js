@@ -1,4 +1,4 @@
-// Draws what stands beside the lines: tokens, the squares of each head, and the weights of the token that is meant.
+// Draws the tokens beside the lines, the squares of each head, and the weights of the hovered or pinned token.
 
 import { INK } from "./colours.js";
 import { opacity } from "./lines_choice.js";

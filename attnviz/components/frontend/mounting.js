@@ -1,4 +1,4 @@
-// How a component lives: made once for its place on the page, given new data, destroyed when it goes.
+// The lifecycle of a component: created once per element, updated with new data, destroyed when it is removed.
 
 /**
  * The function that Streamlit calls, for what `make(root)` makes: something with `destroy()` and with

@@ -1,4 +1,4 @@
-// The light over the picture: the row, the column and the cell that are meant, in every panel that shares them.
+// Highlights the hovered or pinned row, column and cell in every panel that shares them.
 
 import { INK } from "./colours.js";
 import { Names } from "./overlay_names.js";

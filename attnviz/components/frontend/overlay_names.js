@@ -1,5 +1,5 @@
-// The tokens of lit rows and columns, written in bold in place of the labels that they would touch, and never over a
-// cell.
+// Writes the tokens of highlighted rows and columns in bold, in place of the labels that they would overlap, and never
+// over a cell.
 
 import { contextOf } from "./dom.js";
 import { LONGEST, shorten, TURN } from "./board_layout.js";

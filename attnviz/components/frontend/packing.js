@@ -1,4 +1,4 @@
-// Reads what attnviz/components/packing.py wrote: a u32 header length, a JSON header, then the arrays.
+// Reads the format of attnviz/components/packing.py: a u32 header length, a JSON header, then the arrays.
 
 /** @typedef {{ name: string, dtype: keyof typeof TYPES, shape: number[] }} ArrayEntry */
 

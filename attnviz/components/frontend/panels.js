@@ -1,4 +1,4 @@
-// Where the picture's matrices lie: which panel is under a point, and where a row, a column or a cell is drawn.
+// Positions of the picture's matrices: the panel at a point, and the box of a row, a column or a cell.
 //
 // A panel is one matrix of a board, or one Plotly heatmap: its name is the quantity, its meta says what its rows and
 // columns are.

@@ -1,6 +1,6 @@
-// A pen that has the methods of a canvas which the painters use, and records what it is told to draw.
+// A recording canvas context: it has the methods that the painters use, and records each drawing operation.
 //
-// What it recorded, `marks`, is written as SVG, as PDF or on a canvas by pen_svg.js, pen_pdf.js and pen_canvas.js, so
+// The recorded `marks` are written as SVG, as PDF or on a canvas by pen_svg.js, pen_pdf.js and pen_canvas.js, so
 // that a picture looks the same in each. A mark is one of
 //   { kind: "shape", path, fill | null, stroke | null, lineWidth, dash, ... }
 //        path: [["R", x, y, w, h] | ["M" | "L" | "C", ...] | ["Z"]]

@@ -1,4 +1,4 @@
-// How much room a record of marks takes.
+// The bounding box of recorded marks.
 
 import { applied } from "./pen_geometry.js";
 

@@ -1,4 +1,4 @@
-// Draws a record of marks on a canvas.
+// Draws recorded marks on a canvas.
 
 import { contextOf } from "./dom.js";
 import { measure } from "./pen_measure.js";

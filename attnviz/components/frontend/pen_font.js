@@ -1,7 +1,7 @@
-// The font that exported pictures carry: read from a TrueType file, and cut down to the characters that are used.
+// The embedded font of exported pictures: read from a TrueType file, and reduced to the characters in use.
 //
-// The cut keeps the glyphs' numbers and empties those that are not used, so that no table but `glyf`, `loca` and `cmap`
-// changes; the emptied places cost next to nothing once compressed. (OpenType specification 1.9; WOFF 1.0 of the W3C.)
+// The subset keeps the glyph ids and empties unused glyphs, so that only the tables `glyf`, `loca` and `cmap` change;
+// empty glyphs take almost no space once compressed. (OpenType specification 1.9; WOFF 1.0 of the W3C.)
 
 /** @typedef {Map<string, Uint8Array<ArrayBuffer>>} Tables */
 

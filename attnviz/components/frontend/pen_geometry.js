@@ -1,4 +1,4 @@
-// Points and boxes under a matrix [a, b, c, d, e, f], as a canvas has it.
+// Transforms points and boxes by a matrix [a, b, c, d, e, f], in the canvas's order.
 
 /** @type {Matrix} */
 export const IDENTITY = [1, 0, 0, 1, 0, 0];

@@ -1,4 +1,4 @@
-// What only a browser's own canvas knows: the width of a text, what a colour is, what a font's name says.
+// Uses a canvas to measure texts and to parse colours and font names.
 
 import { contextOf } from "./dom.js";
 

@@ -1,7 +1,7 @@
-// Writes a record of marks as PDF 1.7 (ISO 32000-1): one page, text that can be searched and copied, the font inside.
+// Writes recorded marks as PDF 1.7 (ISO 32000-1): one page, with searchable text and an embedded font.
 //
-// Text in characters that the font lacks, or whose letters join or stack, is drawn as an image, with unseen text over
-// it to search and copy. The font's glyph numbers are the codes of what is written; codes from UNSEEN on have no glyph.
+// Text with characters that the font lacks, or in scripts that need shaping, is drawn as an image, with invisible text
+// over it to search and copy. Character codes are the font's glyph ids; codes from UNSEEN on have no glyph.
 
 import { contextOf } from "./dom.js";
 import { measure } from "./pen_measure.js";

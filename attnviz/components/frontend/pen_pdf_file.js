@@ -1,4 +1,4 @@
-// The objects of a PDF file and their table (ISO 32000-1, section 7.5).
+// The objects and the cross-reference table of a PDF file (ISO 32000-1, section 7.5).
 
 import { deflate } from "./pen_font.js";
 

@@ -1,4 +1,4 @@
-// Writes a record of marks as SVG 1.1: text stays text, cells are rectangles, the font travels along.
+// Writes recorded marks as SVG 1.1: text as text, cells as rectangles, with an embedded font.
 
 import { canvasOf } from "./pen_canvas.js";
 

@@ -1,4 +1,5 @@
-// Values that are changed here at once, sent to the server until it has acknowledged them, and otherwise taken from it.
+// Optimistic updates: values change here immediately and are sent until the server acknowledges them; values without
+// pending updates come from the server.
 
 const LATE = 5000; // ms without an answer after which a message is sent again
 const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
@@ -29,7 +30,7 @@ export class PendingUpdates {
   }
 
   /**
-   * Takes the server's values, but for those whose change it has not acknowledged.
+   * Applies the server's values, except for those with an unacknowledged change.
    * @param {Partial<Values>} values @param {number} acknowledged the number of the last message that they know of
    */
   receive(values, acknowledged = 0) {
@@ -41,7 +42,7 @@ export class PendingUpdates {
   }
 
   /**
-   * Changes values, and sends them after `wait` ms without another change; says whether any is a new one.
+   * Changes values, and sends them after `wait` ms without another change; returns whether any value changed.
    * @param {Partial<Values>} values @param {number} wait
    */
   set(values, wait = 0) {
@@ -60,7 +61,7 @@ export class PendingUpdates {
   }
 
   /**
-   * Sends all that is not acknowledged, for the latest message takes the place of one that the server has not read.
+   * Sends all unacknowledged values, because a message replaces an earlier one that the server has not read.
    * @param {number} tries how many are left
    */
   sendAll(tries) {

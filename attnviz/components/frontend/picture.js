@@ -1,8 +1,8 @@
-// Follows the picture, a board or a Plotly graph: finds it, finds it again when React replaces it, and reports the
-// pointer in terms of cells.
+// Tracks the picture, a board or a Plotly graph: finds it, finds it again when React replaces it, and converts pointer
+// events to cells.
 //
 // Plotly's own hover event comes at most every 50 ms and depends on each trace's hoverinfo, so the pointer is read
-// directly and the cell is worked out from the axes.
+// directly and the cell is computed from the axes.
 
 import { perFrame } from "./dom.js";
 import { cellAt, readPanels, readProducts } from "./panels.js";

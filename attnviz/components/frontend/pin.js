@@ -1,4 +1,4 @@
-// What is pinned: changed here at once, sent to the server when the viewer comes to rest, and taken from it otherwise.
+// The pin: changed here immediately, and sent to the server once the user pauses; otherwise it comes from the server.
 
 import { PendingUpdates } from "./pending_updates.js";
 
@@ -28,7 +28,7 @@ export class Pin {
   }
 
   /**
-   * Takes the server's pin out of a header.
+   * Applies the server's pin from a header.
    * @param {PartialPair & { acknowledged: number }} header
    */
   take({ q = null, k = null, acknowledged }) {
@@ -36,7 +36,7 @@ export class Pin {
   }
 
   /**
-   * Pins something else; says whether it is.
+   * Sets the pin; returns whether it changed.
    * @param {Pair} pin @param {number} wait
    */
   set({ q, k }, wait) {

@@ -1,4 +1,4 @@
-// One cell of a panel: its name and value, and where it is a matrix product, the product written out.
+// One cell of a panel: its name, its value and, if it is part of a matrix product, the terms of its sum.
 
 import { known, matrixProduct } from "./arithmetic.js";
 import { equals, inlineProducts } from "./chain.js";
@@ -40,7 +40,7 @@ export class Product {
     this.line.hidden = !product;
     if (product) this.write(product, at, labels);
     const same = product && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
-    // The cell's own number is said again only where it is all there is, or where it is not what was worked out.
+    // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
     this.cell.hidden = Boolean(same);
     this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));
   }

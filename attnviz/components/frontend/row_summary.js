@@ -1,4 +1,4 @@
-// Where a pinned row looks: its largest weights, for as long as no cell of it is chosen.
+// The largest weights of a pinned row, shown while no cell of it is pinned.
 
 import { element, result } from "./dom.js";
 import { strongestOf } from "./explorer_values.js";

@@ -1,4 +1,4 @@
-// Sharing the view: its address as the browser knows it (so it is right behind any proxy), to copy or to scan.
+// Shares the view: its address, as in the browser (so that it is correct behind a proxy), to copy or as a QR code.
 
 import { element } from "./dom.js";
 import { mounting } from "./mounting.js";

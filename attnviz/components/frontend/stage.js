@@ -1,5 +1,5 @@
-// The stage: the picture of a step, alive. Going to the next step of the same head morphs; the inspector beside it
-// follows the pointer, lights rows and columns, and says what is pinned.
+// The stage: the interactive picture of a step, with a transition to the next step of the same head. The inspector
+// handles the pointer, highlights rows and columns, and reports the pin.
 
 import { Board } from "./board.js";
 import { NARROW, stacked } from "./board_stack.js";
@@ -83,7 +83,7 @@ class Stage {
   // ---- predict, then reveal
 
   /**
-   * The row to guess is the pinned one; another row is covered anew.
+   * Covers the pinned row; when the pin moves to another row, that one is covered.
    * @param {number} row
    */
   chooseRow(row) {
@@ -105,14 +105,14 @@ class Stage {
   }
 
   /**
-   * Reveals a covered cell; says whether it was one.
+   * Reveals a cell; returns whether it was covered.
    * @param {Cell} at
    */
   uncover({ panel, i, j }) {
     if (!this.board.covers?.(panel)?.(i, j)) return false;
     this.reveal(j);
     const columns = this.panels.find(({ name }) => name === panel)?.shape[1];
-    // Who has guessed the last cell has revealed the row, for which a lesson's question waits.
+    // Revealing the last cell reveals the row, which ends a lesson's question.
     if (this.revealed.size === columns) clickOn(".st-key-lesson_reveal button");
     return true;
   }

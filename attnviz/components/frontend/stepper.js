@@ -1,5 +1,5 @@
-// The stepper: the steps in their order; under them the layer, its heads, and how the picture is drawn. What is chosen
-// shows at once; the server sends what belongs to it.
+// The stepper: the steps in order, and below them the layer, its heads and the drawing. Choices are shown immediately;
+// the server then sends the matching data.
 
 import { element, focused, span, theme } from "./dom.js";
 import { HeadStrip } from "./head_strip.js";
@@ -8,7 +8,7 @@ import { unpack } from "./packing.js";
 import { PendingUpdates } from "./pending_updates.js";
 
 // Their values are a link's: "weights", "3", "1".
-const ACT = "attnviz-act"; // what the page's keys send
+const ACT = "attnviz-act"; // the event of the page's shortcuts
 const CHOICES = ["step", "layer", "head", "drawing", "predict", "stretch"];
 
 /** @type {StepperHeader} what there is before anything was sent */
@@ -143,7 +143,7 @@ class Stepper {
   }
 
   /**
-   * A key of the page asks for something: what can be done here is, and the server need not be asked.
+   * Handles a shortcut of the page here if possible, without a request to the server.
    * @param {CustomEvent<string>} event
    */
   asked(event) {
@@ -171,7 +171,7 @@ class Stepper {
   }
 
   /**
-   * Goes on in an order, or back; the first and the last are its ends.
+   * Moves forward or back in a list, and stops at its ends.
    * @param {string} name @param {string[]} order @param {number} by
    */
   go(name, order, by) {
@@ -180,7 +180,7 @@ class Stepper {
   }
 
   /**
-   * Turns a switch over; one that this step has not stays as it is.
+   * Toggles a switch, if this step has it.
    * @param {string} name
    */
   turnOver(name) {
@@ -230,7 +230,7 @@ class Row {
 }
 
 /**
- * Scrolls a row, and nothing else, until one of its buttons is seen.
+ * Scrolls a row, and nothing else, until one of its buttons is visible.
  * @param {HTMLElement} row @param {HTMLElement} one
  */
 function reveal(row, one) {

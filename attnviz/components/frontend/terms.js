@@ -1,4 +1,4 @@
-// A sum of products, all of it, behind a disclosure: one line a product, with a small signed bar.
+// All terms of a sum of products in a collapsible list: one line per product, with a small signed bar.
 
 import { element, span } from "./dom.js";
 import { number } from "./format.js";

@@ -1,4 +1,4 @@
-// Where Streamlit keeps the theme that somebody chose: in the browser's storage, once for each path that was opened.
+// The theme that the user chose, which Streamlit keeps in the browser's storage, one entry per path.
 
 const VERSION = 2; // of what Streamlit stores
 

@@ -1,5 +1,5 @@
-// How large the pictures write. In lecture mode the page sets --least-type, in rem, on its root: nothing may then be
-// smaller, and what makes room for text grows with it.
+// Text sizes in pictures. In lecture mode the page sets --least-type, the minimum text size in rem, on its root;
+// lengths that hold text grow with it.
 
 /** The smallest type that may be on the screen, in px: 0 where the page asks for none. */
 export function leastType() {
@@ -18,7 +18,7 @@ export function typeFor(least = 0, { label = 12, fine = 11 } = {}) {
 }
 
 /**
- * Measures texts in a font, each once.
+ * Measures texts in a font, and caches the widths.
  * @param {CanvasRenderingContext2D} context @param {string} font
  * @returns {WidthOf}
  */

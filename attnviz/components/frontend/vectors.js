@@ -1,4 +1,4 @@
-// The weighted value of one key beside the whole row of the head's output, number by number.
+// The weighted value of one key next to the row of the head's output, number by number.
 
 import { element } from "./dom.js";
 import { number, subscript } from "./format.js";

@@ -1,4 +1,4 @@
-// What the inspector shows: a title, the pinned cell's fields, and the arithmetic of one cell.
+// The inspector's elements: a title, the fields of the pinned cell, and the arithmetic of one cell.
 
 import { Chain } from "./chain.js";
 import { element, focused, screenReaderOnly, span } from "./dom.js";
@@ -105,7 +105,7 @@ export class View {
   }
 
   /**
-   * Of a pinned row alone, once there are weights: where it looks.
+   * The largest weights of a pinned row, if no key is pinned and the step has weights.
    * @param {Attention} attention @param {Pair} pin
    */
   showRow(attention, pin) {
@@ -172,7 +172,7 @@ export class View {
   }
 
   /**
-   * Says a pin aloud; hovering stays silent.
+   * Announces a pin to screen readers; hovering is not announced.
    * @param {Attention} attention @param {Pair} pin
    */
   announce(attention, { q, k }) {
