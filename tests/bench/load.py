@@ -190,7 +190,7 @@ def _loaded(server: Server) -> None:
         if "attnviz_ready 1.0\n" in said and (processors() < 2 or "attnviz_pass_process 1.0\n" in said):
             return
         time.sleep(0.2)
-    raise RuntimeError(f"the model did not load:\n{server.said()}")
+    raise RuntimeError(f"the model did not load:\n{server.log_text()}")
 
 
 def measure(*, ours: bool, count: int, seconds: float = SECONDS) -> Figures:

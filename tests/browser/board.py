@@ -1,4 +1,4 @@
-"""Reading a board: the words and numbers that it paints on its canvas, and the matrices behind them."""
+"""Reads a board: the texts and numbers painted on its canvas, and the matrices behind them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PAINTED = """([css, name]) => {
   const words = (some) => some.sort(order).map(({ text }) => text);
   return { inside: words(texts.filter(({ place }) => inside(place))), all: words(texts) };
 }"""
-"""What the board writes when it paints itself: the texts inside one matrix, and all, in reading order."""
+"""Paints the board and returns its texts in reading order: those inside one matrix, and all."""
 
-THERE = "([css, name]) => document.querySelector(css)?.attnviz?.panels().some((one) => one.name === name)"
+HAS_PANEL = "([css, name]) => document.querySelector(css)?.attnviz?.panels().some((one) => one.name === name)"
 
 VALUES = """([css, name]) => {
   const panel = document.querySelector(css).attnviz.panels().find((one) => one.name === name);
@@ -40,7 +40,7 @@ VALUES = """([css, name]) => {
 
 
 def painted(page: Page, panel: str, css: str = BOARD) -> dict[str, list[str]]:
-    """Return the texts that are painted: "inside" the matrix, and "all" of the picture."""
+    """Return the painted texts: those "inside" the matrix, and "all" texts of the picture."""
     texts: dict[str, list[str]] = page.evaluate(PAINTED, [css, panel])
     return texts
 
@@ -51,7 +51,7 @@ def cells(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
 
 
 def matrix(page: Page, panel: str, css: str = BOARD) -> np.ndarray:
-    """Return the numbers behind a matrix, (rows, cols), once it is there."""
-    page.wait_for_function(THERE, arg=[css, panel])
+    """Wait until a matrix is on the board, and return its numbers, (rows, cols)."""
+    page.wait_for_function(HAS_PANEL, arg=[css, panel])
     values: Any = page.evaluate(VALUES, [css, panel])
     return np.array(values, dtype=float)

@@ -1,4 +1,4 @@
-"""Where this machine's Chromium is. `python -m tests.browser.chromium` prints its path, or fails with nothing."""
+"""Finds Chromium. `python -m tests.browser.chromium` prints its path, or fails without output."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-"""Quiet and self-contained: works as root in a container, and asks nothing of the outside by itself."""
+"""Works as root in a container, and makes no network requests of its own."""
 
 
 def starts(path: str) -> bool:
-    """Return whether this program is there and runs: a stub that only points to a shop does not."""
+    """Return whether this program exists and runs; a stub that only points to an app store does not."""
     try:
         return subprocess.run([path, "--version"], check=False, capture_output=True, timeout=60).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
@@ -33,7 +33,7 @@ def starts(path: str) -> bool:
 
 
 def find() -> str | None:
-    """Return the Chromium to test with: the one in ATTNVIZ_CHROMIUM, else a system's, else Playwright's own."""
+    """Return the path of Chromium: that in ATTNVIZ_CHROMIUM, else an installed one, else Playwright's, or None."""
     chosen = os.environ.get("ATTNVIZ_CHROMIUM")
     if chosen:
         return chosen if starts(chosen) else None
@@ -42,8 +42,8 @@ def find() -> str | None:
         if path and starts(path):
             return path
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-    return own if Path(own).exists() and starts(own) else None
+        bundled = playwright.chromium.executable_path
+    return bundled if Path(bundled).exists() and starts(bundled) else None
 
 
 if __name__ == "__main__":

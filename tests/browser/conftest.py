@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one server a worker. Their Chromium is in contexts.py, for others use it too."""
+"""Fixtures of the browser tests: one server per worker. Chromium's fixtures are in contexts.py, shared with others."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tests.browser.server import ROOT, running
 
 @pytest.fixture(scope="session")
 def app_url() -> Iterator[str]:
-    """Serve the app, one for each worker."""
+    """Serve the app, once per worker."""
     with running() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[str]:
-    """Serve the page that holds nothing but the figure and the inspector, and with it the packaged files."""
+    """Serve a page with only the figure and the inspector, and the packaged files."""
     with serving() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def explorer_url() -> Iterator[str]:
-    """Serve the page that holds nothing but the explorer, and with it the packaged files."""
+    """Serve a page with only the explorer, and the packaged files."""
     with running("tests/browser/apps/explorer_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
         yield url
 
@@ -43,11 +43,11 @@ def run(page: Page, served: str) -> Run:
 
 @pytest.fixture
 def see(page: Page, served: str) -> See:
-    """Open the inspector's page with what its link says: `see(step="scores", mask="causal")`."""
+    """Open the inspector's page with these link values: `see(step="scores", mask="causal")`."""
     return lambda **link: Sight.open(page, served, **link)
 
 
 @pytest.fixture
 def explore(page: Page, explorer_url: str) -> Explore:
-    """Open the explorer's page with what its link says: `explore(tokens=64, few=1)`."""
+    """Open the explorer's page with these link values: `explore(tokens=64, few=1)`."""
     return lambda **link: Explored.open(page, explorer_url, **link)

@@ -1,4 +1,4 @@
-"""Fixtures of all tests in a browser: one Chromium a worker, a clean and watched context a test."""
+"""Fixtures of all tests in a browser: one Chromium per worker, and a clean, monitored context per test."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sy
 
 from tests.browser import chromium
 from tests.browser.server import ROOT
-from tests.browser.settle import LISTEN, PATIENCE_S
+from tests.browser.settle import LISTEN, TIMEOUT_S
 
 LAPTOP = {"width": 1280, "height": 720}
 HERE = {"127.0.0.1", "localhost", "[::1]", "::1"}
-ALL_IN_ONE = "--process-per-site"
-"""Pages of one site and one person share a process, so that a page finds there what an earlier one has compiled."""
-ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
-"""The browser finds no other host. To stop requests one by one would take its cache of files away, as Playwright does
-it, and then each page is as slow to open as the first one."""
-PATIENCE = PATIENCE_S * 1000
-"""ms. Playwright's own 5 seconds are less than a page may take to be loaded again."""
-SITE_KEEPS = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
-"""What a site may leave in a browser, but for the files that it is made of"""
+PROCESS_PER_SITE = "--process-per-site"
+"""Pages of one site in one context share a process, and so its compiled scripts."""
+LOOPBACK_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
+"""The browser resolves no other host. Playwright's request interception would disable the HTTP cache, so that each
+page would open as slowly as the first."""
+TIMEOUT_MS = TIMEOUT_S * 1000
+"""Playwright's default of 5 seconds is less than a page may take to reload."""
+SITE_STORAGE = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
+"""All that a site stores in a browser, except the HTTP cache"""
 
 Contexts = Callable[..., BrowserContext]
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Leave the outcome of a test's own code where its fixtures find it."""
+    """Store whether a test failed, for its fixtures."""
     report = yield
     if report.when == "call":
         item.stash[_FAILED] = report.failed
@@ -47,32 +47,34 @@ _FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start one Chromium for each worker."""
+    """Start one Chromium per worker."""
     path = chromium.find()
     assert path, "no Chromium found: install one, or name it in ATTNVIZ_CHROMIUM (tests/run does so by itself)"
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(executable_path=path, args=[*chromium.ARGUMENTS, ALL_IN_ONE, ONLY_HERE])
+        chrome = playwright.chromium.launch(
+            executable_path=path, args=[*chromium.ARGUMENTS, PROCESS_PER_SITE, LOOPBACK_ONLY]
+        )
         yield chrome
         chrome.close()
 
 
 class Watch:
-    """One context, and what went wrong in it: requests that leave the machine, and errors nobody caught."""
+    """A context and the problems in it: requests to other machines, and uncaught errors."""
 
     def __init__(self, context: BrowserContext) -> None:
-        """Start watching."""
+        """Start monitoring."""
         self.context = context
         self.outside: list[str] = []
         self.errors: list[str] = []
         self.sites: set[str] = set()
         self.resident: Page | None = None
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT_MS)
         context.add_init_script(LISTEN)
-        context.on("request", lambda request: self._ask(request.url))
+        context.on("request", lambda request: self._record_request(request.url))
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
-        context.on("page", lambda page: page.on("websocket", lambda socket: self._ask(socket.url)))
+        context.on("page", lambda page: page.on("websocket", lambda socket: self._record_request(socket.url)))
 
-    def _ask(self, url: str) -> None:
+    def _record_request(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.hostname in HERE:
             self.sites.add(f"{parts.scheme.replace('ws', 'http')}://{parts.netloc}")
@@ -80,8 +82,8 @@ class Watch:
             self.outside.append(url)
 
     def findings(self) -> list[str]:
-        """Say what went wrong, one sentence each."""
-        found = [f"asked the outside for {url}" for url in self.outside]
+        """Return the problems, one sentence each."""
+        found = [f"request to another machine: {url}" for url in self.outside]
         found += [f"uncaught error: {error}" for error in self.errors]
         for page in self.context.pages:
             shown = page.locator("[data-testid=stException]").all_inner_texts()
@@ -89,22 +91,22 @@ class Watch:
         return found
 
     def photograph(self, name: str) -> None:
-        """Save what each page looks like to build/."""
+        """Save a screenshot of each page to build/."""
         for number, page in enumerate(page for page in self.context.pages if page != self.resident):
             page.screenshot(path=ROOT / "build" / f"{name}-{number}.png", full_page=True)
 
     def clean(self) -> None:
-        """Leave of what was done nothing but the files of the site, which an empty page there keeps at hand."""
+        """Close all pages and clear storage, but keep the HTTP cache and, with an empty page, the site's process."""
         resident = self.resident = self.resident or self.context.new_page()
         if self.sites and not resident.url.startswith(tuple(self.sites)):
-            with suppress(Error):  # the server may be gone by now
+            with suppress(Error):  # the server may have stopped
                 resident.goto(f"{min(self.sites)}/_stcore/health")
         for page in self.context.pages:
             if page != resident:
                 page.close()
         session = self.context.new_cdp_session(resident)
         for site in self.sites:
-            session.send("Storage.clearDataForOrigin", {"origin": site, "storageTypes": SITE_KEEPS})
+            session.send("Storage.clearDataForOrigin", {"origin": site, "storageTypes": SITE_STORAGE})
         session.detach()
         self.context.clear_cookies()
         self.outside, self.errors, self.sites = [], [], set()
@@ -112,16 +114,16 @@ class Watch:
 
 @pytest.fixture(scope="session")
 def idle() -> dict[str, list[Watch]]:
-    """Keep contexts that no test uses now, by the options that they were made with."""
+    """Contexts that are not in use, by their options."""
     return {}
 
 
 @pytest.fixture
 def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.FixtureRequest) -> Iterator[Contexts]:
-    """Open browser contexts, each another person's browser: `new_context(viewport=..., color_scheme=...)`.
+    """Open browser contexts, one per simulated visitor: `new_context(viewport=..., color_scheme=...)`.
 
-    That person may have loaded the files of a page before, and has done nothing there yet. What a test does to a page
-    goes with it; to the context itself it does nothing.
+    Files of the app may be in the HTTP cache already; storage and cookies are empty. Tests may change pages, but not
+    the context itself, which is reused.
     """
     used: list[tuple[str, Watch]] = []
 
@@ -147,5 +149,5 @@ def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.
 
 @pytest.fixture
 def page(new_context: Contexts) -> Page:
-    """Open an empty page of 1280 x 720 in a context that nobody else uses."""
+    """Open an empty page of 1280 x 720 in a context of its own."""
     return new_context().new_page()

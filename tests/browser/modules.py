@@ -1,4 +1,4 @@
-"""The packaged JavaScript modules, one at a time: what a function returns for what it is given."""
+"""Runs functions of single packaged JavaScript modules in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app under test, started as its users start it: `streamlit run` in a process of its own."""
+"""Starts the app under test as users do: `streamlit run` in a separate process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from random import SystemRandom
 
 ROOT = Path(__file__).resolve().parents[2]
 
-NOT_A_USERS = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "OMP_NUM_THREADS", "PYTEST_CURRENT_TEST")
-"""Variables that a test run may carry and a user's shell does not."""
+TEST_VARIABLES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "OMP_NUM_THREADS", "PYTEST_CURRENT_TEST")
+"""Environment variables of a test run that a user's shell does not have."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A `streamlit run` process, the address that it was told to serve, and its log."""
+    """A `streamlit run` process, its address and its log."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -33,7 +33,7 @@ class Server:
     """Seconds since the epoch when the process was started."""
 
     def healthy(self) -> bool:
-        """Ask once whether it serves pages yet."""
+        """Return whether it serves pages now."""
         try:
             with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5) as answer:
                 return answer.status == 200
@@ -41,20 +41,20 @@ class Server:
             return False
 
     def wait(self, seconds: float = 180) -> None:
-        """Wait until it serves pages; where it does not, fail with what it logged."""
+        """Wait until it serves pages; raise RuntimeError with its log if it ends or takes too long."""
         while not self.healthy():
             if self.process.poll() is not None:
-                raise RuntimeError(f"the server ended with status {self.process.returncode}:\n{self.said()}")
+                raise RuntimeError(f"the server ended with status {self.process.returncode}:\n{self.log_text()}")
             if time.time() - self.started > seconds:
-                raise RuntimeError(f"the server was not up after {seconds} s:\n{self.said()}")
+                raise RuntimeError(f"the server was not up after {seconds} s:\n{self.log_text()}")
             time.sleep(0.02)
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         """Return its log so far, without colours."""
         return re.sub(r"\x1b\[[\d;]*m", "", self.log.read_text(errors="replace"))
 
     def stop(self) -> None:
-        """End it: politely, then not."""
+        """Terminate it, and kill it if it does not end within 15 seconds."""
         self.process.terminate()
         try:
             self.process.wait(15)
@@ -64,10 +64,9 @@ class Server:
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody holds right now.
+    """Return a free port of the loopback interface.
 
-    It is none of those that the kernel gives to whoever asks for any: another's connection could take it before the
-    server does.
+    It is outside the kernel's ephemeral range, where another process's connection could take it before the server does.
     """
     while True:
         port = SystemRandom().randrange(15_000, 32_000)
@@ -79,7 +78,7 @@ def free_port() -> int:
 def start(
     script: Path, *, cwd: Path = ROOT, options: Sequence[str] = (), env: Mapping[str, str] | None = None
 ) -> Server:
-    """Start `streamlit run script` from `cwd`, and return without waiting for it."""
+    """Start `streamlit run script` in `cwd`, and return without waiting for it."""
     port = free_port()
     arguments = ["streamlit", "run", str(script), "--server.port", str(port), "--server.headless", "true", *options]
     return launch(arguments, port, cwd=cwd, env=env)
@@ -93,8 +92,8 @@ def launch(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
 ) -> Server:
-    """Start a program, `python -m`, with arguments that have it serve this port, and return without waiting for it."""
-    users = {k: v for k, v in os.environ.items() if k not in NOT_A_USERS and not k.startswith("STREAMLIT_")}
+    """Start a program with arguments that make it serve this port, and return without waiting for it."""
+    users = {k: v for k, v in os.environ.items() if k not in TEST_VARIABLES and not k.startswith("STREAMLIT_")}
     handle, log = tempfile.mkstemp(prefix="server-", suffix=".log")
     started = time.time()
     process = subprocess.Popen(
@@ -107,9 +106,9 @@ def launch(
 
 @contextmanager
 def running(script: str = "app.py", *, env: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Serve a script of this repository for a while; what is yielded is its address.
+    """Serve a script of this repository, and yield its address.
 
-    A traceback in the server's log fails whoever used it, even where the page hid the error.
+    Raises AssertionError at the end if the server's log has a traceback, even if the page did not show the error.
     """
     server = start(ROOT / script, env=env)
     try:
@@ -117,6 +116,6 @@ def running(script: str = "app.py", *, env: Mapping[str, str] | None = None) -> 
         yield server.url
     finally:
         server.stop()
-        said = server.said()
+        logged = server.log_text()
         server.log.unlink()
-    assert "Traceback" not in said, f"the server logged an error:\n{said}"
+    assert "Traceback" not in logged, f"the server logged an error:\n{logged}"

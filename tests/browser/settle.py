@@ -1,4 +1,4 @@
-"""Waiting until a page shows what it has to show."""
+"""Waits until a page is completely rendered."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from playwright.sync_api import TimeoutError as OutOfTimeError
 
 T = TypeVar("T")
 
-PATIENCE_S = 180
-"""Seconds after which what is waited for will not come any more, on a slow machine whose cores several tests share"""
+TIMEOUT_S = 180
+"""Seconds; enough for a slow machine whose cores are shared by several tests"""
 
 CALM_MS = 250
-"""The page must stay finished for this long: a click takes a moment to become a message."""
+"""The page must stay complete for this long, because a click is not sent immediately."""
 
 LISTEN = """(() => {
   const [NEW_SESSION, FINISHED, EARLY] = [4, 6, 2];
@@ -36,14 +36,14 @@ LISTEN = """(() => {
       if ((tag & 7) === 2) at += value;
     }
   };
-  const hear = (field, value) => {
+  const track = (field, value) => {
     if (field === NEW_SESSION) begun = sent;
     if (field === FINISHED && value !== EARLY) done = begun;
   };
   window.WebSocket = class extends WebSocket {
     constructor(...given) {
       super(...given);
-      this.addEventListener('message', ({ data }) => data instanceof ArrayBuffer && read(data, hear));
+      this.addEventListener('message', ({ data }) => data instanceof ArrayBuffer && read(data, track));
       this.addEventListener('close', () => { done = sent; });
     }
     send(data) {
@@ -53,8 +53,8 @@ LISTEN = """(() => {
   };
   window.awaitsAnswer = () => done < sent;
 })()"""
-"""Notes which runs of the script a page has asked for and which are over: only Streamlit's messages tell, for the page
-shows no sign of one before the server has begun it. A run answers what was sent before it was heard to begin."""
+"""Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
+not show a run before the server starts it. A run answers all messages sent before it started."""
 
 WAITING_FOR = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
@@ -63,13 +63,13 @@ WAITING_FOR = """() => {
   if (window.awaitsAnswer?.()) return 'the answer to what it has sent';
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
-  const owes = (hosts, part) => [...document.querySelectorAll(hosts)].some((host) => {
+  const lacks = (hosts, part) => [...document.querySelectorAll(hosts)].some((host) => {
     const inside = host.querySelector('[data-testid=stBidiComponentIsolated]')?.shadowRoot ?? host;
     return host.checkVisibility() && !inside.querySelector(part);
   });
-  if (owes('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
-  if (owes('.st-key-stepper, .st-key-ways', '[role=radio]')) return 'the stepper';
-  if (owes('.st-key-keys', 'dialog')) return 'the keys';
+  if (lacks('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
+  if (lacks('.st-key-stepper, .st-key-ways', '[role=radio]')) return 'the stepper';
+  if (lacks('.st-key-keys', 'dialog')) return 'the keys';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
     if (!chart.checkVisibility()) continue;
     const board = chart.querySelector('.attnviz-board');
@@ -84,52 +84,52 @@ WAITING_FOR = """() => {
   }
   return null;
 }"""
-"""What the page still owes, or null."""
+"""What the page is waiting for, or null."""
 
 IDLE = 3
-"""Times that the page must have had nothing to do while it stayed finished: on a slow machine Streamlit draws what it
-was sent in pieces, between which frames go by."""
+"""Number of idle callbacks required while the page stays complete: on a slow machine Streamlit renders a message in
+several parts, with frames in between."""
 
 CALM = f"""([calm, idle]) => {{
-  const [owed, now] = [({WAITING_FOR})(), performance.now()];
-  // A page that stood still for a second has not been calm for a second: what came meanwhile is still to be done.
-  window.calmFor = owed ? 0 : (window.calmFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 50);
-  window.idled = owed ? 0 : window.idled ?? 0;
+  const [pending, now] = [({WAITING_FOR})(), performance.now()];
+  // Time in which the page was blocked does not count as calm: messages that arrived in it are not processed yet.
+  window.calmFor = pending ? 0 : (window.calmFor ?? 0) + Math.min(now - (window.lookedAt ?? now), 50);
+  window.idled = pending ? 0 : window.idled ?? 0;
   window.lookedAt = now;
   window.asked ??= requestIdleCallback(() => {{
     window.idled += 1;
     delete window.asked;
   }});
-  return !owed && window.calmFor >= calm && window.idled >= idle;
+  return !pending && window.calmFor >= calm && window.idled >= idle;
 }}"""
 
 
-def settled(page: Page, *, timeout_s: float = PATIENCE_S) -> Page:
-    """Wait until the app is idle and its charts are drawn, and stay so; return the page."""
+def settled(page: Page, *, timeout_s: float = TIMEOUT_S) -> Page:
+    """Wait until the app stays idle with all charts drawn; return the page."""
     page.evaluate("() => { window.calmFor = window.idled = 0 }")
     try:
         page.wait_for_function(CALM, arg=[CALM_MS, IDLE], timeout=timeout_s * 1000)
     except OutOfTimeError:
-        owed = page.evaluate(WAITING_FOR) or "nothing, but it does not come to rest"
-        raise AssertionError(f"after {timeout_s} s {page.url} still waits for {owed}") from None
+        pending = page.evaluate(WAITING_FOR) or "nothing, but it keeps changing"
+        raise AssertionError(f"after {timeout_s} s {page.url} still waits for {pending}") from None
     return page
 
 
 def frames(page: Page) -> Page:
-    """Wait until what was done so far is drawn: what draws once a frame has done so after two; return the page."""
+    """Wait two animation frames, until all changes so far are drawn; return the page."""
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     return page
 
 
 def still(page: Page) -> Page:
-    """Wait until nothing fades or moves any more, but for what always does; return the page."""
+    """Wait until all animations have ended, except endless ones; return the page."""
     page.wait_for_function("""() => document.getAnimations().every(({ playState, effect }) =>
       playState !== 'running' || effect.getComputedTiming().endTime === Infinity)""")
     return page
 
 
-def in_the_end(page: Page, read: Callable[[], T], true: Callable[[T], bool], *, seconds: float = PATIENCE_S) -> T:
-    """Read again and again until it is true of what was read, or time is up; return that, for the test to look at."""
+def in_the_end(page: Page, read: Callable[[], T], true: Callable[[T], bool], *, seconds: float = TIMEOUT_S) -> T:
+    """Call `read` until `true` accepts its result or the time is up; return the last result."""
     since = monotonic()
     while not true(found := read()) and monotonic() - since < seconds:
         page.wait_for_timeout(20)

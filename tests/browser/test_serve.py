@@ -21,7 +21,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch
-from tests.browser.settle import PATIENCE_S, in_the_end
+from tests.browser.settle import TIMEOUT_S, in_the_end
 from tests.safety.client import Visitor
 
 STAGE = ".st-key-picture .attnviz-stage"
@@ -47,7 +47,7 @@ def serving(**settings: str) -> Iterator[Server]:
         server.wait()
         began = time.monotonic()
         while answer(f"{server.url}/readyz")[0] != 200:
-            assert time.monotonic() - began < PATIENCE_S, server.said()
+            assert time.monotonic() - began < TIMEOUT_S, server.log_text()
             time.sleep(0.1)
         yield server
     finally:
@@ -96,15 +96,15 @@ def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_i
     expect(first.locator(STAGE)).to_be_visible()
     began = time.monotonic()
     while answer(f"{served.url}/readyz")[0] != 200:
-        assert time.monotonic() - began < PATIENCE_S
+        assert time.monotonic() - began < TIMEOUT_S
         time.sleep(0.1)
     third.reload()
     expect(third.locator(STAGE)).to_be_visible()
 
     served.process.send_signal(signal.SIGTERM)  # with two browsers connected
     assert served.process.wait(60) in (0, -signal.SIGTERM)
-    assert "Traceback" not in served.said()
-    assert "animal" not in served.said()
+    assert "Traceback" not in served.log_text()
+    assert "animal" not in served.log_text()
 
 
 def test_who_waits_for_others_texts_sees_how_many_and_then_the_picture(new_context: Contexts) -> None:
@@ -155,7 +155,7 @@ def read_long_texts(url: str, numbers: Iterator[int], enough: threading.Event) -
 def test_a_wrong_setting_ends_the_start_with_one_line() -> None:
     started = subprocess.run(
         [sys.executable, "-m", "attnviz", "serve"], cwd=ROOT, env={**os.environ, "ATTNVIZ_SESSIONS": "many"},
-        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     assert started.returncode == 2
     assert started.stderr == "attnviz: ATTNVIZ_SESSIONS=many: expected a whole number from 0 to 100000.\n"

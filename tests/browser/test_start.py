@@ -70,7 +70,7 @@ def test_the_first_visit_may_be_a_link_to_any_page(
         page.goto(server.url)
         expect(page.locator(".st-key-picture .attnviz-stage")).to_have_attribute("data-rows", re.compile(r"\d+"))
         page.goto("about:blank")
-        assert "Traceback" not in server.said()
+        assert "Traceback" not in server.log_text()
     finally:
         server.stop()
         server.log.unlink()

@@ -23,7 +23,7 @@ def served() -> Iterator[Server]:
             yield server
         finally:
             server.stop()
-            said = server.said()
+            said = server.log_text()
             server.log.unlink()
         outside.setblocking(False)
         with pytest.raises(BlockingIOError):

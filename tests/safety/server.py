@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.browser.server import NOT_A_USERS, ROOT, Server, free_port
+from tests.browser.server import ROOT, TEST_VARIABLES, Server, free_port
 
 SECRET = "Rumpelstilz"
 """Every text that these tests type holds this word, so that a log with it shows that a text was logged."""
@@ -22,7 +22,7 @@ def serve(env: Mapping[str, str], port: int | None = None) -> Server:
     """Start `python -m attnviz serve`, and return without waiting for it."""
     port = port or free_port()
     users = {
-        k: v for k, v in os.environ.items() if k not in NOT_A_USERS and not k.startswith(("STREAMLIT_", "ATTNVIZ_"))
+        k: v for k, v in os.environ.items() if k not in TEST_VARIABLES and not k.startswith(("STREAMLIT_", "ATTNVIZ_"))
     }
     handle, log = tempfile.mkstemp(prefix="attnviz-", suffix=".log")
     started = time.time()
@@ -38,8 +38,8 @@ def wait_until_ready(server: Server, seconds: float = 180) -> None:
     """Wait until the model is loaded; where it is not, fail with what the server logged."""
     server.wait(seconds)
     while status(f"{server.url}/readyz") != 200:
-        assert server.process.poll() is None, server.said()
-        assert time.time() - server.started < seconds, server.said()
+        assert server.process.poll() is None, server.log_text()
+        assert time.time() - server.started < seconds, server.log_text()
         time.sleep(0.1)
 
 

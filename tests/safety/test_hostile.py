@@ -70,7 +70,7 @@ def shown(served: Server) -> Shown:
 
 def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown) -> None:
     """They have the right types, so that they come to the pages, after each page was opened as usual."""
-    logged = len(served.said())
+    logged = len(served.log_text())
     for number, page in enumerate(PATHS):
         with Visitor(served.url) as visitor:
             for query in ("", "source=pretrained&more=table&scale=0.5"):
@@ -78,13 +78,13 @@ def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown
                 for message in well_typed(WELL_TYPED // len(PATHS) // 2, SEED + number, shown, visitor.page_hash):
                     visitor.send_raw(message)
             assert not visitor.open(page).broke
-    said = served.said()[logged:]
+    said = served.log_text()[logged:]
     assert "Traceback" not in said, said[-4_000:]
 
 
 @pytest.mark.timeout(300)
 def test_400_hostile_visitors_slow_nobody_down_and_leave_nothing_behind(served: Server, shown: Shown) -> None:
-    logged, counted = len(served.said()), figures(served)
+    logged, counted = len(served.log_text()), figures(served)
     messages = breaches(BREACHES, SEED, shown)
     always = threading.Event()
     always.set()
@@ -108,5 +108,5 @@ def test_400_hostile_visitors_slow_nobody_down_and_leave_nothing_behind(served: 
     for why in ("type", "count", "length", "size", "format", "purpose"):
         name = f'attnviz_refused_total{{why="message_{why}"}}'
         assert after[name] - counted.get(name, 0) >= 5, why
-    said = served.said()[logged:]
+    said = served.log_text()[logged:]
     assert "Traceback" not in said, said[-4_000:]

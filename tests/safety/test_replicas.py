@@ -67,7 +67,7 @@ def nginx(ports: dict[str, int], folder: Path) -> Iterator[Server]:
         yield front
     finally:
         front.stop()
-    assert SECRET.lower() not in front.said().lower(), f"nginx logged a visitor's text:\n{front.said()}"
+    assert SECRET.lower() not in front.log_text().lower(), f"nginx logged a visitor's text:\n{front.log_text()}"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         for server in replicas.values():
             server.stop()
     for server in replicas.values():
-        said = server.said()
+        said = server.log_text()
         assert "Traceback" not in said, said
         assert SECRET.lower() not in said.lower(), f"a log holds a visitor's text:\n{said}"
         server.log.unlink()

@@ -157,7 +157,7 @@ def test_no_text_of_a_visitor_is_logged(served: Server) -> None:
         assert upload(served, visitor.session_id, SECRET.encode(), token="") == 403
     with pytest.raises(InvalidStatus), Visitor(served.url, origin="https://evil.example"):
         pass
-    said = served.said()
+    said = served.log_text()
     assert "Rejecting WebSocket connection" in said  # so this is where it would stand
     assert "evil.example" not in said
     assert "Error reading bidi component asset" in said
@@ -182,7 +182,7 @@ def test_a_thousand_random_links(served: Server) -> None:
     for thread in threads:
         thread.join()
     assert not broke, "\n".join(broke[:10])
-    assert "Uncaught app execution" not in served.said()
+    assert "Uncaught app execution" not in served.log_text()
 
 
 def test_a_half_sent_request_holds_up_nobody(served: Server) -> None:
