@@ -19,7 +19,7 @@ def one_way() -> None:
     tokens = view_tokens(MAX_TOKENS)
     shell.token_notes(tokens)
     show_way(state.get("way"), tokens)
-    state.end(("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"))
+    state.end()
 
 
 shell.begin("averages")

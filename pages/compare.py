@@ -8,9 +8,6 @@ from attnviz.ui.compare import controls as compare_controls
 from attnviz.ui.compare.panes import A, B, choose_default, link_keys
 from attnviz.ui.waiting import starting
 
-SHARED = ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "mask", "tokenizer", "charset",
-          "positions", "qkv", "heads", "head_size", "seed", "quantity", "stretch", "q", "k")  # fmt: skip
-
 shell.begin("compare")
 shell.text()
 choose_default()
@@ -27,4 +24,4 @@ try:
     show(left, right)
 except NoTokensError as error:
     st.info(str(error))
-state.end((*SHARED, *link_keys()))
+state.end(link_keys())

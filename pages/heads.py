@@ -6,7 +6,6 @@ from attnviz.serving.work.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.heads import delivery as heads_delivery
-from attnviz.ui.heads import state as heads_state
 from attnviz.ui.model_box import ask_for_model, model_or_built_in
 from attnviz.ui.waiting import starting
 
@@ -21,7 +20,7 @@ def explore(model_name: str) -> None:
         show_heads(model_or_built_in(model_name))
     except NoTokensError as error:
         st.info(str(error))
-    state.end(heads_state.LINK)
+    state.end()
 
 
 shell.begin("heads")

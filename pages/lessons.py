@@ -25,4 +25,4 @@ if tabs["Example sentences"].open:
 if ready and tabs["Ready for class"].open:
     with tabs["Ready for class"]:
         import_module("attnviz.ui.lessons.ready").show_ready()
-state.end(("text",))
+state.end()

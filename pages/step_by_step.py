@@ -16,8 +16,6 @@ from attnviz.ui.step_by_step.stepper import stepper
 from attnviz.ui.step_by_step.tokens import show_tokens
 from attnviz.ui.waiting import starting
 
-# The keys of a link that every source has, beside its own.
-ALWAYS = ("step", "q", "k", "stretch", "drawing", "predict")
 # Each source's own controls; they return the name of the model that is shown, where one was loaded.
 CONTROLS: dict[str, Callable[[], str | None]] = {"toy": controls.toy_controls, "pretrained": ask_for_model}
 
@@ -36,7 +34,7 @@ def walk(model_name: str | None) -> None:
             show_attention(here)
     except NoTokensError as error:
         st.info(str(error))
-    state.end(("text", "source", *here.source.keys, *ALWAYS))
+    state.end()
 
 
 def show_attention(here: Shown) -> None:

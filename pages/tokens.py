@@ -43,4 +43,4 @@ if entries.open:
     with entries:
         vocabulary(tokenizer, tokens)
 
-state.end(("text", "pair", "charset", "tokenizer", "block_size"))
+state.end()

@@ -1,4 +1,4 @@
-"""The registry of pages: name, title, path and script of each."""
+"""The registry of pages: name, title, path, script and link keys of each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attnviz import files
+from attnviz.links.link import B_KEYS
+from attnviz.sources import SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,10 @@ class Page:
     title: str
     path: str
     """Its address, relative to the app's root"""
+    keys: tuple[str, ...]
+    """The keys of its links; `SHARED_KEYS` are in the links of every page"""
+    shows_source: bool = False
+    """Whether its links have the keys of the view's source of attention too"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
 
@@ -25,16 +31,38 @@ class Page:
         """The file that Streamlit runs."""
         return files.PAGES / f"{self.name}.py"
 
+    def link_keys(self, source: str | None = None) -> tuple[str, ...]:
+        """Return the keys of its links for one source of attention, or for all of them."""
+        if not self.shows_source:
+            return self.keys
+        sources = SOURCES.values() if source is None else (SOURCES[source],)
+        return tuple(dict.fromkeys((*self.keys, *(key for each in sources for key in each.keys))))
+
 
 PAGES: dict[str, Page] = {
     page.name: page
     for page in (
-        Page("step_by_step", "Step by step", "/"),
-        Page("heads", "Heads", "/heads"),
-        Page("averages", "From averages to attention", "/averages"),
-        Page("tokens", "Tokens", "/tokens"),
-        Page("compare", "Compare", "/compare"),
-        Page("lessons", "Lessons", "/lessons", in_lessons=False),
+        Page(
+            "step_by_step", "Step by step", "/",
+            ("text", "source", "step", "q", "k", "stretch", "drawing", "predict"), shows_source=True,
+        ),
+        Page(
+            "heads", "Heads", "/heads",
+            ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "q", "k", "show", "direction",
+             "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more"),
+        ),
+        Page(
+            "averages", "From averages to attention", "/averages",
+            ("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"),
+        ),
+        Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
+        Page(
+            "compare", "Compare", "/compare",
+            ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "mask", "tokenizer", "charset",
+             "positions", "qkv", "heads", "head_size", "seed", "quantity", "stretch", "q", "k", "compare",
+             *(f"b_{name}" for name in B_KEYS)),
+        ),
+        Page("lessons", "Lessons", "/lessons", ("text",), in_lessons=False),
     )
-}
+}  # fmt: skip
 """All pages by name, in the order of the navigation. The first is the app's start page."""

@@ -20,6 +20,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link, write_link
+from attnviz.links.pages import PAGES
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"
@@ -180,8 +181,10 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
     return get(name)
 
 
-def end(names: Iterable[str]) -> None:
-    """Write the view's `names`, and `SHARED_KEYS`, to the address bar."""
+def end(names: Iterable[str] | None = None) -> None:
+    """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
+    if names is None:
+        names = PAGES[st.session_state[_PAGE]].link_keys(get("source"))
     link = write_link(_view(), (*names, *SHARED_KEYS))
     links, query = st.session_state[_LINKS], _query()
     run = get_script_run_ctx(suppress_warning=True)

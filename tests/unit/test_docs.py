@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import re
 from pathlib import Path
 
@@ -14,14 +13,13 @@ from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.links.link import B_KEYS, INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
-from attnviz.sources import SOURCES
-from attnviz.ui.heads import state as heads_state
+from attnviz.links.link import INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
+from attnviz.links.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-PAGES = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "T": "tokens"}
+LETTERS = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "T": "tokens"}
 
 
 def rows() -> dict[str, list[str]]:
@@ -37,18 +35,6 @@ def refusal(name: str) -> str:
     except BadValueError as why:
         return str(why)
     return ""
-
-
-def on_page(name: str) -> set[str]:
-    """Return the keys that a page writes into its link, as its script lists them."""
-    script = ast.parse((ROOT / "pages" / f"{name}.py").read_text(encoding="utf-8"))
-    words = {node.value for node in ast.walk(script) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    named = words & set(KEYS)
-    if name == "heads":
-        return set(heads_state.LINK)
-    if name == "step_by_step":
-        return named.union(*(source.keys for source in SOURCES.values()))
-    return named | {"compare", *(f"b_{own}" for own in B_KEYS)} if name == "compare" else named
 
 
 def test_every_key_is_listed_once_and_no_other() -> None:
@@ -80,10 +66,10 @@ def test_what_a_key_takes_and_its_default_are_said(name: str) -> None:
         assert len(words) >= 1
 
 
-@pytest.mark.parametrize("letter", PAGES)
+@pytest.mark.parametrize("letter", LETTERS)
 def test_the_keys_of_each_page_are_those_of_its_links(letter: str) -> None:
     listed = {name for name, (pages, *_) in rows().items() if letter in pages.split()}
-    assert listed == on_page(PAGES[letter])
+    assert listed == set(PAGES[LETTERS[letter]].link_keys())
 
 
 def test_what_belongs_to_every_page_and_the_lessons_are_named() -> None:

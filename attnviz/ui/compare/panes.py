@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.link import B_KEYS
+from attnviz.links.pages import PAGES
 from attnviz.sources.shown import shown
 from attnviz.toy.config import ToyConfig
 from attnviz.ui import state
@@ -186,8 +187,9 @@ def choose_default() -> None:
 
 
 def link_keys() -> list[str]:
-    """Set `compare`, so that a link to two equal panes opens them equal; return the keys that the link needs."""
+    """Set `compare`, so that a link to two equal panes opens them equal; return the keys of A, and of B its own."""
     same = all(B.own(name) is None for name in B_KEYS)
     # "own" exists in the session only: it keeps `choose_default` from overriding the user's choice.
     state.put("compare", "same" if same else "own")
-    return ["compare"] if same else [B.key(name) for name in B_KEYS if B.own(name) is not None]
+    inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})
+    return [name for name in PAGES["compare"].keys if name not in inherited]

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
 """Keys with a fixed set of words"""
 SWITCHES = ("mean", "stretch")
-LINK = ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "q", "k",
-        *WORDS, *SWITCHES, "threshold", "strongest", "more")  # fmt: skip
-"""The keys of a link to Heads"""
 
 
 def current() -> Head:

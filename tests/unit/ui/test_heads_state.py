@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnviz.links.link import KEYS, MAX_CHOSEN, read_link, write_heads, write_link
+from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
 
@@ -27,7 +28,7 @@ def fresh_view() -> Iterator[None]:
 
 def own() -> dict[str, Any]:
     """The view's keys of this page, where they differ from a plain link."""
-    return write_link(stl.session_state["view"], heads_state.LINK)
+    return write_link(stl.session_state["view"], PAGES["heads"].keys)
 
 
 def test_the_plain_view_is_one_head() -> None:
@@ -92,7 +93,7 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("value", NONSENSE, ids=[str(n) for n in range(len(NONSENSE))])
-@pytest.mark.parametrize("name", [*heads_state.LINK, "nonsense", ""])
+@pytest.mark.parametrize("name", [*PAGES["heads"].keys, "nonsense", ""])
 def test_nonsense_leaves_a_view_that_a_link_can_hold(name: str, value: object) -> None:
     heads_state.take({name: value})
     view = stl.session_state["view"]
@@ -109,7 +110,7 @@ JSON = st.recursive(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.sampled_from(heads_state.LINK) | st.text(max_size=5), JSON, max_size=6))
+@given(st.dictionaries(st.sampled_from(PAGES["heads"].keys) | st.text(max_size=5), JSON, max_size=6))
 def test_any_message_leaves_a_view_that_a_link_can_hold(message: dict[str, object]) -> None:
     heads_state.take(message)
     view = stl.session_state["view"]
