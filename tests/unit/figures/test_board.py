@@ -8,7 +8,7 @@ import pytest
 from attnviz.figures.board import board_picture
 from attnviz.figures.steps import lay_out
 from tests.unit.figures.test_steps import LABELS, walk
-from tests.unit.steps.test_explain import COMPUTED
+from tests.unit.steps.test_attention import COMPUTED
 
 SIGNED = {"embeddings", "query", "key", "key_t", "value", "scores", "scaled", "masked", "head_outputs", "output"}
 
