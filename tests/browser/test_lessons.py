@@ -158,4 +158,4 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     page.locator(".st-key-lesson_drop button").click()
     page.wait_for_function("() => !sessionStorage.getItem('attnviz-lesson')")
     page.goto(here)
-    expect(page.get_by_test_id("stAlert")).to_contain_text("open its file on the page Lessons")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("Open its file on the page Lessons")

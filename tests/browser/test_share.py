@@ -129,15 +129,15 @@ def written_in_cells(svg: bytes, name: str) -> list[str]:
 
 def check_slides(deck: Presentation, site: str) -> str:
     """Look through a deck of the view; return the address on the slide of the weights."""
-    assert [slide.shapes.title.text for slide in deck.slides] == list(STEPS.values())
-    for slide, (step, title) in zip(deck.slides, STEPS.items(), strict=True):
+    assert [slide.shapes.title.text for slide in deck.slides] == [step.title for step in STEPS.values()]
+    for slide, step in zip(deck.slides, STEPS.values(), strict=True):
         notes = slide.notes_slide.notes_text_frame.text
-        assert notes.startswith(f"{title}: ")
+        assert notes.startswith(f"{step.title}: ")
         assert f"Text: {TEXT}" in notes
         (box,) = (shape for shape in slide.shapes if shape.name == "link")
         address = box.text_frame.paragraphs[0].runs[0].hyperlink.address
         assert address.startswith(f"{site}/?")
-        assert f"step={step}" in address
+        assert f"step={step.name}" in address
         assert f"This step in the app: {address}" in notes
     weights = deck.slides[list(STEPS).index("weights")]
     (table,) = (shape.table for shape in weights.shapes if shape.has_table and shape.name == "weights")
@@ -163,8 +163,8 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
 
     pages = PdfReader(taken(page, "PDF", tmp_path)).pages
     assert len(pages) == len(STEPS)
-    for sheet, title in zip(pages, STEPS.values(), strict=True):
-        assert title in sheet.extract_text()
+    for sheet, step in zip(pages, STEPS.values(), strict=True):
+        assert step.title in sheet.extract_text()
     weights = pages[list(STEPS).index("weights")]
     for written in ("softmax(", "=1+1", "<b>é</b>", "four", "query (from)", *KNOWN):
         assert written in weights.extract_text()

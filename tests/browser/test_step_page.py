@@ -129,7 +129,7 @@ def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> 
         return steps.filter((one) => one.getAttribute('aria-checked') === 'true').map((one) => one.textContent).join();
       });
     }"""  # fmt: skip
-    assert page.evaluate(marked) == [STEPS[name] for name in ("qkv", "scores", "scaled", "scores")]
+    assert page.evaluate(marked) == [STEPS[name].title for name in ("qkv", "scores", "scaled", "scores")]
     page.wait_for_url(lambda url: "step" not in url)
     settled(page)
     assert matrix(page, "scores").shape == (11, 11)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 import urllib.request
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from statistics import quantiles
+from types import ModuleType
 
 import pytest
 
@@ -83,7 +85,11 @@ def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown
 
 
 @pytest.mark.timeout(300)
-def test_400_hostile_visitors_slow_nobody_down_and_leave_nothing_behind(served: Server, shown: Shown) -> None:
+def test_400_hostile_visitors_slow_nobody_down_and_leave_nothing_behind(
+    served: Server, shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A spawned process runs the main module anew, and tests of pages leave a page's script in its place.
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     logged, counted = len(served.log_text()), figures(served)
     messages = breaches(BREACHES, SEED, shown)
     always = threading.Event()
