@@ -36,13 +36,13 @@ def test_a_request_to_the_outside_is_stopped_and_found(watch: Watch, watched_pag
     with watch.context.expect_event("requestfailed") as failed:
         watched_page.evaluate(f"() => {{ {code.format(url)}; }}")
     assert failed.value.url == url
-    assert f"asked the outside for {url}" in watch.findings()
+    assert f"request to another machine: {url}" in watch.findings()
 
 
 def test_a_websocket_to_the_outside_is_found(watch: Watch, watched_page: Page) -> None:
     with watched_page.expect_websocket():
         watched_page.evaluate("() => { new WebSocket('ws://192.0.2.1/stream') }")
-    assert watch.findings() == ["asked the outside for ws://192.0.2.1/stream"]
+    assert watch.findings() == ["request to another machine: ws://192.0.2.1/stream"]
 
 
 def test_an_uncaught_error_is_found(watch: Watch, watched_page: Page) -> None:
