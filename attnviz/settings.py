@@ -62,8 +62,6 @@ class Settings:
     """The name of this server if it is one of several behind a load balancer"""
     passes: int = 0
     """Forward passes that run in parallel; 0 is one per processor"""
-    pass_process: bool = False
-    """Whether the built-in model runs in its own process, which takes some 400 MB; ignored with a single processor"""
 
     def allows(self, model: str) -> bool:
         """Whether a visitor may request this model, a name on the hub or a folder."""
@@ -78,11 +76,6 @@ class Settings:
         """The number of forward passes that run in parallel."""
         return self.passes or processors()
 
-    @property
-    def has_pass_process(self) -> bool:
-        """Whether the built-in model runs in its own process on this machine."""
-        return self.pass_process and processors() > 1
-
 
 PUBLIC = Settings(
     public=True,
@@ -96,7 +89,6 @@ PUBLIC = Settings(
     requests=12_000,
     changes=1_200,
     frame_ancestors=("'self'",),
-    pass_process=True,
 )
 """The defaults for a public link. They admit a class of 300 behind one address with a change every two seconds."""
 

@@ -14,11 +14,13 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from attnviz.pretrained.compiled import compiled
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
 from attnviz.toy.encoder import Embeddings, Encoder, EncoderLayer
 from attnviz.trace.model import Description, Kind
+from attnviz.trace.recorder import Pass
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The published digest of all-MiniLM-L6-v2's model.safetensors."""
@@ -57,6 +59,7 @@ class BuiltInModel(PretrainedModel):
         """
         check_digest(folder)
         self.encoder = load_encoder(folder / "model.safetensors")
+        self._run = compiled(self.encoder)
         self._tokenizer = WordPiece(folder / "tokenizer.json", name=BUILT_IN)
         self.blocks = tuple(_maps(layer) for layer in self.encoder.layers if isinstance(layer, EncoderLayer))
         self.description = Description(
@@ -74,6 +77,11 @@ class BuiltInModel(PretrainedModel):
         del decoder_ids  # this model has no decoder
         hidden: Tensor = self.encoder(torch.tensor(ids), torch.tensor(segments))
         return hidden
+
+    def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
+        """Run the forward pass without the interpreter; the result is that of `PretrainedModel.run`, bit for bit."""
+        del decoder_ids
+        return self._run(torch.tensor(ids), torch.tensor(segments))
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules in transformers' BERT."""

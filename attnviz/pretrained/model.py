@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -87,13 +87,12 @@ class PretrainedModel(ABC):
         """Return a cache key: traces of this model with equal keys are equal."""
         return text, pair
 
-    def trace(self, text: str, pair: str | None = None, run: Run | None = None) -> Trace:
+    def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text and record query, key and value of every layer.
 
         Args:
             text: the input.
             pair: a second sentence; in an encoder-decoder model, the decoder's input (`text` if None).
-            run: runs the forward pass; `PretrainedModel.run` by default.
 
         Raises:
             NoTokensError: the text, or the decoder's text, has no tokens.
@@ -103,7 +102,7 @@ class PretrainedModel(ABC):
             raise NoTokensError
         decoder_ids = None if decoder_tokens is None else decoder_tokens.ids
         with torch.inference_mode():
-            done = (run or PretrainedModel.run)(self, tokens.ids, tokens.segments, decoder_ids)
+            done = self.run(tokens.ids, tokens.segments, decoder_ids)
             return Trace(tokens, decoder_tokens, self._blocks_of(done.calls), done.hidden)
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
@@ -127,10 +126,6 @@ class PretrainedModel(ABC):
                 masks[address] = Mask.recognise(true_mask(call.mask), crosses=maps.kind == "cross")
             blocks.setdefault(maps.kind, []).append(block_of(call, maps, masks[address]))
         return {kind: tuple(of_kind) for kind, of_kind in blocks.items()}
-
-
-Run = Callable[[PretrainedModel, Sequence[int], Sequence[int], Sequence[int] | None], Pass]
-"""Runs a model's forward pass: arguments and result as in `PretrainedModel.run`"""
 
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:

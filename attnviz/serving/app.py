@@ -28,7 +28,6 @@ from attnviz.serving.http.origins import SameOrigin
 from attnviz.serving.http.traffic import traffic
 from attnviz.serving.http.uploads import Uploads
 from attnviz.serving.work.pool import limit_threads
-from attnviz.serving.work.worker import pass_process
 from attnviz.settings import SettingsError, settings
 
 _loaded = threading.Event()
@@ -47,7 +46,6 @@ async def warm_up(_: st.App) -> AsyncIterator[None]:
     sys.setswitchinterval(0.002)
     threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
     yield
-    pass_process().stop()
 
 
 class PreloadTrigger:
@@ -72,8 +70,6 @@ def _import_and_load() -> None:
     from attnviz.ui import caches
 
     limit_threads()
-    if settings().has_pass_process:
-        pass_process().start()
     from attnviz.ui.step_by_step.view import show_step  # noqa: F401 — brings torch, the figures and the components
 
     if not settings().public:  # which sends nobody there before the model is loaded

@@ -12,7 +12,6 @@ from cachetools import LRUCache, TTLCache, cached
 
 from attnviz.serving.work.cache import SingleFlightCache
 from attnviz.serving.work.pool import limit_threads, worker_pool
-from attnviz.serving.work.worker import pass_process
 from attnviz.settings import settings
 from attnviz.ui.waiting import queue_note
 
@@ -112,7 +111,7 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     key = of.name, of.trace_key(text, pair)
     with queue_note() as on_wait:
         if isinstance(of, PretrainedModel):
-            return _traces_of(of).get(key, partial(of.trace, text, pair, pass_process().run), on_wait)
+            return _traces_of(of).get(key, partial(of.trace, text, pair), on_wait)
         limit_threads()
         results: SingleFlightCache[Trace] = _cache_of("toy", TOY_BYTES)
         return results.get(key, partial(of.trace, text, pair), on_wait)

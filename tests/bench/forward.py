@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -56,8 +57,33 @@ def against(name: str, plain: Run, model: PretrainedModel, tokens: int) -> Row:
     return compared(f"traced forward pass, {name}, {tokens} tokens", *series, limit=1.15)
 
 
+def beside_a_busy_thread() -> Row:
+    """Compare a pass in Python with one in the built-in model's graph, while another thread computes in Python."""
+    model = load("minilm")
+    tokens, _ = model.read(text_of(16))
+    over = threading.Event()
+
+    def compute() -> None:
+        while not over.is_set():
+            sum(number * number for number in range(2000))
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        series = alternating(
+            lambda: timed(lambda _: PretrainedModel.run(model, tokens.ids, tokens.segments, None), ""),
+            lambda: timed(lambda _: model.run(tokens.ids, tokens.segments, None), ""),
+            15,
+        )
+    finally:
+        over.set()
+        thread.join()
+    return compared("forward pass of 16 tokens beside a busy thread (peer: in Python)", *series, limit=0.5)
+
+
 def rows() -> Iterator[Row]:
-    """Measure both models at both lengths, and weigh the longest trace of each."""
+    """Measure both models at both lengths, weigh the longest trace of each, and measure beside a busy thread."""
+    yield beside_a_busy_thread()
     for name in ("MiniLM", "bert-base's shape"):
         plain, model = pair(name)
         for tokens in LENGTHS:

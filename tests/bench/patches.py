@@ -30,8 +30,8 @@ patches.PATCHES = tuple(sys.argv[2:])
 serve("127.0.0.1", int(sys.argv[1]))
 """
 VISITORS = 4
-ROUNDS = 6
-CHANGES = 10
+ROUNDS = 21
+CHANGES = 25
 """Of each visitor in a round"""
 
 
@@ -43,7 +43,7 @@ def served(patches: tuple[str, ...]) -> Iterator[Server]:
         ["-c", SERVE, str(port), *patches],
         port,
         program=[sys.executable],
-        env={"ATTNVIZ_REQUESTS": "0", "ATTNVIZ_PASS_PROCESS": "0"},
+        env={"ATTNVIZ_REQUESTS": "0"},
     )
     try:
         wait_until_ready(server, 300)

@@ -42,7 +42,7 @@ NOTE = """() => {
 def serving(**settings: str) -> Iterator[Server]:
     """Start the server with settings, and wait until its model is loaded. What is tested here needs no process more."""
     port = free_port()
-    server = launch(["attnviz", "serve", "--port", str(port)], port, env={"ATTNVIZ_PASS_PROCESS": "0", **settings})
+    server = launch(["attnviz", "serve", "--port", str(port)], port, env={**settings})
     try:
         server.wait()
         began = time.monotonic()

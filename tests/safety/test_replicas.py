@@ -73,7 +73,7 @@ def nginx(ports: dict[str, int], folder: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     ports = {name: free_port() for name in NAMES}
-    settings = {"ATTNVIZ_UPLOADS": "1", "ATTNVIZ_TRUSTED_PROXIES": "127.0.0.1", "ATTNVIZ_PASS_PROCESS": "0"}
+    settings = {"ATTNVIZ_UPLOADS": "1", "ATTNVIZ_TRUSTED_PROXIES": "127.0.0.1"}
     replicas = {name: serve({**settings, "ATTNVIZ_REPLICA": name}, port) for name, port in ports.items()}
     try:
         with nginx(ports, tmp_path_factory.mktemp("nginx")) as front:

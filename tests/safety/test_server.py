@@ -12,12 +12,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from attnviz.serving.work import worker as module
-from attnviz.settings import processors
 from tests.browser.server import Server
 from tests.safety.client import Visitor
 from tests.safety.links import random_links
@@ -191,27 +188,3 @@ def test_a_half_sent_request_holds_up_nobody(served: Server) -> None:
         began = time.monotonic()
         assert status(f"{served.url}/healthz") == 200
         assert time.monotonic() - began < 30
-
-
-@pytest.mark.skipif(processors() < 2, reason="with one processor there is no such process")
-def test_texts_are_answered_when_the_process_for_passes_is_killed(served: Server) -> None:
-    def takes_passes() -> bool:
-        with connection(served) as http:
-            http.request("GET", "/metrics")
-            return "attnviz_pass_process 1.0\n" in http.getresponse().read().decode()
-
-    until = time.monotonic() + 120
-    while not takes_passes():
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    (process,) = [
-        child for child in psutil.Process(served.process.pid).children() if module.__name__ in child.cmdline()
-    ]
-    link = f"source=pretrained&step=weights&text={SECRET}"
-    with Visitor(served.url) as visitor:
-        assert not visitor.open("", f"{link}+1").broke
-        process.kill()
-        shown = visitor.open("", f"{link}+2")
-    assert not shown.broke
-    assert "bidi_component" in shown.kinds
-    assert not shown.said

@@ -44,7 +44,7 @@ def socket_of(process: int, descriptor: int) -> socket.socket:
 )
 def test_the_servers_side_of_a_connection_sends_at_once(command: tuple[str, ...]) -> None:
     port = free_port()
-    server = launch([*command, str(port)], port, env={"ATTNVIZ_PASS_PROCESS": "0"})
+    server = launch([*command, str(port)], port)
     try:
         server.wait()
         client = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port or 0)

@@ -12,7 +12,6 @@ from prometheus_client.registry import Collector
 from attnviz.serving.http.traffic import Traffic
 from attnviz.serving.work.cache import cache_usage
 from attnviz.serving.work.pool import worker_pool
-from attnviz.serving.work.worker import pass_process
 
 __all__ = ["MEDIA_TYPE", "metrics"]
 
@@ -42,7 +41,6 @@ class _Server(Collector):
         yield _counter("runs", "Changes that browsers asked for.", traffic.changes)
         yield _counter("http_requests", "Answers to requests.", traffic.answers, "code")
         yield _counter("refused", "Visitors turned away or slowed down.", traffic.refused, "why")
-        yield _gauge("pass_process", "Whether the process for forward passes is ready.", pass_process().ready)
         yield _gauge("passes_running", "Computations that run.", running)
         yield _gauge("passes_waiting", "Computations in the queue.", waiting)
         yield _counter("passes", "Computations done.", done)

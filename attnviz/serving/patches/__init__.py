@@ -11,7 +11,7 @@ from importlib import import_module, metadata
 
 STREAMLIT = "1.67.0"
 """The version whose functions the patches replace"""
-PATCHES = ("theme", "components", "batching", "run_threads")
+PATCHES = ("theme", "components")
 """The modules of the patches; each has a function `apply`"""
 
 

@@ -2,6 +2,9 @@
 
 For each look at a component's values, some fifteen a run, Streamlit builds a class whose instances the page may also
 write to. No page of attnviz does.
+
+Saves 6 to 9 % of the processor time of a change (21 rounds of 100 changes; 100 visitors: 2 to 10 %). With `theme` it is
+14 to 17 %, and with 100 visitors the 95th percentile of a change falls to a half (131 to 70 ms in one run).
 """
 
 from __future__ import annotations

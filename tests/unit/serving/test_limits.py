@@ -220,7 +220,7 @@ def test_metrics_are_in_prometheus_own_format() -> None:
     assert samples[("attnviz_ready",)] == 1
     assert (samples["attnviz_cache_entries", "metered"], samples["attnviz_cache_bytes", "metered"]) == (1, 7)
     assert {name for name, *_ in samples} >= {
-        "attnviz_sessions", "attnviz_runs_total", "attnviz_pass_process", "attnviz_passes_running",
+        "attnviz_sessions", "attnviz_runs_total", "attnviz_passes_running",
         "attnviz_passes_waiting", "attnviz_passes_total", "attnviz_cache_entries", "attnviz_cache_bytes",
     }  # fmt: skip
     if sys.platform == "linux":

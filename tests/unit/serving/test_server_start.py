@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from attnviz import ready, settings
+from attnviz import ready
 from attnviz.serving import app as server
 from attnviz.settings import PUBLIC, Settings
 from attnviz.ui import caches
@@ -32,10 +30,9 @@ class Wanted(threading.Event):
     ("limits", "expected"),
     [
         (Settings(), [server.FIRST_PICTURE, "minilm"]),
-        (PUBLIC, ["process", "minilm", "checks"]),
-        (replace(PUBLIC, pass_process=False), ["minilm", "checks"]),
+        (PUBLIC, ["minilm", "checks"]),
     ],
-    ids=["one's own", "public", "public, all in one process"],
+    ids=["one's own", "public"],
 )
 def test_a_server_of_ones_own_leaves_the_first_seconds_to_the_first_page(
     monkeypatch: pytest.MonkeyPatch, limits: Settings, expected: list[Any]
@@ -47,8 +44,6 @@ def test_a_server_of_ones_own_leaves_the_first_seconds_to_the_first_page(
     monkeypatch.setattr(server, "_wanted", Wanted(done))
     monkeypatch.setattr(caches, "model", done.append)
     monkeypatch.setattr(server, "limit_threads", lambda: None)
-    monkeypatch.setattr(server, "pass_process", lambda: SimpleNamespace(start=lambda: done.append("process")))
-    monkeypatch.setattr(settings, "processors", lambda: 2)
     monkeypatch.setattr(ready, "checks", lambda **_: [])
     monkeypatch.setattr(ready, "print_checks", lambda *_: done.append("checks"))
     server._import_and_load()

@@ -128,7 +128,7 @@ def test_heads_that_do_not_fit_the_width_are_refused() -> None:
 def test_the_built_in_model_needs_no_transformers() -> None:
     lines = (
         "import attnviz; attnviz.trace('a cat').head(3, 5).weights",  # a notebook
-        "import attnviz.serving.work.worker; import attnviz.pretrained as p; p.load().run([5], [0], None)",
+        "import attnviz.pretrained as p; p.load().run([5], [0], None)",
         "import io; from attnviz.ready import checks, print_checks; print_checks(checks(), io.StringIO())",
     )
     none = "assert not {'transformers', 'huggingface_hub'} & sys.modules.keys()"
