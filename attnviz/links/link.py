@@ -188,7 +188,7 @@ def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
         try:
             view[name] = key.read(query[name])
         except BadValueError as error:
-            used = "nothing" if key.default in (None, "") else key.write(key.default)
+            used = "nothing" if key.default in (None, "", ()) else key.write(key.default)
             used = "A's" if name.startswith("b_") else used
             notes.append(f"The link's {name}={query[name][:40]} {error}, so {used} is used.")
         if name in TEXTS and len(query[name]) > MAX_TEXT:

@@ -53,6 +53,6 @@ def hexadecimal(rgb: npt.ArrayLike) -> str:
 
 
 def ink_on(rgb: npt.ArrayLike) -> str:
-    """Return a dark or a light text colour, whichever has the better contrast on a colour."""
+    """Return a text colour with a contrast of 3 or more on a colour of the scales: dark on light, light on dark."""
     red, green, blue = (float(channel) for channel in np.asarray(rgb))
     return DARK_INK_ON if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 140 else LIGHT_INK_ON

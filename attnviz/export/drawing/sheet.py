@@ -16,8 +16,6 @@ from attnviz.tokens import NO_ID, Tokens
 WIDTH, HEIGHT, MARGIN = 1280.0, 720.0, 44.0
 PICTURE_TOP, PICTURE_BOTTOM = 122.0, 612.0
 CAPTION, CAPTION_LINES = 20.0, 3
-MAX_TABLE = 432
-"""The most tokens that are readable on one sheet"""
 
 
 def draw_sheet(sheet: Sheet, *, bare: bool = False) -> Drawing:
@@ -47,9 +45,9 @@ def draw_picture(sheet: Sheet, *, top: float, bottom: float) -> list[Mark]:
 
 def draw_tokens(tokens: Tokens, theme: Theme, *, x: float, y: float, width: float, height: float) -> list[Table]:
     """Draw the tokens with positions and ids, in as many tables side by side as needed."""
-    shown = min(len(tokens), MAX_TABLE)
-    blocks = next((b for b in range(1, 12) if height / (ceil(shown / b) + 1) >= _min_row_height(b)), 12)
-    rows = ceil(shown / blocks)
+    count = len(tokens)
+    blocks = next((b for b in range(1, 12) if height / (ceil(count / b) + 1) >= _min_row_height(b)), 12)
+    rows = ceil(count / blocks)
     row = min(40.0, height / (rows + 1))
     size = min(22.0, row * 0.62)
     gap = 18.0
@@ -59,15 +57,13 @@ def draw_tokens(tokens: Tokens, theme: Theme, *, x: float, y: float, width: floa
     x += max(0.0, (width - blocks * wide - (blocks - 1) * gap) / 2)
     tables = []
     for block in range(blocks):
-        part = range(block * rows, min(shown, (block + 1) * rows))
+        part = range(block * rows, min(count, (block + 1) * rows))
         if not part:
             break
         lines = [("#", "token", "id")]
         for i in part:
             label = shorten(safe(tokens.labels[i]), widths[1] - 10, size)
             lines.append((str(i), label, "–" if tokens.ids[i] == NO_ID else str(tokens.ids[i])))
-        if part.stop == shown < len(tokens):
-            lines[-1] = ("…", f"{len(tokens) - part.stop + 1} more", "")
         left = x + block * (wide + gap)
         tables.append(Table(left, y, widths, row, tuple(lines), size, theme))
     return tables

@@ -95,6 +95,16 @@ def test_a_changed_word_reaches_only_its_row_and_column_of_the_toys_scores() -> 
     assert "Only rows" not in notice(weights, measure_distance(weights), labels, labels)
 
 
+def test_of_many_changed_words_three_are_named_and_a_change_elsewhere_is_not_denied() -> None:
+    a, b = (run_block(ids, ToyConfig()).layer(0).head(0) for ids in ((1, 2, 3, 4, 5), (11, 12, 13, 14, 5)))
+    places, labels = align("vwxyz", "abcdz"), list("vwxyz")
+    found = compare(a, b, "scores", places, places)
+    assert "Only rows and columns of “v”, “w”, “x” differ" in notice(found, measure_distance(found), labels, labels)
+    a.scores[4, 4] += 1e-3 * float(a.scores.abs().max())  # a thousandth: more than rounding
+    found = compare(a, b, "scores", places, places)
+    assert "Only rows" not in notice(found, measure_distance(found), labels, labels)
+
+
 def test_effective_keys_of_rows() -> None:
     rows = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0, 0], [np.nan] * 4], np.float32)
     assert effective_keys(rows) == pytest.approx((1 + 4 + 2) / 3)
@@ -111,6 +121,10 @@ def test_gaps_are_counted() -> None:
     places = align(["was", "good"], ["was", "not", "good"])
     a, b = steps([[1.0, 1.0]] * 2), steps([[1.0, 1.0, 1.0]] * 3)
     assert gap_note(compare(a, b, "scores", places, places)) == "Hatched: 1 row only B has, 1 column only B has."
+    turned = align(["was", "really", "not", "good"], ["was", "good"])
+    assert gap_note(compare(steps([[1.0] * 4] * 4), a, "scores", turned, align("ab", "ab"))) == (
+        "Hatched: 2 rows only A has."
+    )
     same = align("ab", "ab")
     assert gap_note(compare(a, a, "scores", same, same)) == ""
 

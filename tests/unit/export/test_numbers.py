@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gc
 import io
@@ -73,9 +74,12 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
         np.testing.assert_allclose(found["concat"] @ found["W_output"], found["output"], rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(found["token_embeddings"] + found["positions"], x)
         assert tuple(found["query_tokens"]) == walk.query_labels
+        assert found["heads"].tolist() == [2, 0]
+        np.testing.assert_array_equal(found["scores"] * np.float32(found["scale"]), found["scaled"])
+        assert "embeddings_k" not in found
     archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0], {"text": HOSTILE})))
     about = json.loads(archive.read("about.json"))
-    assert (about["text"], about["heads"]) == (HOSTILE, [2, 0])
+    assert (about["text"], about["heads"], about["scale"]) == (HOSTILE, [2, 0], walk.layer.scale)
     assert sorted(about["files"]) == sorted(set(archive.namelist()) - {"about.json"})
     for head in (2, 0):
         for name in ("query", "scores", "scaled", "masked", "weights", "head_outputs"):
@@ -87,9 +91,30 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
             ]
 
 
-def test_no_token_becomes_a_formula_in_a_spreadsheet() -> None:
+def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(tmp_path: Path) -> None:
+    walk, _ = of_model(str(save("bart", tmp_path / "bart")), "the cat sat", "a dog on the mat", "cross", 1, 3)
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1], {})))
+    about, labels = json.loads(archive.read("about.json")), {"query": walk.query_labels, "key": walk.key_labels}
+    tables = {}
+    for file, says in about["files"].items():
+        written = archive.read(file)
+        assert written.startswith(codecs.BOM_UTF8)  # by which a spreadsheet knows what it is
+        (_, *columns), *rows = csv.reader(io.StringIO(written.decode("utf-8-sig")))
+        tables[file.removesuffix(".csv")] = table = np.array([row[1:] for row in rows], dtype=np.float32)
+        assert table.shape == tuple(says["shape"])
+        for kind, found in ((says["rows"], [row[0] for row in rows]), (says["columns"], columns)):
+            numbered = [f"{kind} {i}" for i in range(len(found))] if kind != "bias" else ["bias"]
+            assert found == ([f"[{i}] {label}" for i, label in enumerate(labels[kind])] if kind in labels else numbered)
+    for head in (3, 1):
+        for name, x in (("query", "embeddings"), ("key", "embeddings_k"), ("value", "embeddings_k")):
+            known = tables[x] @ tables[f"head_{head}/W_{name}"] + tables[f"head_{head}/b_{name}"]
+            np.testing.assert_allclose(tables[f"head_{head}/{name}"], known, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_no_token_becomes_a_formula_in_a_spreadsheet(sign: str) -> None:
     """Whatever the separator of a country's spreadsheet, a cell of text begins with none of the signs of a formula."""
-    walk, _ = toy(ToyConfig())
+    walk, _ = toy(ToyConfig(), f'{HOSTILE} ;{sign}3 a;"{sign}4')
     archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
     text = archive.read("weights.csv").decode("utf-8-sig")
     assert "=1+1" in text
@@ -130,7 +155,10 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
     files = []
     for name, (walk, recipe) in walks.items():
         cells = code.cells(walk, recipe, place="a test", needs="torch", link='http://h/?a="\n')
-        nbformat.validate(nbformat.reads(code.notebook(cells), as_version=4))
+        notebook = nbformat.reads(code.notebook(cells), as_version=4)
+        nbformat.validate(notebook)
+        for cell in notebook.cells:
+            assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
         files.append(tmp_path / f"{name}.py")
         files[-1].write_text(code.script(cells), encoding="utf-8")
     ran = subprocess.run(
@@ -172,22 +200,15 @@ def test_only_a_causal_mask_is_written_as_one() -> None:
         assert "query, key, value, scale, mask = calls[at + 1]" in source, "the mask is the one that the model is given"
 
 
-def run_all(notebooks: list[str], folder: Path) -> list[str]:
-    """Run notebooks one after the other in one kernel, each with no name of the one before; return what each prints."""
-    # As on a machine that has never heard of attnviz.
-    kernel = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell('import sys\nsys.modules["attnviz"] = None')])
-    parts = [nbformat.reads(notebook, as_version=4).cells for notebook in notebooks]
-    for cells in parts:
-        # With each printed row whole.
-        cells[1].source += "\ntorch.set_printoptions(precision=6, sci_mode=False, linewidth=10**6, threshold=10**6)"
-        kernel.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells]
+def run(notebook: str, folder: Path) -> str:
+    """Run a notebook in Jupyter, as on a machine that has never heard of attnviz; return what it prints."""
+    kernel = nbformat.reads(notebook, as_version=4)
+    # With each printed row whole.
+    kernel.cells[1].source += "\ntorch.set_printoptions(precision=6, sci_mode=False, linewidth=10**6, threshold=10**6)"
+    kernel.cells.insert(0, nbformat.v4.new_code_cell('import sys\nsys.modules["attnviz"] = None'))
     NotebookClient(kernel, timeout=200, resources={"metadata": {"path": str(folder)}}).execute()
-    return ["".join(printed_by(cell) for cell in cells) for cells in parts]
-
-
-def printed_by(cell: nbformat.NotebookNode) -> str:
-    outputs = cell.get("outputs", [])
-    return "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+    outputs = [output for cell in kernel.cells for output in cell.get("outputs", []) if output.output_type == "stream"]
+    return "".join(output.text for output in outputs if output.name == "stdout")
 
 
 def matrices_in(text: str) -> dict[str, np.ndarray]:
@@ -201,26 +222,21 @@ def matrices_in(text: str) -> dict[str, np.ndarray]:
 
 
 def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: Path) -> None:
-    walks = (
-        toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>"),
-        of_model("minilm", 'The "cat" sat.\n', None, "encoder", 3, 5),
-    )
-    notebooks = [code.notebook(code.cells(*walk, place="a test", needs="torch")) for walk in walks]
-    for (walk, _), text in zip(walks, run_all(notebooks, tmp_path), strict=True):
-        found = matrices_in(text)
-        layer, head = walk.layer, walk.head
-        query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
-        same = {"attn_mask": layer.mask.cells, "scale": layer.scale}
-        known = {
-            "query": query[0, 0],
-            "scores": query[0, 0] @ key[0, 0].T,
-            "weights": F.scaled_dot_product_attention(query, key, torch.eye(key.shape[2])[None, None], **same)[0, 0],
-            "head_outputs": F.scaled_dot_product_attention(query, key, value, **same)[0, 0],
-        }
-        for name, matrix in known.items():
-            np.testing.assert_allclose(found[name], matrix.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
-        hidden = np.zeros(found["masked"].shape, bool) if layer.mask.cells is None else ~layer.mask.cells.numpy()
-        np.testing.assert_array_equal(np.isneginf(found["masked"]), hidden)
+    walk, recipe = toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>")
+    found = matrices_in(run(code.notebook(code.cells(walk, recipe, place="a test", needs="torch")), tmp_path))
+    layer, head = walk.layer, walk.head
+    query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
+    same = {"attn_mask": layer.mask.cells, "scale": layer.scale}
+    known = {
+        "query": query[0, 0],
+        "scores": query[0, 0] @ key[0, 0].T,
+        "weights": F.scaled_dot_product_attention(query, key, torch.eye(key.shape[2])[None, None], **same)[0, 0],
+        "head_outputs": F.scaled_dot_product_attention(query, key, value, **same)[0, 0],
+    }
+    for name, matrix in known.items():
+        np.testing.assert_allclose(found[name], matrix.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+    assert layer.mask.cells is not None
+    np.testing.assert_array_equal(np.isneginf(found["masked"]), ~layer.mask.cells.numpy())
 
 
 def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:

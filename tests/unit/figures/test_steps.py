@@ -103,6 +103,8 @@ def test_weights_go_from_0_to_1_unless_stretched_and_then_say_so() -> None:
     plain, stretched = draw_step(w, "weights"), draw_step(w, "weights", stretch=True)
     assert (panels(plain)["weights"].zmin, panels(plain)["weights"].zmax) == (0, 1)
     assert panels(stretched)["weights"].zmax == pytest.approx(float(w.steps.weights.max()))
+    (laid_out,) = [panel for panel in lay_out(w, "weights").grid[0] if panel is not None and panel.name == "weights"]
+    assert (laid_out.limit, laid_out.title) == (1, "weights = softmax of each row")
     titles = [a.text for a in stretched.layout.annotations]
     assert any("stretched" in title for title in titles)
     assert not any("stretched" in a.text for a in plain.layout.annotations)
@@ -142,9 +144,16 @@ def test_a_pin_outlines_its_row_and_column_everywhere() -> None:
     for s in shapes:
         boxes[s.xref, s.yref].append((s.x0, s.x1, s.y0, s.y1, s.line.color))
     assert sorted(len(b) for b in boxes.values()) == [1, 1, 2]  # Q: row; Kᵀ: column; scores: both
+    assert {s.line.width for s in shapes} == {2}
     flat = [box for group in boxes.values() for box in group]
     assert (-0.5, 4.5, 2.5, 3.5, "#0072B2") in flat
     assert (0.5, 1.5, -0.5, 4.5, "#D55E00") in flat
+
+
+def test_a_thick_frame_is_around_the_head_that_is_shown_and_thin_lines_between_the_others() -> None:
+    figure = draw_step(walk(heads=3, head_size=4), "concat")  # head 1
+    shapes = [(s.x0, s.x1, s.y0, s.y1, s.line.width) for s in figure.layout.shapes]
+    assert shapes == [(3.5, 3.5, -0.5, 4.5, 1), (7.5, 7.5, -0.5, 4.5, 1), (3.5, 7.5, -0.5, 4.5, 2)]
 
 
 @pytest.mark.parametrize("qkv", ["linear", "identity", "positions"])

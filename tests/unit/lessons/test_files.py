@@ -101,6 +101,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + "  - {title: a, sentence: b, link: 'http://[x/heads'}\n").encode(), "can't be read"),
         ((HEAD + "  - {title: a, sentence: b, page: lessons}\n").encode(), "“lessons” is not one of the pages"),
         ((HEAD + "  - {title: a, sentence: b, page: ../heads}\n").encode(), "not one of the pages"),
+        ((HEAD + f"  - {{title: a, sentence: b, page: {'p' * 900}}}\n").encode(), f"“{'p' * 40}” is not one of"),
+        ((HEAD + GOOD.replace("layer", "k" * 900)).encode(), f"unknown key “{'k' * 40}”"),
         ((HEAD + GOOD.replace("layer=3", "layer=x")).encode(), "Scene 1: The link's layer=x is not a whole number"),
         ((HEAD + GOOD.replace("layer=3", "head=2")).encode(), "same key twice"),
         ((HEAD + GOOD.replace("layer", "lair")).encode(), "unknown key “lair”"),

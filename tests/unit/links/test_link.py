@@ -94,7 +94,10 @@ GOOD = [
     ("block_size", "64", 64),
     ("chosen", "3.5_2.r", ((3, 5), (2, -1))),
     ("threshold", "0.25", 0.25),
+    ("chosen", "_".join(f"0.{head}" for head in range(24)), tuple((0, head) for head in range(24))),
+    ("chosen", "_".join(["3.5", "2.r"] * 20), ((3, 5), (2, -1))),
     ("strongest", "10", 10),
+    ("strongest", "0", 0),
     ("special", "renormalise", "renormalise"),
     ("sort", "entropy", "entropy"),
     ("label", "attends to [SEP]", "attends to [SEP]"),
@@ -121,6 +124,8 @@ BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
     *((name, raw) for name in CHOICES for raw in ["", "nonsense", "Toy ", "2", "None", "<b>"]),
     *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "sqrt", "1/2", "9" * 100_000]),
+    *(("chosen", raw) for raw in ["3", "3.", "r.3", "3.5_", "3,5", "٣.5", "_".join(f"0.{head}" for head in range(25))]),
+    *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
     ("heads", "0"),
     ("head_size", "1"),
     ("block_size", "0"),
@@ -151,7 +156,7 @@ def test_bad_values_fall_back_and_are_named(name: str, raw: str) -> None:
     assert view == DEFAULTS
     assert len(notes) == 1
     assert notes[0].startswith(f"The link's {name}={raw[:40]} is n")
-    shown = "nothing" if DEFAULTS[name] in (None, "") else KEYS[name].write(DEFAULTS[name])
+    shown = "nothing" if DEFAULTS[name] in (None, "", ()) else KEYS[name].write(DEFAULTS[name])
     shown = "A's" if name.startswith("b_") else shown
     assert notes[0].endswith(f", so {shown} is used.")
     assert len(notes[0]) < 250
@@ -167,7 +172,7 @@ def test_unknown_keys_are_left_alone() -> None:
     assert read_link({"embed": "true", "utm_source": "mail", "LAYER": "3"}) == (DEFAULTS, [])
 
 
-@pytest.mark.parametrize("name", ["text", "pair"])
+@pytest.mark.parametrize("name", ["text", "pair", "b_text"])
 def test_long_text_is_cut_and_said(name: str) -> None:
     assert read_link({name: "é" * MAX_TEXT}) == ({**DEFAULTS, name: "é" * MAX_TEXT}, [])
     view, notes = read_link({name: "é" * 100_000})

@@ -19,6 +19,7 @@ from attnviz.measures.rows import distance, entropy, weight_at, weight_on
 from attnviz.measures.summary import average, choose_measures, is_punctuation, measure_head, uniform_measures
 from attnviz.tokens import Tokens, WordPiece
 from attnviz.trace.layer import LayerTrace
+from tests.toy import tokens_of
 
 SCORES = arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 9)),
                 elements=st.floats(-30, 30, width=32))  # fmt: skip
@@ -176,6 +177,13 @@ def test_only_what_means_something_is_measured(
     for n, one in enumerate(measures):
         assert bool((values[:, n] >= one.low - 1e-6).all())
         assert bool((values[:, n] <= one.high + 1e-6).all())
+
+
+def test_only_a_token_before_the_text_stands_for_its_first() -> None:
+    """GPT-2 puts none there: a “<s>” that was typed is a token among others."""
+    names = [[one.name for one in choose_measures(2, tokens_of((1, 2), pieces), same_text=False, causal=True)]
+             for pieces in (("x", "<s>"), ("<s>", "x"), ("x", "</s>"))]  # fmt: skip
+    assert names == [["entropy", "first", "cls"], ["entropy", "cls"], ["entropy", "first", "sep"]]
 
 
 def test_separators_of_a_pair_and_typed_ones_all_count() -> None:

@@ -106,6 +106,20 @@ def test_what_no_browser_sends_closes_the_connection(sent: bytes | str) -> None:
     assert not app.could_say
 
 
+def test_a_message_that_uvicorn_found_too_large_is_counted() -> None:
+    app, traffic = Streamlit(), Traffic(PUBLIC)
+
+    async def receive() -> Message:
+        return {"type": "websocket.disconnect", "code": 1009}
+
+    async def send(_: Message) -> None:
+        pass
+
+    run_aside(CheckedMessages(app, traffic)(dict(STREAM), receive, send))
+    assert kinds(app.read) == ["disconnect"]
+    assert traffic.refused == {"message_size": 1}
+
+
 def test_who_goes_on_with_wrong_types_is_closed_too() -> None:
     app, answers, refused = visit(*[typed(3)] * 100)
     assert kinds(app.read) == ["disconnect"]

@@ -54,6 +54,7 @@ def test_buckets_are_bounded_and_off_where_there_is_no_limit() -> None:
     for number in range(ADDRESSES + 50):
         buckets.take(str(number))
     assert len(buckets._buckets) == ADDRESSES
+    assert [name in buckets._buckets for name in ("49", "50", str(ADDRESSES + 49))] == [False, True, True]
     assert not any(Buckets(0, Clock()).take("a") for _ in range(1000))
 
 
@@ -121,6 +122,8 @@ def test_a_full_server_shows_the_busy_page_and_takes_the_next_when_one_has_gone(
         status, headers, page = await ask(app)
         assert (status, headers["retry-after"]) == (503, "20")
         assert "Busy just now" in page
+        assert headers["cache-control"] == "no-store"
+        assert (await ask(app, method="POST"))[0] == 200  # it is pages that are counted
         assert (await ask(app, "/static/app.js"))[0] == 200
         await incoming[2].put("websocket.connect")
         await connect(app, incoming[2], answers[2])
@@ -153,6 +156,50 @@ def test_an_address_beyond_its_limit_is_told_to_wait_and_no_other() -> None:
         assert (await ask(app, "/healthz"))[0] == 200
 
     run_aside(visit())
+
+
+def test_who_asks_too_often_is_told_whole_seconds_and_rather_more() -> None:
+    app = Limits(Inner(), Traffic(replace(PUBLIC, requests=40, sessions=0), Clock()))
+
+    async def visit() -> dict[str, str]:
+        return [(await ask(app))[1] for _ in range(21)][-1]
+
+    assert run_aside(visit())["retry-after"] == "2"  # a token takes 1.5 s
+
+
+def test_whoever_was_expected_and_has_come_is_counted_once() -> None:
+    traffic = Traffic(replace(PUBLIC, sessions=2, requests=0), Clock())
+    traffic.expect()
+    assert traffic.enter()
+    assert not traffic.full()
+    assert traffic.enter()
+    assert traffic.full()
+    assert not traffic.enter()
+
+
+def test_a_connection_is_closed_where_the_server_cannot_answer_it() -> None:
+    app, answers = Limits(Inner(), Traffic(replace(PUBLIC, sessions=1, requests=0), Clock())), []
+    assert app.traffic.enter()
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    run_aside(app({"type": "websocket", "path": "/_stcore/stream", "headers": []}, None, send))
+    assert answers == [{"type": "websocket.close", "code": 1013}]
+
+
+def test_that_an_address_had_to_wait_is_known_for_ten_seconds() -> None:
+    clock = Clock()
+    traffic = Traffic(replace(PUBLIC, requests=0, changes=60), clock)
+    for address in ("a", "b"):
+        visitor = traffic.visitor()
+        while not traffic.change(address, visitor):
+            pass
+        clock.now += 9
+        assert traffic.slowed(address)
+        clock.now += 2
+        assert not traffic.slowed(address)
+    assert list(traffic._slowed) == ["b"]
 
 
 def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,34 @@ def test_of_a_pair_the_rows_are_the_decoders(tmp_path: Path) -> None:
     assert (walk.query_tokens.text, walk.key_tokens.text) == ("a dog", "the cat sat")
 
 
+def test_a_second_text_is_for_models_alone_and_spaces_are_none() -> None:
+    assert seen(source="pretrained", text="the cat", pair=" a dog ").pair == "a dog"
+    assert seen(source="pretrained", text="the cat", pair="  ").pair is None
+    assert seen(text="the cat", pair="a dog").pair is None
+
+
+def test_another_head_is_one_that_the_model_has() -> None:
+    here = seen(source="pretrained", text="the cat")
+    assert (here.at(5, 11).layer, here.at(5, 11).head) == (5, 11)
+    for layer, head, said in ((6, 0, "layer 6"), (-1, 0, "layer -1"), (0, 12, "head 12"), (0, -1, "head -1")):
+        with pytest.raises(IndexError, match=f"{said} does not exist"):
+            here.at(layer, head)
+
+
+def test_the_last_trace_is_kept_and_belongs_to_its_text_and_model() -> None:
+    resources = Direct()
+    models = [seen(text="the cat", seed=seed).model for seed in ("1", "2")]
+    first = resources.trace(models[0], "the cat", None)
+    assert resources.trace(models[0], "the cat", None) is first
+    assert resources.trace(models[1], "the cat", None) is not first
+    assert resources.trace(models[0], "the dog", None).tokens.pieces == ("the", "dog")
+
+
+def test_without_a_browser_an_uploaded_vocabulary_is_shakespeares() -> None:
+    for charset, size in (("text", 1), ("shakespeare", 65), ("file", 65)):
+        assert seen(text="é", tokenizer="char", charset=charset).tokens().vocab_size == size
+
+
 def test_every_key_of_a_source_is_a_key_of_links() -> None:
     for source in SOURCES.values():
         assert set(source.keys) <= KEYS.keys()

@@ -194,6 +194,8 @@ def test_the_toy_is_a_model_that_says_what_it_is() -> None:
     assert sum(is_.parameters.values()) == sum(weights.values()) == 3 * (3 * 16 * 4) + 3 * 4 * 16
     assert trace.block(0).steps() is None
     assert "no residual" in trace.block(0).unavailable_reason
-    assert trace.nbytes > sum(weights.values()) * 4
+    x, heads = 3 * 16, 3 * 3 * 4  # (T, C) and (H, T, D)
+    # X is the input of all three projections; its two summands, the output and the weights are held too.
+    assert trace.nbytes == 4 * (x + 3 * heads + 2 * x + x + sum(weights.values()))
     with pytest.raises(NoTokensError):
         toy.trace(" ")
