@@ -59,7 +59,7 @@ def test_what_is_written_is_named_before_and_is_of_the_head_that_was_asked_for()
     assert sorted(made) == sorted(job.files(ALL_FORMATS, steps))
     with np.load(io.BytesIO(made["toy-head1.npz"])) as arrays:
         assert arrays["heads"].tolist() == [1]
-        np.testing.assert_array_equal(arrays["weights"][0], walk.steps.weights.numpy())
+        np.testing.assert_array_equal(arrays["weights"][0], walk.layer.attentions()[1].numpy())
     archive = zipfile.ZipFile(io.BytesIO(made["toy-head1.csv.zip"]))
     about = json.loads(archive.read("about.json"))
     assert (about["of"], about["text"], about["second_text"], about["heads"]) == (walk.name, "the cat sat", None, [1])
