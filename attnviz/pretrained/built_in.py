@@ -117,7 +117,8 @@ def check_digest(folder: Path) -> None:
 
 def load_encoder(file: Path) -> Encoder:
     """Return our encoder with copies of the weights in a file with BERT's parameter names."""
-    with torch.device("meta"):  # skips the random initialisation
+    # Not on the device "meta": there, the random initialisation of embeddings imports torch's compiler for 4 s.
+    with torch.random.fork_rng(devices=[]):
         layers = [EncoderLayer(WIDTH, HEADS, FEED_FORWARD, eps=EPS) for _ in range(LAYERS)]
         encoder = Encoder(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), layers)
     weights = {renamed(name): weight for name, weight in load_file(file).items()}

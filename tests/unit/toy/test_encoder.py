@@ -125,13 +125,19 @@ def test_heads_that_do_not_fit_the_width_are_refused() -> None:
         MultiHeadAttention(512, 6)
 
 
-def test_the_built_in_model_needs_no_transformers() -> None:
+def test_loading_leaves_the_random_numbers_as_they_were() -> None:
+    before = torch.get_rng_state()
+    load()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_built_in_model_needs_neither_transformers_nor_torchs_compiler() -> None:
     lines = (
         "import attnviz; attnviz.trace('a cat').head(3, 5).weights",  # a notebook
         "import attnviz.pretrained as p; p.load().run([5], [0], None)",
         "import io; from attnviz.ready import checks, print_checks; print_checks(checks(), io.StringIO())",
     )
-    none = "assert not {'transformers', 'huggingface_hub'} & sys.modules.keys()"
+    none = "assert not {'transformers', 'huggingface_hub', 'torch._dynamo', 'sympy'} & sys.modules.keys()"
     code = "\n".join(["import sys", *(f"{line}\n{none}" for line in lines)])
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
