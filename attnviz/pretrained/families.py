@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import ModuleNames
-from attnviz.trace.block import AfterAttention, BlockSteps
 from attnviz.trace.layer import OutputProjection, Projection
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
@@ -69,28 +68,6 @@ def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
     return projected.shape == recorded.shape and bool(
         torch.allclose(projected, recorded, rtol=1e-4, atol=1e-5 * max(1.0, size))
     )
-
-
-def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
-    """Return the computation after attention for layers with BERT's layout (also RoBERTa, ELECTRA), else None."""
-    attention = parents.get(module, module)
-    layer = parents.get(attention, attention)
-    try:
-        attention_norm = attention.get_submodule("output.LayerNorm")
-        intermediate = layer.get_submodule("intermediate")
-        dense, block_norm = layer.get_submodule("output.dense"), layer.get_submodule("output.LayerNorm")
-    except AttributeError:
-        return None
-
-    def after(x: Tensor, output: Tensor) -> BlockSteps:
-        attention_residual = x + output
-        normed = attention_norm(attention_residual)
-        hidden = intermediate(normed)
-        added = dense(hidden)
-        residual = normed + added
-        return BlockSteps(attention_residual, normed, hidden, added, residual, block_norm(residual))
-
-    return after
 
 
 def module_names(model: nn.Module, path: str) -> ModuleNames:

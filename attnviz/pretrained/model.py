@@ -59,6 +59,8 @@ class PretrainedModel(ABC):
     """The maximum length of a text in tokens, including special tokens"""
     blocks: tuple[BlockMaps, ...]
     """One for each attention call, in execution order"""
+    language_head: Callable[[Tensor], Tensor] | None = None
+    """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
 
     @property
     def layer_counts(self) -> dict[Kind, tuple[int, int]]:
@@ -103,7 +105,8 @@ class PretrainedModel(ABC):
         decoder_ids = None if decoder_tokens is None else decoder_tokens.ids
         with torch.inference_mode():
             done = self.run(tokens.ids, tokens.segments, decoder_ids)
-            return Trace(tokens, decoder_tokens, self._blocks_of(done.calls), done.hidden)
+            blocks = self._blocks_of(done.calls)
+        return Trace(tokens, decoder_tokens, blocks, done.hidden, language_head=self.language_head)
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
         """Run the model's forward pass on one text.
@@ -142,7 +145,8 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
         output_projection=maps.output,
         unavailable_reason=maps.unavailable_reason,
     )
-    return Block(layer, maps.after_attention, maps.after_unavailable_reason)
+    block_input = None if maps.after_attention is None else call.block_input
+    return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input)
 
 
 def true_mask(mask: Tensor | None) -> Tensor | None:

@@ -18,7 +18,8 @@ os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
 import huggingface_hub
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
@@ -79,7 +80,7 @@ def open_folder(folder: Path, name: str) -> TransformersModel:
         config = _read(
             lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), display_name, "configuration"
         )
-        _read(lambda: check_model(folder, config), display_name, "configuration")
+        _read(lambda: check_model(folder, config, auto_class(config)), display_name, "configuration")
         tokenizer: Any = _read(
             lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), display_name, "tokenizer"
         )
@@ -91,14 +92,24 @@ def open_folder(folder: Path, name: str) -> TransformersModel:
     return _read(lambda: TransformersModel(model, tokenizer, name), display_name, "attention")
 
 
+def auto_class(config: Any) -> Any:
+    """Return transformers' class for a model: with its language head if that is what its files hold."""
+    heads = (
+        (AutoModelForCausalLM, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    )
+    stored = config.architectures or ()
+    return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
+
+
 def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
-    """Load a model's weights as copies in memory.
+    """Load a model's weights as copies in memory, without its language head if its file lacks that.
 
     Raises:
         ModelError: weights are damaged, missing, not finite, or differ in shape from the configuration.
     """
     model, info = _read(
-        lambda: AutoModel.from_pretrained(
+        lambda: auto_class(config).from_pretrained(
             folder,
             config=config,
             dtype=torch.float32,
@@ -111,11 +122,15 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
         "weights",
     )
     # Weights missing in the file are initialised at random. This is acceptable only for the pooler, which is not used.
-    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    lacking = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    prefix = "" if model is model.base_model else f"{model.base_model_prefix}."
+    missing = [key for key in lacking if key.startswith(prefix)]
     if missing:
         raise ModelError(
             f"{display_name}'s file lacks {len(missing)} of the model's weights ({missing[0]}): it is refused."
         )
+    if lacking:  # only of the language head
+        model = model.base_model
     for tensor in (*model.parameters(), *model.buffers()):
         # The loaded weights are a memory map of the file. If the file is overwritten while the app runs, the numbers
         # change; if it is truncated, the server process dies of a bus error.

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModel
 from transformers.initialization import no_init_weights
 
 MAX_JSON = 4 * 2**20
@@ -59,14 +58,19 @@ def check_numbers(folder: Path) -> None:
             raise SizeError(f"its {name[:40]} is {_short(number)}, and its file holds {weights:,} weights")
 
 
-def check_model(folder: Path, config: Any) -> None:
+def check_model(folder: Path, config: Any, auto_class: Any) -> None:
     """Build the model on torch's meta device, which allocates no memory, and count its numbers.
+
+    Args:
+        folder: the model's files.
+        config: its configuration.
+        auto_class: the class of transformers that builds it, such as AutoModel.
 
     Raises:
         SizeError: the model has more numbers than the folder's weights, beyond SLACK and SPARE.
     """
     with torch.device("meta"), no_init_weights():
-        model = AutoModel.from_config(config, trust_remote_code=False)
+        model = auto_class.from_config(config, trust_remote_code=False)
     stored = sum(math.prod(shape) for file in folder.glob("*.safetensors") for shape in shapes(file).values())
     required = sum(tensor.numel() for tensor in chain(model.parameters(), model.buffers()))
     if required > SLACK * stored + SPARE:

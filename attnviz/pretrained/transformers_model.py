@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 from threading import Lock
@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.pretrained.after import find_after_attention, find_final_norm, find_language_head, find_norms
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.families import (
-    find_after_attention,
     find_input_projections,
     find_output_projection,
     module_names,
@@ -23,7 +23,7 @@ from attnviz.pretrained.families import (
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, true_mask
 from attnviz.tokens import Tokens, from_encoding, repair
 from attnviz.trace.model import Description, Kind
-from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs
+from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs, watch_norm
 
 MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
@@ -34,7 +34,7 @@ NOT_LINEAR = (
 )
 NO_PROJECTIONS = "How this family projects its queries and keys is not known, so X · W is not available."
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
-UNAVAILABLE = {"logits": "The model is loaded without its language head."}
+NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."
 NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
 
 
@@ -50,7 +50,8 @@ class TransformersModel(PretrainedModel):
                 not belong to the model.
         """
         self.name = name
-        self._model = cast(Any, model.eval())
+        self._whole = cast(Any, model.eval())
+        self._model = self._whole.base_model
         self._tokenizer = tokenizer
         self._tokenizer_lock = Lock()
         if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
@@ -63,15 +64,23 @@ class TransformersModel(PretrainedModel):
         modules = self._probe()[0].modules
         if not modules:
             raise ValueError("it does not run through transformers' AttentionInterface")
-        for module in dict.fromkeys(modules):
-            watch_inputs(module)
-        self._parents = {child: parent for parent in model.modules() for child in parent.children()}
+        self._parents = {child: parent for parent in self._model.modules() for child in parent.children()}
+        self._watch(modules)
         with torch.inference_mode():
             probe, hidden = self._probe()
-            following = [*(call.query_input for call in probe.calls[1:]), hidden]
+            following = [*(_input(call) for call in probe.calls[1:]), hidden]
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
+            self.language_head = self._language_head(hidden)
         self._names = self._names_by_kind(probe.modules)
         self.description = self._describe(probe.calls)
+
+    def _watch(self, modules: Sequence[nn.Module]) -> None:
+        """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
+        for module in dict.fromkeys(modules):
+            watch_inputs(module)
+            norms = find_norms(module, self._parents)
+            if norms is not None:
+                watch_norm(norms[0])
 
     def _limit(self) -> int:
         """Return the maximum length of a text in tokens, including special tokens."""
@@ -105,14 +114,20 @@ class TransformersModel(PretrainedModel):
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the model on one text and return the last hidden state, (T, C)."""
-        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids])}
+        hidden: Tensor = self._model(**self._inputs(ids, segments, decoder_ids)).last_hidden_state[0]
+        return hidden
+
+    def _inputs(
+        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None
+    ) -> dict[str, Tensor | bool]:
+        """Return the arguments of the model's `forward`."""
+        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids]), "use_cache": False}
         if self.takes_segments:
             segment_count = getattr(self._model.config, "type_vocab_size", None) or 2
             inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=segment_count - 1)
         if decoder_ids is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
-        hidden: Tensor = self._model(**inputs, use_cache=False).last_hidden_state[0]
-        return hidden
+        return inputs
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules."""
@@ -124,8 +139,7 @@ class TransformersModel(PretrainedModel):
         Raises:
             ValueError: transformers' eager attention gives a different result, or one that is not finite.
         """
-        tokens = self.tokenize("one two three")
-        words = tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
+        words = self._probe_words()
         with torch.inference_mode():
             with recording() as recorder:
                 ours = self.forward(*words)
@@ -137,6 +151,18 @@ class TransformersModel(PretrainedModel):
         if not _is_near(ours, theirs):
             raise ValueError("it does more than softmax(QKᵀ · scale + mask) V")
         return recorder, ours
+
+    def _probe_words(self) -> tuple[Sequence[int], Sequence[int], Sequence[int] | None]:
+        tokens = self.tokenize("one two three")
+        return tokens.ids, tokens.segments, tokens.ids if self.is_encoder_decoder else None
+
+    def _language_head(self, hidden: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """Return the model's language head if it reproduces the model's logits from the probe's last hidden state."""
+        head = None if self._whole is self._model else find_language_head(self._whole)
+        if head is None:
+            return None
+        logits = self._whole(**self._inputs(*self._probe_words())).logits[0]
+        return head if _is_near(head(hidden), logits) else None
 
     def _kind(self, call: Call, module: nn.Module) -> Kind:
         if call.query_input is not call.key_input and call.key_input is not None:
@@ -164,7 +190,10 @@ class TransformersModel(PretrainedModel):
         maps = BlockMaps(self._kind(call, module), projections, output, " ".join(missing), None, NO_AFTER)
         after = find_after_attention(module, self._parents)
         steps = block_of(call, replace(maps, after_attention=after), Mask.recognise(true_mask(call.mask))).steps()
-        if steps is None or following is None or not _is_near(steps.block_output, following):
+        if steps is None or following is None:
+            return maps
+        ends = steps.block_output, find_final_norm(self._model)(steps.block_output)
+        if not any(_is_near(end, following) for end in ends):
             return maps
         return replace(maps, after_attention=after, after_unavailable_reason="")
 
@@ -186,8 +215,13 @@ class TransformersModel(PretrainedModel):
             feed_forward=None,
             vocabulary=len(self._tokenizer),
             parameters={name: sum(p.numel() for p in part.parameters()) for name, part in self._model.named_children()},
-            unavailable=UNAVAILABLE,
+            unavailable={} if self.language_head else {"logits": NO_LANGUAGE_HEAD},
         )
+
+
+def _input(call: Call) -> Tensor | None:
+    """Return the input of a call's block, (T, C)."""
+    return call.query_input if call.block_input is None else call.block_input
 
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:

@@ -16,20 +16,26 @@ from attnviz.trace.layer import LayerTrace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSteps:
-    """Every step of a block after its attention, for blocks with post-norm, such as BERT's."""
+    """Every step of a block after its attention.
+
+    The norms follow the residual sums in a post-norm block, such as BERT's, and precede attention and feed-forward in a
+    pre-norm block, such as GPT-2's.
+    """
 
     attention_residual: Tensor
     """(T, C): X + output"""
     attention_norm: Tensor
-    """(T, C): LayerNorm(attention_residual)"""
+    """(T, C): LayerNorm(attention_residual) in a post-norm block, LayerNorm(X) in a pre-norm block"""
     feed_forward_hidden: Tensor
-    """(T, F): activation(attention_norm @ W_1 + b_1)"""
+    """(T, F): activation(x @ W_1 + b_1), with x = attention_norm (post-norm) or feed_forward_norm (pre-norm)"""
     feed_forward_output: Tensor
     """(T, C): feed_forward_hidden @ W_2 + b_2"""
     feed_forward_residual: Tensor
-    """(T, C): attention_norm + feed_forward_output"""
+    """(T, C): attention_norm (post-norm) or attention_residual (pre-norm) + feed_forward_output"""
     block_output: Tensor
-    """(T, C): LayerNorm(feed_forward_residual), the next block's input"""
+    """(T, C): the next block's input: LayerNorm(feed_forward_residual) (post-norm) or that sum itself (pre-norm)"""
+    feed_forward_norm: Tensor | None = None
+    """(T, C): LayerNorm(attention_residual) in a pre-norm block, else None"""
 
 
 AfterAttention = Callable[[Tensor, Tensor], BlockSteps]
@@ -44,11 +50,22 @@ class Block:
     after_attention: AfterAttention | None = None
     unavailable_reason: str = ""
     """Why `steps` returns None, as a sentence; empty if it returns steps"""
+    pre_norm_input: Tensor | None = None
+    """(T, C): X, if the block is known to normalise it before the attention"""
+
+    @property
+    def input(self) -> Tensor | None:
+        """The block's input X, (T, C): the attention's input, unless that is known to be normalised."""
+        return self.attention.query_input if self.pre_norm_input is None else self.pre_norm_input
 
     def steps(self) -> BlockSteps | None:
         """Compute the steps after the attention; None if the model has none or they are not known."""
-        x, output = self.attention.query_input, self.attention.output()
+        x, output = self.input, self.attention.output()
         if self.after_attention is None or x is None or output is None:
             return None
         with torch.inference_mode():
             return self.after_attention(x, output)
+
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors that the block's trace owns. The maps belong to the model."""
+        return self.attention.tensors() + ([] if self.pre_norm_input is None else [self.pre_norm_input])

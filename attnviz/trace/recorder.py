@@ -34,6 +34,8 @@ class Call:
     """(Tq, C): the input of the attention module"""
     key_input: Tensor | None
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
+    block_input: Tensor | None = None
+    """(Tq, C): the block's input X if a norm stands between it and the attention (pre-norm), else None"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +57,8 @@ class Recorder:
     """The attention module of each call"""
     inputs: tuple[Tensor | None, Tensor | None] = (None, None)
     """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
+    block_input: Tensor | None = None
+    """The (Tq, C) input of the norm before it, if `watch_norm` watches one"""
 
 
 _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
@@ -91,14 +95,25 @@ def recorded_attention(
             query, key, value = query[0], key[0], value[0]
             mask = None if mask is None else mask[0]
         recorder.modules.append(module)
-        recorder.calls.append(Call(query, key, value, mask, steps.scale, *recorder.inputs))
-        recorder.inputs = (None, None)
+        recorder.calls.append(Call(query, key, value, mask, steps.scale, *recorder.inputs, recorder.block_input))
+        recorder.inputs, recorder.block_input = (None, None), None
     return steps
 
 
 def watch_inputs(module: nn.Module) -> None:
     """Record this attention module's inputs whenever a recording is active."""
     module.register_forward_pre_hook(_record_inputs, with_kwargs=True)
+
+
+def watch_norm(norm: nn.Module) -> None:
+    """Record the input of a norm that stands before an attention module: the block's input X."""
+    norm.register_forward_pre_hook(_record_block_input)
+
+
+def _record_block_input(_: nn.Module, args: tuple[Any, ...]) -> None:
+    recorder = _recorder.get()
+    if recorder is not None:
+        recorder.block_input = _first(args[0])
 
 
 def _record_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
@@ -30,8 +32,8 @@ class Trace:
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     weights: tuple[Tensor, ...] = ()
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
-    logits: Tensor | None = None
-    """(T, V); None if the model has no language head"""
+    language_head: Callable[[Tensor], Tensor] | None = None
+    """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -41,7 +43,15 @@ class Trace:
     @property
     def embeddings(self) -> Tensor | None:
         """The first block's input X, (T, C); None if not known."""
-        return self.layer(0).query_input
+        return self.block(0).input
+
+    @property
+    def logits(self) -> Tensor | None:
+        """Compute the logits of the next or the masked token, (T, V); None if the model has no language head."""
+        if self.language_head is None:
+            return None
+        with torch.inference_mode():
+            return self.language_head(self.last_hidden_state)
 
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
@@ -97,6 +107,5 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """The memory of the trace, in bytes, without the weights of a shared model."""
-        tensors = [tensor for layers in self.layers.values() for layer in layers for tensor in layer.tensors()]
-        others = [self.last_hidden_state, *self.embedding_parts.values(), *self.weights]
-        return held_bytes(tensors + others + ([] if self.logits is None else [self.logits]))
+        tensors = [tensor for blocks in self.blocks.values() for block in blocks for tensor in block.tensors()]
+        return held_bytes([*tensors, self.last_hidden_state, *self.embedding_parts.values(), *self.weights])

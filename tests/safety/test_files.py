@@ -121,11 +121,11 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_honest_models_are_let_in(family: str, tmp_path: Path) -> None:
-    from transformers import AutoConfig
+    from transformers import AutoConfig, AutoModel
 
     folder = save(family, tmp_path / "model")
     check_numbers(folder)
-    check_model(folder, AutoConfig.from_pretrained(folder))
+    check_model(folder, AutoConfig.from_pretrained(folder), AutoModel)
     assert shapes(folder / "model.safetensors")
 
 

@@ -65,7 +65,11 @@ FAMILIES = {
 def save(name: str, folder: Path, seed: int = 0) -> Path:
     """Save a random model of a family with a tokenizer, as a folder that `load` takes."""
     torch.manual_seed(seed)
-    model = FAMILIES[name].make()
+    return save_model(FAMILIES[name].make(), folder, name)
+
+
+def save_model(model: Any, folder: Path, name: str) -> Path:
+    """Save a model of a family with random weights and a tokenizer, as a folder that `load` takes."""
     for parameter in model.parameters():  # biases start at 0 and would hide a mistake
         torch.nn.init.normal_(parameter, std=0.2)
     model.save_pretrained(folder)

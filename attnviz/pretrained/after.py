@@ -1,0 +1,96 @@
+"""Finds what follows attention in a model family: the rest of its block, the final norm and the language head.
+
+As in `families`, all is found by the names of layers, and used only if it reproduces what the model itself computes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnviz.trace.block import AfterAttention, BlockSteps
+
+PRE_NORM = (("ln_1", "ln_2"), ("input_layernorm", "post_attention_layernorm"))
+"""The norms before attention and before the feed-forward: GPT-2; Llama and most newer decoders."""
+FINAL_NORMS = ("ln_f", "norm")
+LANGUAGE_HEADS = ("lm_head", "cls")
+
+
+def find_norms(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> tuple[nn.Module, nn.Module] | None:
+    """Return the norms before an attention module and before its feed-forward in a pre-norm block, else None."""
+    layer = parents.get(module, module)
+    for names in PRE_NORM:
+        norms = [getattr(layer, name, None) for name in names]
+        if isinstance(norms[0], nn.Module) and isinstance(norms[1], nn.Module):
+            return norms[0], norms[1]
+    return None
+
+
+def find_final_norm(model: nn.Module) -> nn.Module:
+    """Return the norm after the last pre-norm block, or the identity."""
+    return _first(model, FINAL_NORMS) or nn.Identity()
+
+
+def find_language_head(model: nn.Module) -> nn.Module | None:
+    """Return the module that computes logits from the last hidden state (GPT-2, Llama, RoBERTa; BERT), else None."""
+    return _first(model, LANGUAGE_HEADS)
+
+
+def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
+    """Return the computation after attention for blocks with the layout of BERT, GPT-2 or Llama, else None."""
+    return _after_pre_norm(module, parents) or _after_post_norm(module, parents)
+
+
+def _after_pre_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
+    norms, feed_forward = find_norms(module, parents), getattr(parents.get(module), "mlp", None)
+    last = _first(feed_forward, ("c_proj", "down_proj"))
+    if norms is None or last is None:
+        return None
+    attention_norm, feed_forward_norm = norms
+
+    def after(x: Tensor, output: Tensor) -> BlockSteps:
+        attention_residual = x + output
+        normed = feed_forward_norm(attention_residual)
+        hidden = _hidden(feed_forward, normed)
+        added = last(hidden)
+        residual = attention_residual + added
+        return BlockSteps(attention_residual, attention_norm(x), hidden, added, residual, residual, normed)
+
+    return after
+
+
+def _hidden(feed_forward: Any, x: Tensor) -> Tensor:
+    """Compute the hidden layer of a feed-forward, (T, C) to (T, F): GPT-2's, or Llama's with its gate."""
+    if hasattr(feed_forward, "c_fc"):
+        hidden: Tensor = feed_forward.act(feed_forward.c_fc(x))
+    else:
+        hidden = feed_forward.act_fn(feed_forward.gate_proj(x)) * feed_forward.up_proj(x)
+    return hidden
+
+
+def _after_post_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
+    attention = parents.get(module, module)
+    layer = parents.get(attention, attention)
+    try:
+        attention_norm = attention.get_submodule("output.LayerNorm")
+        intermediate = layer.get_submodule("intermediate")
+        dense, block_norm = layer.get_submodule("output.dense"), layer.get_submodule("output.LayerNorm")
+    except AttributeError:
+        return None
+
+    def after(x: Tensor, output: Tensor) -> BlockSteps:
+        attention_residual = x + output
+        normed = attention_norm(attention_residual)
+        hidden = intermediate(normed)
+        added = dense(hidden)
+        residual = normed + added
+        return BlockSteps(attention_residual, normed, hidden, added, residual, block_norm(residual))
+
+    return after
+
+
+def _first(owner: object, names: tuple[str, ...]) -> nn.Module | None:
+    """Return the first of these submodules that the owner has."""
+    found = (getattr(owner, name, None) for name in names)
+    return next((module for module in found if isinstance(module, nn.Module)), None)
