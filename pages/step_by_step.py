@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
 from attnviz.sources.shown import Shown
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import ask_for_model
+from attnviz.ui.model_box import ask_for_settings
 from attnviz.ui.sources import RESOURCES, shown_with
 from attnviz.ui.step_by_step.stepper import stepper
 from attnviz.ui.step_by_step.tokens import show_tokens
 from attnviz.ui.waiting import starting
-
-# Each source's own controls; they return the name of the model that is shown, where one was loaded.
-CONTROLS: dict[str, Callable[[], str | None]] = {"toy": controls.toy_controls, "pretrained": ask_for_model}
 
 
 @st.fragment
@@ -53,6 +48,6 @@ def show_attention(here: Shown) -> None:
 
 shell.begin("step_by_step")
 with st.sidebar:
-    chosen = CONTROLS.get(controls.choose_source(), lambda: None)()
+    chosen = ask_for_settings(controls.choose_source())
 shell.text()
 walk(chosen)

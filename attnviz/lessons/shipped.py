@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz import files
 from attnviz.lessons.reading import read_lesson, read_yaml
 from attnviz.links.link import KEYS
+from attnviz.sources import PRETRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ class Example:
         """Return the query of a link to this example on the page `heads`, or to the weights on `step_by_step`."""
         cell = {name: str(at) for name, at in (("q", self.q), ("k", self.k)) if at is not None}
         shown = {"text": self.text, "layer": str(self.layer), "head": str(self.head), **cell}
-        steps = {"source": "pretrained", "step": "weights"} if page == "step_by_step" else {}
+        steps = {"source": PRETRAINED.key, "step": "weights"} if page == "step_by_step" else {}
         return {name: value for name, value in {**shown, **steps}.items() if value != str(KEYS[name].default)}
 
 

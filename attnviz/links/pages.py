@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attnviz import files
 from attnviz.links.link import B_KEYS
-from attnviz.sources import SOURCES
+from attnviz.sources import PRETRAINED, SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Page:
     """The keys of its links; `SHARED_KEYS` are in the links of every page"""
     shows_source: bool = False
     """Whether its links have the keys of the view's source of attention too"""
+    source: str | None = None
+    """The source that it always shows; None if the view chooses one, or the page shows none"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
 
@@ -50,6 +52,7 @@ PAGES: dict[str, Page] = {
             "heads", "Heads", "/heads",
             ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "q", "k", "show", "direction",
              "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more"),
+            source=PRETRAINED.key,
         ),
         Page(
             "averages", "From averages to attention", "/averages",

@@ -10,4 +10,4 @@ from attnviz.sources.toy import TOY
 SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED)}
 """Sources by their name in links, in the order in which the app offers them."""
 
-__all__ = ["SOURCES", "Get", "Resources", "Source"]
+__all__ = ["PRETRAINED", "SOURCES", "TOY", "Get", "Resources", "Source"]

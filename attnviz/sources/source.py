@@ -45,8 +45,22 @@ class Source:
     """The link keys of its settings, in the order in which a link writes them"""
     open: Callable[[Get, Resources], Model]
     """Opens the model that a view selects; raises attnviz.pretrained.ModelError if that fails"""
+    entry: str = ""
+    """How a list of models names it, such as "the toy"; empty if its models are listed by their own names"""
+    caution: Callable[[Get], str] = lambda _: ""
+    """What to bear in mind where another source is beside it, as a sentence, or nothing"""
 
     @property
     def has_layers(self) -> bool:
         """Whether a view has a choice of layer and kind of attention."""
         return "layer" in self.keys
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a view chooses one of its models by name, which may take seconds to load."""
+        return "model" in self.keys
+
+    @property
+    def has_own_scale(self) -> bool:
+        """Whether scale and mask belong to its models, and are not settings of a view."""
+        return "scale" not in self.keys

@@ -40,4 +40,9 @@ def open_toy(get: Get, resources: Resources) -> Toy:
     return Toy(ToyConfig.of(get), tokenizer(get, resources))
 
 
-TOY = Source("toy", "Toy", KEYS, open_toy)
+def caution(get: Get) -> str:
+    """Say that the weights have learned nothing."""
+    return f"The toy's weights are drawn from seed {get('seed')} and have learned nothing."
+
+
+TOY = Source("toy", "Toy", KEYS, open_toy, entry="the toy", caution=caution)

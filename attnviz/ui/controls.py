@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,7 +14,7 @@ from attnviz.ui import state
 from attnviz.ui.tokens.tokenizers import choose_charset
 
 if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel
+    from attnviz.trace.model import Model
 
 TOKENIZERS = {"word": "words", "char": "characters", "bert": "BERT pieces"}
 QKV = {"linear": "X · W (C → D)", "identity": "X itself", "positions": "U · X (T × T)"}
@@ -31,7 +32,7 @@ OTHER_MODELS = {
 
 
 def choose_source() -> str:
-    """Show the choice between toy and pretrained, and return the source."""
+    """Show the choice of a source, and return its name."""
     source: str = state.choice(
         "source",
         st.segmented_control,
@@ -44,20 +45,26 @@ def choose_source() -> str:
     return source
 
 
-def toy_controls() -> None:
-    """Show the settings of the toy."""
-    token_controls()
-    block_controls()
-    left, right = st.columns(2)
-    with left:
-        _scale()
-    with right:
-        state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
-    left, right = st.columns(2, vertical_alignment="bottom")
-    with left:
+def settings_of(keys: Collection[str]) -> None:
+    """Show the settings of a block that are among these keys of links: a source's own, or some of them."""
+    if "tokenizer" in keys:
+        token_controls()
+    if "qkv" in keys:
+        block_controls()
+    if "scale" in keys:
+        left, right = st.columns(2)
+        with left:
+            _scale()
+        with right:
+            state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
+    if "projection" in keys:
+        left, right = st.columns(2, vertical_alignment="bottom")
+        with left:
+            seed()
+        with right:
+            state.bound("projection", st.toggle, "W_O", help="The output projection that mixes the heads.")
+    elif "seed" in keys:
         seed()
-    with right:
-        state.bound("projection", st.toggle, "W_O", help="The output projection that mixes the heads.")
 
 
 def averages_controls() -> None:
@@ -105,11 +112,18 @@ def choose_model() -> str:
     return name or "minilm"
 
 
-def pretrained_controls(model: PretrainedModel, where: str) -> None:
-    """Show the settings of a loaded model. `where` names the place on the page that selects layer and head."""
-    counts = model.layer_counts
-    label = "What the decoder reads" if model.is_encoder_decoder else "Second sentence (optional)"
-    state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
+def layer_controls(model: Model, keys: Collection[str], where: str) -> None:
+    """Show the settings of a model with layers.
+
+    Args:
+        model: the open model.
+        keys: the link keys of its source.
+        where: the place on the page that selects layer and head.
+    """
+    counts = model.description.layers
+    if "pair" in keys:
+        label = "What the decoder reads" if "cross" in counts else "Second sentence (optional)"
+        state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
     if len(counts) > 1:
         state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
     elif state.get("kind") not in counts:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.ui import caches, controls
+from attnviz.sources import PRETRAINED, SOURCES
+from attnviz.ui import caches, controls, state
 from attnviz.ui.plain import plain
+from attnviz.ui.sources import RESOURCES
 from attnviz.ui.tokens.chips import shorten
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
+ABOVE = "above the picture"
 MAX_SHOWN = 80
 """The most characters of a model's name in the spinner."""
 
@@ -38,7 +41,18 @@ def model_or_built_in(name: str) -> PretrainedModel:
     return model_or_built_in(BUILT_IN)
 
 
-def ask_for_model(where: str = "above the picture") -> str:
+def ask_for_settings(source_key: str) -> str | None:
+    """Show the settings of a source; return the name of the model in use if its models have names."""
+    source = SOURCES[source_key]
+    if source.has_names:
+        return ask_for_model()
+    controls.settings_of(source.keys)
+    if source.has_layers:
+        controls.layer_controls(source.open(state.get, RESOURCES), source.keys, ABOVE)
+    return None
+
+
+def ask_for_model(where: str = ABOVE) -> str:
     """Show the choice of a model with its settings, and return the name of the model in use.
 
     `where` names the place on the page that selects layer and head.
@@ -46,5 +60,5 @@ def ask_for_model(where: str = "above the picture") -> str:
     It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
     """
     model = model_or_built_in(controls.choose_model())
-    controls.pretrained_controls(model, where)
+    controls.layer_controls(model, PRETRAINED.keys, where)
     return model.name

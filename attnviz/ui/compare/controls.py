@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import MAX_TEXT
-from attnviz.sources import SOURCES
+from attnviz.sources import PRETRAINED, SOURCES, Source
 from attnviz.steps import STEPS
 from attnviz.ui import controls, state
 from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset
@@ -20,7 +20,7 @@ from attnviz.ui.sources import RESOURCES
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from attnviz.pretrained import PretrainedModel
+    from attnviz.trace.model import Kind, Model
 
 CSS = """
 <style>
@@ -43,7 +43,6 @@ CSS = """
 }
 </style>
 """
-TOY = "the toy"
 QUANTITIES = {name: step.title for name, step in STEPS.items() if step.is_by_cell}
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
@@ -69,14 +68,11 @@ def shared() -> None:
     )  # fmt: skip
     if state.get("quantity") == "weights":
         state.bound("stretch", st.toggle, "Stretch colours", help="End the colours at the largest weight, not at 1.")
-    sources = {A.get("source"), B.get("source")}
+    keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
-        if "pretrained" in sources:
+        if "pair" in keys:
             state.bound("pair", st.text_input, "Second sentence (models only)", max_chars=MAX_TEXT)
-        if "toy" in sources:
-            controls.token_controls()
-            controls.block_controls()
-            controls.seed()
+        controls.settings_of(keys - {"scale", "mask", "projection"})  # each pane has its own scale and mask
 
 
 def presets() -> None:
@@ -99,28 +95,33 @@ def choose(pane: Pane) -> Choice:
         st.html(f'<b class="pane-name">{pane.name}</b>', width="content")
         _source(pane)
     source = SOURCES[pane.get("source")]
-    if not source.has_layers:
-        name, kind, layer = None, state.get("kind"), state.get("layer")
-        ((_, heads),) = source.open(pane.get, RESOURCES).description.layers.values()
+    if source.has_names:
+        model: Model = model_or_built_in(pane.get("model") or MODELS[0])
     else:
-        model = model_or_built_in(pane.get("model") or MODELS[0])
-        name, kind = model.name, _kind(row, pane, model)
-        layers, heads = model.layer_counts[kind]
+        model = source.open(pane.get, RESOURCES)
+    counts = model.description.layers
+    if source.has_layers:
+        kind = _kind(row, pane, list(counts))
+        layers, heads = counts[kind]
         layer = _position(row, pane, "layer", layers)
+    else:
+        kind, layer = state.get("kind"), state.get("layer")
+        ((_, heads),) = counts.values()
     head = _position(row, pane, "head", heads)
     with row:
-        _select(pane, "scale", *_named(_scales(pane, name is not None)))
-        _select(pane, "mask", *_named({"none": "its own mask" if name else "no mask", "causal": "causal mask"}))
-    return Choice(pane, name, kind, layer, head)
+        _select(pane, "scale", *_named(_scales(pane, source)))
+        own = "its own mask" if source.has_own_scale else "no mask"
+        _select(pane, "mask", *_named({"none": own, "causal": "causal mask"}))
+    return Choice(pane, source, model.name if source.has_names else None, kind, layer, head)
 
 
 def _source(pane: Pane) -> None:
-    """Show the choice of the toy or a model, which sets the link's keys source and model."""
+    """Show the choice of a model, or a source without names, which sets the link's keys source and model."""
     key = f"compare_source_{pane.name}"
     open_ = pane is B and B.own("source") is None and B.own("model") is None
-    shown = TOY if pane.get("source") == "toy" else pane.get("model")
+    shown = SOURCES[pane.get("source")].entry or pane.get("model")
     st.session_state[key] = None if open_ else shown
-    options = list(dict.fromkeys([TOY, *MODELS, A.get("model"), B.get("model")]))
+    options = list(dict.fromkeys([*_entries(), *MODELS, A.get("model"), B.get("model")]))
     st.selectbox(
         f"Model of {pane.name}", options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
         accept_new_options=True, label_visibility="collapsed", on_change=_take_source, args=(pane, key),
@@ -134,14 +135,19 @@ def _take_source(pane: Pane, key: str) -> None:
             B.put("source", None)
             B.put("model", None)
         return
-    pane.put("source", "toy" if chosen == TOY else "pretrained")
-    if chosen != TOY:
+    source = _entries().get(chosen, PRETRAINED)
+    pane.put("source", source.key)
+    if source.has_names:
         pane.put("model", chosen[:200])
 
 
-def _kind(row: DeltaGenerator, pane: Pane, model: PretrainedModel) -> Any:
+def _entries() -> dict[str, Source]:
+    """Return the sources that the list of models names as a whole."""
+    return {source.entry: source for source in SOURCES.values() if source.entry}
+
+
+def _kind(row: DeltaGenerator, pane: Pane, kinds: list[Kind]) -> Any:
     """Return the kind of attention; show a choice if the model has several."""
-    kinds = list(model.layer_counts)
     own = pane.own("kind")
     if own is not None and own not in kinds:
         if pane is B or not state.is_default("kind"):
@@ -164,8 +170,9 @@ def _position(row: DeltaGenerator, pane: Pane, name: str, count: int) -> int:
     return min(int(pane.get(name)), count - 1)
 
 
-def _scales(pane: Pane, is_pretrained: bool) -> dict[str, str]:
-    names = {"sqrt_d": "its own scale" if is_pretrained else "scale 1/√D", "off": "no scale", "sqrt_c": "scale 1/√C"}
+def _scales(pane: Pane, source: Source) -> dict[str, str]:
+    own = "its own scale" if source.has_own_scale else "scale 1/√D"
+    names = {"sqrt_d": own, "off": "no scale", "sqrt_c": "scale 1/√C"}
     return {**{name: f"scale {name}" for name in (A.get("scale"), pane.get("scale"))}, **names}
 
 

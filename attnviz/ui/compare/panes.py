@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.link import B_KEYS
 from attnviz.links.pages import PAGES
+from attnviz.sources import PRETRAINED, SOURCES, TOY, Source
 from attnviz.sources.shown import shown
-from attnviz.toy.config import ToyConfig
 from attnviz.ui import state
 from attnviz.ui.controls import MODELS
 from attnviz.ui.sources import RESOURCES
@@ -66,26 +66,22 @@ class Choice:
     """The checked settings of one pane."""
 
     pane: Pane
+    source: Source
     model: str | None
-    """The name of the loaded model; None for the toy"""
+    """The name of the loaded model; None if the source's models have no names"""
     kind: str
     layer: int
     head: int
 
     def get(self, name: str) -> Any:
         """Return a setting; `sources` calls this."""
-        own = name in ("kind", "layer", "head") or (name == "model" and self.is_pretrained)
+        own = name in ("kind", "layer", "head") or (name == "model" and self.model is not None)
         return getattr(self, name) if own else self.pane.get(name)
-
-    @property
-    def is_pretrained(self) -> bool:
-        """Whether the pane shows a pretrained model."""
-        return self.model is not None
 
     @property
     def is_what_if(self) -> bool:
         """Whether the scale or mask differs from the one that the model was trained with."""
-        return self.is_pretrained and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
+        return self.source.has_own_scale and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
 
 
 def run(choice: Choice) -> Walk:
@@ -98,7 +94,7 @@ def run(choice: Choice) -> Walk:
 
     found = shown(choice.get, RESOURCES)
     walk = found.walk(RESOURCES)
-    if "scale" in found.source.keys:  # they shape the model itself
+    if not found.source.has_own_scale:  # they shape the model itself
         return walk
     scale = scale_factor(choice.get("scale"), walk.layer)
     return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
@@ -116,16 +112,18 @@ def scale_factor(scale: str, layer: LayerTrace) -> float | None:
     return float(width**-0.5)
 
 
-def toy_heads() -> int:
-    """Return the number of heads of the toy."""
-    return ToyConfig.of(state.get).head_count
+def has_one_head(pane: Pane) -> bool:
+    """Return whether a pane's model has a single head. One that would have to be loaded has several."""
+    source = SOURCES[pane.get("source")]
+    counts = () if source.has_names else source.open(pane.get, RESOURCES).description.layers.values()
+    return list(counts) == [(1, 1)]
 
 
 def differs(a: Choice, b: Choice) -> list[str]:
     """Return the names of the settings in which two panes differ."""
-    if a.is_pretrained != b.is_pretrained:
+    if a.source is not b.source:
         return ["source", *(["text"] if a.get("text") != b.get("text") else [])]
-    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.is_pretrained else [])
+    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.source.has_layers else [])
     found = [name for name in named if a.get(name) != b.get(name)]
     return found if a.model == b.model else ["model", *found]
 
@@ -146,17 +144,17 @@ def apply_preset(preset: str) -> None:
     if preset == "text":
         change_a_word()
     elif preset == "source":
-        state.put("source", "toy")
+        state.put("source", TOY.key)
         state.put("tokenizer", "bert")  # BERT's pieces, so that both have the same tokens
-        B.put("source", "pretrained")
+        B.put("source", PRETRAINED.key)
         if A.get("model") not in MODELS:
             B.put("model", MODELS[0])
     elif preset == "model":
-        state.put("source", "pretrained")
+        state.put("source", PRETRAINED.key)
         B.put("model", next((name for name in MODELS if name != A.get("model")), None))
     elif preset in ("head", "layer"):
-        if preset == "layer":
-            state.put("source", "pretrained")
+        if preset == "layer" and not SOURCES[A.get("source")].has_layers:
+            state.put("source", PRETRAINED.key)
         B.put(preset, 1 if A.get(preset) == 0 else 0)
     elif preset == "scale":
         B.put("scale", "sqrt_d" if A.get("scale") == "off" else "off")
@@ -180,7 +178,7 @@ def choose_default() -> None:
     other = counterpart(A.get("text"))
     if other is not None:
         B.put("text", other)
-    elif A.get("source") == "toy" and toy_heads() == 1:
+    elif has_one_head(A):
         B.put("mask", "none" if A.get("mask") == "causal" else "causal")
     else:
         apply_preset("head")

@@ -127,12 +127,16 @@ def _word(choice: Choice, name: str) -> str:
     """Return the value of a setting in short form, for a title."""
     value = choice.get(name)
     if name in ("source", "model"):
-        return choice.model or "toy"
+        return choice.model or choice.source.key
     if name == "scale":
-        names = {"sqrt_d": "its own scale" if choice.is_pretrained else "1/√D", "off": "no scale", "sqrt_c": "1/√C"}
+        names = {
+            "sqrt_d": "its own scale" if choice.source.has_own_scale else "1/√D",
+            "off": "no scale",
+            "sqrt_c": "1/√C",
+        }
         return names.get(value, f"scale {value}")
     if name == "mask":
-        return "causal mask" if value == "causal" else "its own mask" if choice.is_pretrained else "no mask"
+        return "causal mask" if value == "causal" else "its own mask" if choice.source.has_own_scale else "no mask"
     return str(value) if name == "kind" else f"{name} {value}"
 
 

@@ -57,8 +57,8 @@ def show(a: Choice, b: Choice) -> None:
 
 def is_missing_a_model(a: Choice, b: Choice) -> bool:
     """Whether A and B are equal only because a requested model is not available."""
-    unavailable = any(choice.is_pretrained and choice.pane.get("model").strip() != choice.model for choice in (a, b))
-    return unavailable and a.is_pretrained and not differs(a, b)
+    unavailable = any(choice.model not in (None, choice.pane.get("model").strip()) for choice in (a, b))
+    return unavailable and not differs(a, b)
 
 
 def align_heads(left: Walk, right: Walk) -> Comparison:
@@ -78,9 +78,9 @@ def caveats(a: Choice, b: Choice) -> str:
             f"{' and '.join(hypothetical)}: a what-if: the model's own Q and K with another scale or mask; "
             "the layers before are unchanged."
         )
-    if a.is_pretrained != b.is_pretrained:
-        parts.append(f"The toy's weights are drawn from seed {state.get('seed')} and have learned nothing.")
-    return " ".join(parts)
+    if a.source is not b.source:
+        parts += [choice.source.caution(choice.get) for choice in (a, b)]
+    return " ".join(filter(None, parts))
 
 
 def figures(compared: Comparison, distance: Distance | None, labels: Mapping[str, Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
@@ -64,7 +65,7 @@ def _heads(page: str) -> list[Shortcut]:
         return []
     of = " of A" if page == "compare" else ""
     found = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
-    if page == "heads" or SOURCES[state.get("source")].has_layers:
+    if SOURCES[PAGES[page].source or state.get("source")].has_layers:
         found.append(
             Shortcut(("Y", "Shift Y"), f"next, previous layer{of}", {"y": "layer_on", "Shift+y": "layer_back"})
         )
@@ -132,7 +133,8 @@ def _counts(page: str) -> tuple[int, int]:
     from attnviz.ui.sources import shown_now
 
     def get(name: str) -> Any:
-        return "pretrained" if page == "heads" and name == "source" else state.get(name)
+        fixed = PAGES[page].source if name == "source" else None
+        return fixed or state.get(name)
 
     found = shown_now(get)
     return max(found.layers, 1), found.heads

@@ -211,7 +211,9 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
         finally:
             inside -= 1
 
-    monkeypatch.setattr(opening, "AutoModel", SimpleNamespace(from_pretrained=watched))
+    monkeypatch.setattr(
+        opening, "AutoModel", SimpleNamespace(from_pretrained=watched, from_config=tf.AutoModel.from_config)
+    )
     original = tf.PreTrainedModel.tie_weights
     with ThreadPoolExecutor(2) as threads:
         models = list(threads.map(load, (str(folder), str(other))))
