@@ -131,6 +131,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
         UsageError: an option has an invalid value, or there is no text.
     """
     from attnviz.links.link import KEYS, MAX_TEXT, BadValueError, read_link
+    from attnviz.sources import PRETRAINED, SOURCES
 
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
@@ -139,9 +140,10 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if notes:
         raise UsageError(notes[0])
     if "source" not in linked and not (arguments.link and arguments.source is None):
-        view["source"] = "pretrained"
-    for name in ("source", "model", "kind", "pair", *_TOY):
-        raw = getattr(arguments, name)
+        view["source"] = PRETRAINED.key
+    settings = (key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head"))
+    for name in ("source", *settings):
+        raw = getattr(arguments, name, None)  # not every setting has an option
         if raw is None:
             continue
         try:
@@ -156,9 +158,6 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
             raise UsageError(f"a text has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
     layers, heads = (_indices(getattr(arguments, name), view[name], name) for name in ("layer", "head"))
     return [{**view, "text": text} for text in texts], layers, heads
-
-
-_TOY = ("tokenizer", "positions", "qkv", "heads", "head_size", "scale", "mask", "projection", "seed")
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:

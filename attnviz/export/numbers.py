@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from attnviz.steps.attention import ATTENTION, OF_HEAD
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 
@@ -22,19 +23,8 @@ Array = npt.NDArray[np.float32]
 MAX_CSV_CELLS = 2_500_000
 """The most query-by-key numbers in CSV: some 30 MB, written in some seconds. npz has no limit."""
 
-AXES = {
-    "token_embeddings": ("query", "feature"), "positions": ("query", "feature"), "embeddings": ("query", "feature"),
-    "embeddings_k": ("key", "feature"),
-    "W_query": ("feature", "dim"), "W_key": ("feature", "dim"), "W_value": ("feature", "dim"),
-    "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
-    "b_query": ("bias", "dim"), "b_key": ("bias", "dim"), "b_value": ("bias", "dim"),
-    "query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "dim"),
-    "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"), "weights": ("query", "key"),
-    "head_outputs": ("query", "dim"), "concat": ("query", "column"), "W_output": ("column", "feature"),
-    "b_output": ("bias", "feature"), "output": ("query", "feature"),
-}  # fmt: skip
+AXES = {name: axes for step in ATTENTION.values() for name, axes in {**step.weights, **step.matrices}.items()}
 """The rows and columns of each quantity, in the order of computation."""
-
 
 _FORMULA, _TEXT = re.compile(r"""([;,\t]["\s]*)(?=[=+\-@＝＋－＠])"""), r"\1'"
 """Matches a formula character after a separator other than the comma: some spreadsheets start a new cell there."""
@@ -63,8 +53,7 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     found["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
     found |= _maps(layer, chosen)
     steps = layer.all_heads()
-    for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
-        found[name] = getattr(steps, name)[chosen]
+    found |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
     found["concat"], found["output"] = steps.concat, layer.output()
     return {name: tensor.detach().float().numpy() for name, tensor in found.items() if tensor is not None}
 

@@ -75,13 +75,13 @@ def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT
     if unknown:
         raise KeyError(min(unknown))
     chosen = [step for step in STEPS.values() if step.name in requested]
-    layouts = [(step, lay_out(walk, step.name) if step.has_matrices else None) for step in chosen]
+    layouts = [(step, lay_out(walk, step.name) if step.matrices else None) for step in chosen]
     shown = [(step, layout) for step, layout in layouts if layout is None or layout.grid]
     return tuple(_sheet(walk, step, layout, (i, len(shown)), theme) for i, (step, layout) in enumerate(shown, 1))
 
 
 def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int, int], theme: Theme) -> Sheet:
-    of = walk if step.has_matrices else walk.query_tokens
+    of = walk if step.matrices else walk.query_tokens
     fact = step.fact(of) or unavailable(step, walk)
     return Sheet(
         step.name, step.title, walk, step.formula(of), step.notice(of), fact, step.code(of), layout, place, theme

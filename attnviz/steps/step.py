@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ S = TypeVar("S")
 
 Need = Literal["embeddings", "projections", "output_projection"]
 """What of a model a step shows beside attention itself, and what some models do not give away"""
+
+Axes = tuple[str, str]
+"""What the rows and columns of a matrix are: query, key, feature, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,12 @@ class Step(Generic[S]):
     """The lines of PyTorch that make this step from the one before, with these very constants"""
     fact: Callable[[S], str] = lambda _: ""
     """A sentence about these very numbers, or nothing where there is none worth saying"""
+    weights: Mapping[str, Axes] = field(default_factory=dict)
+    """The model's weights that it applies, by name, in order"""
+    matrices: Mapping[str, Axes] = field(default_factory=dict)
+    """What it computes, by name, in order; none for the tokens, which are no numbers"""
     needs: tuple[Need, ...] = ()
     """What it needs of the model beside queries, keys and values"""
-    has_matrices: bool = True
     is_of_head: bool = True
     """Whether each head has its own; else it shows the whole layer"""
     is_by_cell: bool = False

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from attnviz.steps.attention import OF_HEAD
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -176,9 +177,8 @@ def literals(values: Iterable[object]) -> str:
 def _shown(walk: Walk) -> str:
     """Return the matrices that the page shows as entries of a dictionary literal."""
     steps, layer = walk.steps, walk.layer
-    names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs")
     matrices: dict[str, Tensor | None] = {"embeddings": layer.query_input}
-    matrices |= {name: getattr(steps, name) for name in names}
+    matrices |= {name: getattr(steps, name) for name in OF_HEAD}
     output = None if layer.output_projection is None else layer.output_projection.apply(walk.concat)
     matrices |= {"concat": walk.concat, "output": output}
     return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)

@@ -28,3 +28,6 @@ _MODULES = (embeddings, qkv, scores, scaled, masked, weights, head_outputs, conc
 
 ATTENTION: dict[str, Step[Walk]] = {module.STEP.name: module.STEP for module in _MODULES}
 """The steps that are shown of a walk, by name, in order."""
+
+OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
+"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""

@@ -26,5 +26,6 @@ STEP: Step[Walk] = Step(
     notice=lambda _: "Every head has looked in its own way. Side by side, nothing is mixed yet.",
     code=lambda _: "concat = torch.cat(head_outputs_of_all_heads, dim=-1)",
     fact=_fact,
+    matrices={"concat": ("query", "column")},
     is_of_head=False,
 )

@@ -24,6 +24,12 @@ STEP: Step[Walk] = Step(
     formula=lambda walk: Row((Box(X), *projection_formula(walk).formulas)),
     notice=_notice,
     code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
+    matrices={
+        "token_embeddings": ("query", "feature"),
+        "positions": ("query", "feature"),
+        "embeddings": ("query", "feature"),
+        "embeddings_k": ("key", "feature"),
+    },
     needs=("embeddings",),
     is_of_head=False,
 )

@@ -17,6 +17,7 @@ STEP: Step[Walk] = Step(
     formula=partial(attention_formula, boxed="head_outputs"),
     notice=lambda _: "Each row is an average of the rows of V, in the proportions of the weights.",
     code=lambda _: "head_outputs = weights @ value",
+    matrices={"head_outputs": ("query", "dim")},
     can_be_covered=True,
     can_be_stretched=True,
 )

@@ -44,6 +44,7 @@ STEP: Step[Walk] = Step(
     notice=_notice,
     code=_code,
     fact=_fact,
+    matrices={"masked": ("query", "key")},
     is_by_cell=True,
     can_be_covered=True,
     made_from="scaled",

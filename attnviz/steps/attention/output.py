@@ -31,6 +31,8 @@ STEP: Step[Walk] = Step(
     formula=partial(attention_formula, boxed="output"),
     notice=_notice,
     code=_code,
+    weights={"W_output": ("column", "feature"), "b_output": ("bias", "feature")},
+    matrices={"output": ("query", "feature")},
     needs=("output_projection",),
     is_of_head=False,
 )

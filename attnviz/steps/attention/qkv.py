@@ -37,11 +37,19 @@ def _code(walk: Walk) -> str:
     return "\n".join(lines)
 
 
+_AXES = {"query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "dim")}
+
 STEP: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
     formula=lambda walk: Box(projection_formula(walk)),
     notice=lambda walk: _NOTICE[projection_kind(walk)],
     code=_code,
+    weights={
+        **{f"W_{name}": ("feature", "dim") for name in _AXES},
+        **{f"U_{name}": (axis, "key") for name, (axis, _) in _AXES.items()},
+        **{f"b_{name}": ("bias", "dim") for name in _AXES},
+    },
+    matrices=_AXES,
     needs=("embeddings", "projections"),
 )

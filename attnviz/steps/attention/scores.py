@@ -19,6 +19,7 @@ STEP: Step[Walk] = Step(
         "Each cell is one dot product: a query's row of Q with a key's column of Kᵀ. Large means: they match."
     ),
     code=lambda _: "scores = query @ key.T",
+    matrices={"scores": ("query", "key")},
     is_by_cell=True,
     can_be_covered=True,
 )

@@ -33,6 +33,5 @@ STEP: Step[Tokens] = Step(
     ),
     code=lambda tokens: _CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_fact,
-    has_matrices=False,
     is_of_head=False,
 )

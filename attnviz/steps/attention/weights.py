@@ -53,6 +53,7 @@ STEP: Step[Walk] = Step(
     notice=lambda _: "Each row now sums to 1: it says how one query shares out its attention over the keys.",
     code=lambda _: "weights = torch.softmax(masked, dim=-1)",
     fact=_fact,
+    matrices={"weights": ("query", "key")},
     is_by_cell=True,
     can_be_covered=True,
     can_be_stretched=True,

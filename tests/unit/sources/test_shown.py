@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attnviz.links.link import KEYS, read_link
@@ -16,6 +17,7 @@ from attnviz.sources.shown import Shown, shown
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
+from tests.app.compare import notice, picture
 from tests.app.pages import messages, open_page
 from tests.unit.families import save
 
@@ -123,6 +125,39 @@ def test_a_source_that_is_registered_is_shown_on_the_pages(tiny: Source) -> None
     at = open_page(source="tiny", text="the cat sat", head="5", step="tokens")
     assert not at.exception
     assert "Head 5 does not exist: the choices go from 0 to 4" in messages(at)
+
+
+@pytest.fixture
+def layered() -> Iterator[Source]:
+    """Yield a fourth source with layers, a single model without a name, and a scale of its own."""
+    keys = ("kind", "layer", "head")
+    source = Source(
+        "layered", "Layered", keys, lambda *_: load(), entry="the layered one", caution=lambda _: "It is an example."
+    )
+    SOURCES["layered"] = source
+    yield source
+    del SOURCES["layered"]
+
+
+def test_a_source_with_layers_needs_no_more_than_its_registration(layered: Source) -> None:
+    at = open_page(source="layered", text="the cat sat", layer="3", head="5", step="weights")
+    assert not at.exception
+    assert any("Choose layer and head above the picture" in caption.value for caption in at.caption)
+    assert "seed" not in [field.key for field in at.number_input]
+    at = open_page("compare", source="layered", text="the cat sat", layer="3", head="5", b_source="toy", b_head="1")
+    assert not at.exception
+    options = at.selectbox(key="compare_source_A").options
+    assert options[:3] == ["the toy", "the layered one", "minilm"]
+    _, arrays = picture(at)
+    np.testing.assert_allclose(arrays["a"], load().trace("the cat sat").attentions(3)[5], atol=1e-6)
+    said = notice(at)
+    assert "It is an example." in said
+    assert "have learned nothing" in said
+    at.selectbox(key="compare_source_A").set_value("minilm").run()
+    assert at.session_state["source"] == "pretrained"
+    at.selectbox(key="compare_source_A").set_value("the layered one").run()
+    assert at.session_state["source"] == "layered"
+    assert not at.exception
 
 
 def test_a_source_without_code_offers_its_numbers_alone(tiny: Source) -> None:

@@ -146,7 +146,7 @@ def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
 
 
 def test_every_step_with_matrices_has_a_layout_and_no_other() -> None:
-    assert list(LAYOUTS) == [name for name, step in STEPS.items() if step.has_matrices] == COMPUTED
+    assert list(LAYOUTS) == [name for name, step in STEPS.items() if step.matrices] == COMPUTED
 
 
 def test_a_step_is_made_from_a_matrix_of_the_same_shape() -> None:
