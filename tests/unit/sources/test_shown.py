@@ -154,9 +154,9 @@ def test_a_source_with_layers_needs_no_more_than_its_registration(layered: Sourc
     assert "It is an example." in said
     assert "have learned nothing" in said
     at.selectbox(key="compare_source_A").set_value("minilm").run()
-    assert at.session_state["source"] == "pretrained"
+    assert at.query_params["source"] == "pretrained"
     at.selectbox(key="compare_source_A").set_value("the layered one").run()
-    assert at.session_state["source"] == "layered"
+    assert at.query_params["source"] == "layered"
     assert not at.exception
 
 
