@@ -1,4 +1,4 @@
-"""attnviz, as a server runs it: `streamlit run app.py`. What visitors see is in pages/ and attnviz/ui/."""
+"""The app for `streamlit run app.py`. Its pages are in pages/ and attnviz/ui/."""
 
 import streamlit as st
 

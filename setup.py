@@ -1,15 +1,15 @@
-"""What a wheel holds. All else that is said of the package stands in pyproject.toml."""
+"""The contents of a wheel. All other metadata of the package is in pyproject.toml."""
 
 from setuptools import find_packages, setup
 
 setup(
-    # The files beside the package go into a wheel as attnviz/app/, laid out as here; attnviz/files.py finds them.
+    # A wheel contains the files beside the package as attnviz/app/, in the same layout; attnviz/files.py finds them.
     packages=[*find_packages(include=["attnviz", "attnviz.*"]), "attnviz.app"],
     package_dir={"attnviz.app": "."},
     package_data={
         "attnviz": ["components/frontend/**"],
         "attnviz.app": [
-            "pyproject.toml",  # from which Streamlit learns of the browser components
+            "pyproject.toml",  # in which Streamlit finds the browser components
             "requirements.txt",
             ".streamlit/config.toml",
             "pages/*.py",

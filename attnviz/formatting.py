@@ -1,10 +1,10 @@
-"""How numbers are written, on the screen, in prose and in exported files."""
+"""Formats numbers for the screen, for prose and for exported files."""
 
 from __future__ import annotations
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number as it stands on the screen: a true minus sign, no negative zero."""
+    """Return a number with `digits` decimals, a true minus sign (U+2212) and no negative zero."""
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")

@@ -30,7 +30,7 @@ class Format:
     """Whether it supports the dark theme; if not, it needs sheets in the light theme"""
 
     def check(self, walk: Walk) -> None:
-        """See that this walk is not too long.
+        """Check that this walk is not too long.
 
         Raises:
             TooLongError: the text has more tokens than `max_tokens`.

@@ -1,10 +1,10 @@
-"""Formulas as trees, and what writes them: LaTeX for pages, MathML for the browser, runs of text for exported files.
+"""Formulas as trees, and their writers: LaTeX for pages, MathML for the browser, runs of text for exported files.
 
     formula = Relation("=", (Symbol("Y"), Product((Symbol("A"), Symbol("X")))))
     latex(formula, LIGHT.ink.of), mathml(formula), runs(formula)
 
-Nothing here imports anything of attnviz, and a tree has no colours: a symbol has a role, and whoever writes it knows
-the colour of that role.
+This package imports no other part of attnviz. A tree has no colours: a symbol has a role, and a writer chooses the
+role's colour.
 """
 
 from attnviz.formulas.latex import latex

@@ -1,89 +1,72 @@
-"""A formula as LaTeX, as KaTeX and amsmath read it."""
+"""Writes a formula as LaTeX for KaTeX and amsmath."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from attnviz.formulas.tree import (
-    Box,
-    Call,
-    Expression,
-    Fraction,
-    Indexed,
-    Name,
-    Product,
-    Relation,
-    Role,
-    Root,
-    Row,
-    Sum,
-    Symbol,
-    Text,
-    Total,
-    Transpose,
-)
+from attnviz.formulas import tree
 
 _BETWEEN = {"thin": r"\,", "dot": r" \cdot ", "none": " "}
 _RELATIONS = {"=": " = ", "≤": r" \le ", "→": r" \;\rightarrow\; ", "for": r" \;\text{for}\; "}
 
 
-def latex(formula: Expression, colour: Callable[[Role], str], *, tight: bool = False) -> str:  # noqa: PLR0911, PLR0912 — one case a kind
-    r"""Write a formula as LaTeX.
+def latex(formula: tree.Expression, colour: Callable[[tree.Role], str], *, tight: bool = False) -> str:  # noqa: PLR0911, PLR0912 — one case a kind
+    r"""Return a formula as LaTeX.
 
     Args:
         formula: the tree.
-        colour: the name of a role's colour, as the reader's \color takes it.
-        tight: leave out the space around signs, as in an index or a fraction.
+        colour: returns a role's colour, as the argument of \color.
+        tight: whether to omit the space around operators, as in an index or a fraction.
     """
     write = partial(latex, colour=colour, tight=tight)
     match formula:
-        case Symbol(name, role):
+        case tree.Symbol(name, role):
             return name if role is None else rf"{{\color{{{colour(role)}}}{name}}}"
-        case Name(name):
+        case tree.Name(name):
             return rf"\operatorname{{{name}}}"
-        case Text(words):
+        case tree.Text(words):
             return rf"\text{{{words}}}"
-        case Indexed(base, index):
+        case tree.Indexed(base, index):
             below = write(index, tight=True)
             return f"{write(base)}_{below if len(below) == 1 else f'{{{below}}}'}"
-        case Transpose(of):
+        case tree.Transpose(of):
             return rf"{write(of)}^{{\top}}"
-        case Product(factors, sign):
+        case tree.Product(factors, sign):
             return ("" if tight and sign == "none" else _BETWEEN[sign]).join(map(write, factors))
-        case Sum(terms):
+        case tree.Sum(terms):
             return ("+" if tight else " + ").join(map(write, terms))
-        case Total(low, high, of):
+        case tree.Total(low, high, of):
             return rf"\sum_{{{write(low, tight=True)}}}^{{{write(high, tight=True)}}} {write(of)}"
-        case Fraction(top, bottom, small):
+        case tree.Fraction(top, bottom, small):
             command = r"\tfrac" if small else r"\frac"
             return f"{command}{{{write(top, tight=True)}}}{{{write(bottom, tight=True)}}}"
-        case Root(of):
-            return rf"\sqrt {write(of)}" if isinstance(of, Symbol) else rf"\sqrt{{{write(of)}}}"
-        case Call():
+        case tree.Root(of):
+            return rf"\sqrt {write(of)}" if isinstance(of, tree.Symbol) else rf"\sqrt{{{write(of)}}}"
+        case tree.Call():
             return _call(formula, write)
-        case Relation(sign, parts):
+        case tree.Relation(sign, parts):
             return (_RELATIONS[sign].strip() if tight else _RELATIONS[sign]).join(map(write, parts))
-        case Row(formulas, comma):
+        case tree.Row(formulas, comma):
             return (r", \qquad " if comma else r" \qquad ").join(map(write, formulas))
-        case Box(of):
+        case tree.Box(of):
             return rf"\boxed{{{write(of)}}}"
 
 
-def _call(call: Call, write: Callable[[Expression], str]) -> str:
+def _call(call: tree.Call, write: Callable[[tree.Expression], str]) -> str:
     opening, closing = call.brackets
     if call.stretch:
-        # \left sets a space before it, which is too much before a bracket as high as a fraction.
+        # \left adds a space, which is too wide before a bracket as high as a fraction.
         opening = (r"\!" if _is_tall(call.argument) else "") + rf"\left{opening}"
         closing = rf"\right{closing}"
     return f"{write(call.function)}{opening}{write(call.argument)}{closing}"
 
 
-def _is_tall(formula: Expression) -> bool:
+def _is_tall(formula: tree.Expression) -> bool:
     match formula:
-        case Fraction():
+        case tree.Fraction():
             return True
-        case Product(parts) | Sum(parts):
+        case tree.Product(parts) | tree.Sum(parts):
             return any(map(_is_tall, parts))
         case _:
             return False

@@ -1,6 +1,6 @@
-"""A formula as MathML Core, which browsers set themselves.
+"""Writes a formula as MathML Core, which browsers render.
 
-A role becomes a class, and so does the box: the page's style sheet gives them their colours, light and dark.
+Roles and the box become classes, for which the page's style sheet has light and dark colours.
 https://www.w3.org/TR/mathml-core/
 """
 
@@ -9,75 +9,59 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from attnviz.formulas.tree import (
-    Box,
-    Call,
-    Expression,
-    Fraction,
-    Indexed,
-    Name,
-    Product,
-    Relation,
-    Root,
-    Row,
-    Sum,
-    Symbol,
-    Text,
-    Total,
-    Transpose,
-)
+from attnviz.formulas import tree
 
 _BETWEEN = {"thin": '<mspace width="0.167em"></mspace>', "dot": "<mo>⋅</mo>", "none": "<mo>\N{INVISIBLE TIMES}</mo>"}
 _GAP = '<mspace width="2em"></mspace>'
 _APPLY = "<mo>\N{FUNCTION APPLICATION}</mo>"
 
 
-def mathml(formula: Expression) -> str:
-    """Write a formula as one `<math>` element, on a line of its own."""
+def mathml(formula: tree.Expression) -> str:
+    """Return a formula as one `<math>` element in display style."""
     return f'<math display="block">{_write(formula)}</math>'
 
 
-def _write(formula: Expression) -> str:  # noqa: PLR0911, PLR0912 — one case a kind of node
-    """Write a part as exactly one element."""
+def _write(formula: tree.Expression) -> str:  # noqa: PLR0911, PLR0912 — one case a kind of node
+    """Return a part of a formula as exactly one element."""
     match formula:
-        case Symbol(name, role):
+        case tree.Symbol(name, role):
             kind = "mn" if name.isdigit() else "mi"
             coloured = "" if role is None else f' class="{role}"'
             return f"<{kind}{coloured}>{escape(name)}</{kind}>"
-        case Name(name):
+        case tree.Name(name):
             return f'<mi mathvariant="normal">{escape(name)}</mi>'
-        case Text(words):
+        case tree.Text(words):
             return f"<mtext>{escape(words)}</mtext>"
-        case Indexed(base, index):
+        case tree.Indexed(base, index):
             return f"<msub>{_write(base)}{_write(index)}</msub>"
-        case Transpose(of):
+        case tree.Transpose(of):
             return f"<msup>{_write(of)}<mo>⊤</mo></msup>"
-        case Product(factors, sign):
+        case tree.Product(factors, sign):
             return _between(factors, _BETWEEN[sign])
-        case Sum(terms):
+        case tree.Sum(terms):
             return _between(terms, "<mo>+</mo>")
-        case Total(low, high, of):
+        case tree.Total(low, high, of):
             total = f"<munderover><mo>∑</mo>{_write(low)}{_write(high)}</munderover>"
             return f"<mrow>{total}{_write(of)}</mrow>"
-        case Fraction(top, bottom, small):
+        case tree.Fraction(top, bottom, small):
             fraction = f"<mfrac>{_write(top)}{_write(bottom)}</mfrac>"
             return f'<mstyle displaystyle="false">{fraction}</mstyle>' if small else fraction
-        case Root(of):
+        case tree.Root(of):
             return f"<msqrt>{_write(of)}</msqrt>"
-        case Call(function, argument, brackets, stretch):
+        case tree.Call(function, argument, brackets, stretch):
             opening, closing = brackets
             grows = "" if stretch else ' stretchy="false"'
             inside = f"<mo{grows}>{opening}</mo>{_write(argument)}<mo{grows}>{closing}</mo>"
             return f"<mrow>{_write(function)}{_APPLY}<mrow>{inside}</mrow></mrow>"
-        case Relation("for", parts):
+        case tree.Relation("for", parts):
             return _between(parts, "<mtext>\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}</mtext>")
-        case Relation(sign, parts):
+        case tree.Relation(sign, parts):
             return _between(parts, f"<mo>{sign}</mo>")
-        case Row(formulas, comma):
+        case tree.Row(formulas, comma):
             return _between(formulas, ("<mo>,</mo>" if comma else "") + _GAP)
-        case Box(of):
+        case tree.Box(of):
             return f'<mrow class="boxed">{_write(of)}</mrow>'
 
 
-def _between(parts: Iterable[Expression], sign: str) -> str:
+def _between(parts: Iterable[tree.Expression], sign: str) -> str:
     return f"<mrow>{sign.join(map(_write, parts))}</mrow>"

@@ -1,4 +1,4 @@
-"""What a formula is made of: frozen values that say what is meant, not how it is set."""
+"""The nodes of a formula's tree, as frozen values. They describe the meaning, not the typesetting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Role = Literal["query", "key", "value", "attention"]
-"""What a symbol stands for; each role has one colour everywhere."""
+"""The role of a symbol; each role has the same colour everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name of a function or a quantity, set upright: softmax, output."""
+    """The name of a function or a quantity, in upright type: softmax, output."""
 
     name: str
 
@@ -33,7 +33,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """Something with an index below it."""
+    """An expression with a subscript."""
 
     base: Expression
     index: Expression
@@ -48,16 +48,16 @@ class Transpose:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Factors side by side."""
+    """A product of factors."""
 
     factors: tuple[Expression, ...]
     sign: Literal["thin", "dot", "none"] = "thin"
-    """What stands between them: a thin space, a dot, or nothing"""
+    """What separates the factors: a thin space, a dot, or nothing"""
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Terms with a plus between them."""
+    """A sum of terms."""
 
     terms: tuple[Expression, ...]
 
@@ -73,12 +73,12 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
-    """One thing over another."""
+    """A fraction."""
 
     top: Expression
     bottom: Expression
     small: bool = False
-    """Set as high as the text around it"""
+    """Whether it is as high as the surrounding text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +90,18 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of something."""
+    """A function call."""
 
     function: Name | Indexed
     argument: Expression
     brackets: Literal["()", "[]"] = "()"
     stretch: bool = True
-    """Whether the brackets grow with what stands in them"""
+    """Whether the brackets are as high as their content"""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Parts with a sign between them; "for" puts a condition after a formula."""
+    """Expressions with a relation sign between them; "for" separates a formula from its condition."""
 
     sign: Literal["=", "≤", "→", "for"]
     parts: tuple[Expression, ...]
@@ -117,7 +117,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A frame around the term that is meant."""
+    """A frame around the term of the current step."""
 
     of: Expression
 

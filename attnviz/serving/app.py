@@ -1,4 +1,4 @@
-"""What happens once when the server starts, before anybody opens a page."""
+"""The server: what it does at the start, the routes besides Streamlit's, and the middleware."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.chart import PLOTLY_PATH
@@ -27,68 +26,22 @@ from attnviz.serving.http.metrics import MEDIA_TYPE, metrics
 from attnviz.serving.http.origins import SameOrigin
 from attnviz.serving.http.traffic import traffic
 from attnviz.serving.http.uploads import Uploads
-from attnviz.serving.work.pool import limit_threads
+from attnviz.serving.preload import Preload, PreloadTrigger
 from attnviz.settings import SettingsError, settings
 
-_loaded = threading.Event()
-"""Set when the built-in model is in memory."""
-FIRST_PICTURE = 5.0
-"""Seconds that a server of one's own leaves to the first visitor's page before it loads the built-in model. Loading
-takes the interpreter for as long, and the first picture came up to two seconds later. Who asks for a page that shows
-the model ends the wait."""
-_wanted = threading.Event()
-"""Set when the first such page was asked for."""
+_preload = Preload()
 
 
 @asynccontextmanager
 async def warm_up(_: st.App) -> AsyncIterator[None]:
-    """Import torch and load the built-in model in the background, while the browser is still opening the page."""
+    """Preload torch and the built-in model in the background, while the browser opens the page."""
     sys.setswitchinterval(0.002)
-    threading.Thread(target=_import_and_load, name="warm-up", daemon=True).start()
+    threading.Thread(target=_preload.run, name="warm-up", daemon=True).start()
     yield
 
 
-class PreloadTrigger:
-    """ASGI middleware that starts the preload when a page with a model is requested, before its script runs."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; if its page shows a model, end the wait before the preload."""
-        if scope["type"] == "http" and shows_a_model(scope["path"], scope["query_string"]):
-            _wanted.set()
-        await self.app(scope, receive, send)
-
-
-def shows_a_model(path: str, query: bytes) -> bool:
-    """Say whether a link is of a page that shows a pretrained model, as far as one sees before it is read."""
-    return path.endswith("/heads") or b"source=pretrained" in query
-
-
-def _import_and_load() -> None:
-    from attnviz.ui import caches
-
-    limit_threads()
-    from attnviz.ui.step_by_step.view import show_step  # noqa: F401 — brings torch, the figures and the components
-
-    if not settings().public:  # which sends nobody there before the model is loaded
-        _wanted.wait(FIRST_PICTURE)
-    caches.model("minilm")
-    _loaded.set()
-    # The other pages' first visit need not wait either; pandas, which the page of tokens needs, takes longest.
-    from attnviz.ui.compare import view as compare_view  # noqa: F401
-    from attnviz.ui.heads import view as heads_view  # noqa: F401
-    from attnviz.ui.step_by_step import tokens as token_step  # noqa: F401
-
-    if settings().public:
-        from attnviz.ready import checks, print_checks
-
-        print_checks(checks(load=lambda: caches.model("minilm")), sys.stderr)
-
-
 async def plotly_js(_: Request) -> Response:
-    """Serve plotly.js from the Python package, compressed once, under a name that changes with its version."""
+    """Serve plotly.js from its Python package, compressed once. The path contains its version."""
     return Response(
         _compressed_plotly(),
         media_type="text/javascript",
@@ -103,7 +56,7 @@ def _compressed_plotly() -> bytes:
 
 
 def font(request: Request) -> Response:
-    """Serve a weight of the font that exported pictures carry. No coroutine: cutting it takes a second, once."""
+    """Serve a weight of the font for exported pictures. Not a coroutine, because creating the font takes a second."""
     from attnviz.export.drawing.fonts import ttf
 
     return Response(
@@ -114,18 +67,18 @@ def font(request: Request) -> Response:
 
 
 async def health(_: Request) -> Response:
-    """Say whether the built-in model is loaded: 200 or 503."""
-    return PlainTextResponse("ok\n") if _loaded.is_set() else PlainTextResponse("loading\n", 503)
+    """Return 200 if the built-in model is loaded, else 503."""
+    return PlainTextResponse("ok\n") if _preload.is_done else PlainTextResponse("loading\n", 503)
 
 
 async def readiness(_: Request) -> Response:
-    """Say whether one more visitor can be taken: 200, or 503 while the model loads and while every place is taken."""
+    """Return 200 if the server accepts another visitor; 503 while the model loads, or if the limit is reached."""
     return PlainTextResponse("full\n", 503) if traffic().full() else await health(_)
 
 
 async def figures(_: Request) -> Response:
-    """Tell a monitor how the server does."""
-    return Response(metrics(traffic(), ready=_loaded.is_set()), media_type=MEDIA_TYPE)
+    """Return the metrics for monitoring."""
+    return Response(metrics(traffic(), ready=_preload.is_done), media_type=MEDIA_TYPE)
 
 
 ROUTES = [
@@ -138,22 +91,21 @@ ROUTES = [
 
 
 def middleware() -> list[Middleware]:
-    """Return what every request goes through before Streamlit sees it, as the settings say.
+    """Return the middleware of every request, in order, for the current settings.
 
-    A wrong setting ends the process with one line.
+    An invalid setting ends the process with a message of one line.
     """
     try:
         limits = settings()
     except SettingsError as error:
         sys.exit(f"attnviz: {error}")
     trusted = [Middleware(ProxyHeadersMiddleware, trusted_hosts=list(limits.trusted_proxies))]
-    strangers = limits.public
     return [
         *(trusted if limits.trusted_proxies else []),
         Middleware(SafeHeaders, frame_ancestors=limits.frame_ancestors, replica=limits.replica),
-        *([Middleware(SameOrigin, traffic=traffic())] if strangers else []),
+        *([Middleware(SameOrigin, traffic=traffic())] if limits.public else []),
         Middleware(Limits, traffic=traffic()),
-        *([Middleware(CheckedMessages, traffic=traffic())] if strangers else []),
+        *([Middleware(CheckedMessages, traffic=traffic())] if limits.public else []),
         Middleware(Uploads),
-        Middleware(PreloadTrigger),
+        Middleware(PreloadTrigger, preload=_preload),
     ]

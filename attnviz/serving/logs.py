@@ -1,7 +1,7 @@
-"""What a public server's log may hold: which code said what kind of thing, and nothing that a visitor typed.
+"""Keeps visitors' texts out of a public server's log.
 
-Streamlit, uvicorn and this app never mean to log a text. But an address holds the text that is looked at, a path can
-hold anything, and an exception's message often quotes the value that it is about.
+Streamlit, uvicorn and this app do not log texts on purpose. But addresses contain the text of the view, a path can
+contain anything, and the message of an exception often quotes the value that caused it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from typing import Any
 
 from streamlit.logger import set_log_level
 
-SENT_WRONG = {("uvicorn.error", UnicodeDecodeError)}
-"""Errors of a logger that say no more than that a browser has sent what can't be read: their first line is enough"""
+BAD_INPUT = {("uvicorn.error", UnicodeDecodeError)}
+"""A logger and an exception that only means that a client sent invalid bytes: it is logged without a traceback"""
 
 _make = logging.getLogRecordFactory()
 
 
 def keep_texts_out() -> None:
-    """From now on, let every record that is logged in this process name its place and its numbers only.
+    """Remove all values except numbers from every later log record of this process.
 
-    The words of a message stay as its author wrote them; what was filled in is left out, except numbers. Of an
-    exception, its type and the lines of code that it came through are kept. Where the message is only a warning, the
-    exception is left out: what a stranger sends is no reason to fill the log. What is no warning is not logged.
+    The fixed words of a message are kept. Of an exception, the type and the traceback's code lines are kept; a warning
+    loses its exception, so that invalid input can't fill the log. Records below the level of a warning are dropped.
     """
     logging.setLogRecordFactory(_without_texts)
     set_log_level("warning")
@@ -33,10 +32,10 @@ def keep_texts_out() -> None:
 
 
 def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
-    """Log an exception that ends a thread. Python would print it, past every logger."""
+    """Log an exception that ends a thread. Python would print it without using a logger."""
     if end.exc_value is not None:
-        found = (end.exc_type, end.exc_value, end.exc_traceback)
-        logging.getLogger(__name__).error("A thread ended by an exception", exc_info=found)
+        exc_info = (end.exc_type, end.exc_value, end.exc_traceback)
+        logging.getLogger(__name__).error("A thread ended by an exception", exc_info=exc_info)
 
 
 def _without_texts(*args: Any, **kwargs: Any) -> logging.LogRecord:
@@ -48,23 +47,22 @@ def _without_texts(*args: Any, **kwargs: Any) -> logging.LogRecord:
     if isinstance(record.msg, BaseException):
         record.msg = type(record.msg).__name__
     if not record.args:
-        record.msg = str(record.msg).split("\n", 1)[
-            0
-        ]  # asyncio writes what failed, with its values, below the first line
+        # asyncio describes the failure, with its values, below the first line.
+        record.msg = str(record.msg).split("\n", 1)[0]
     if record.exc_info and record.levelno >= logging.ERROR:
         kind, _, trace = record.exc_info
-        if (record.name, kind) not in SENT_WRONG:
-            record.exc_text = _told(kind, trace)
+        if (record.name, kind) not in BAD_INPUT:
+            record.exc_text = _format(kind, trace)
     record.exc_info = None
     return record
 
 
 def _safe(value: object) -> object:
-    return value if isinstance(value, int | float) else _Left()
+    return value if isinstance(value, int | float) else _Removed()
 
 
-class _Left:
-    """Stands where a value was left out, whatever way it is formatted in."""
+class _Removed:
+    """Replaces a removed value; every format writes it as "…"."""
 
     def __str__(self) -> str:
         return "…"
@@ -72,6 +70,6 @@ class _Left:
     __repr__ = __str__
 
 
-def _told(kind: type[BaseException] | None, trace: TracebackType | None) -> str:
-    places = "".join(traceback.format_tb(trace))
-    return f"Traceback (most recent call last), without its message:\n{places}{kind.__name__ if kind else 'None'}"
+def _format(kind: type[BaseException] | None, trace: TracebackType | None) -> str:
+    lines = "".join(traceback.format_tb(trace))
+    return f"Traceback (most recent call last), without its message:\n{lines}{kind.__name__ if kind else 'None'}"

@@ -1,4 +1,4 @@
-"""Starting the tuned server: the app of `streamlit run app.py`, under uvicorn, with the limits of a public link."""
+"""Starts the tuned server: the app of `streamlit run app.py`, under uvicorn, with the limits of a public link."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 
 from attnviz import files
 
-HEAD = 512 * 2**10
-"""Bytes of a request's first line and headers, at most: a text of 20,000 letters has nine bytes a letter in a link."""
-FAREWELL = 5
-"""Seconds that open connections have to end when the server is told to stop."""
+MAX_HEAD = 512 * 2**10
+"""The most bytes of a request's first line and headers: a link can hold 20,000 letters of nine bytes each."""
+SHUTDOWN_TIMEOUT = 5
+"""Seconds in which open connections can finish when the server stops."""
 
 
 class StartError(RuntimeError):
-    """The server can't start. The message is one line for whoever asked for it."""
+    """The server can't start. The message is one line for the person who started it."""
 
 
 def serve(host: str, port: int) -> None:
-    """Serve until told to stop.
+    """Serve until a signal stops the process.
 
     Raises:
-        StartError: the port is taken.
-        attnviz.settings.SettingsError: a setting is wrong.
+        StartError: the port can't be opened.
+        attnviz.settings.SettingsError: a setting is invalid.
     """
     os.environ.setdefault("ATTNVIZ_PUBLIC", "1")
     from attnviz.settings import settings
@@ -54,18 +54,18 @@ def serve(host: str, port: int) -> None:
         app,
         ws="websockets-sansio",
         ws_max_size=MESSAGE,
-        h11_max_incomplete_event_size=HEAD,
+        h11_max_incomplete_event_size=MAX_HEAD,
         access_log=False,
         log_level="warning",
         proxy_headers=False,  # the app reads them itself, from proxies that the settings trust
         server_header=False,
-        timeout_graceful_shutdown=FAREWELL,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
     )
     uvicorn.Server(server).run(sockets=[listening])
 
 
 def options(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the tables of a config.toml as options by their full names, such as theme.light.textColor."""
+    """Return the entries of a config.toml by their full names, such as theme.light.textColor."""
     found: dict[str, Any] = {}
     for name, value in table.items():
         found |= options(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
@@ -73,7 +73,7 @@ def options(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def tuned(host: str, port: int, largest_upload: int) -> dict[str, Any]:
-    """Return the options of Streamlit that a server needs, whatever the file beside the app says."""
+    """Return the Streamlit options of a server. They override the app's config.toml."""
     return {
         "server.address": host,
         "server.port": port,
@@ -81,17 +81,17 @@ def tuned(host: str, port: int, largest_upload: int) -> dict[str, Any]:
         "server.fileWatcherType": "none",
         "server.maxUploadSize": largest_upload,
         "runner.postScriptGC": False,
-        "logger.enableRich": False,  # which would print exceptions past the log, with what visitors typed
+        "logger.enableRich": False,  # it would print exceptions, with visitors' texts, without using the log
         "client.showErrorDetails": "none",
         "browser.gatherUsageStats": False,
     }
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind the port before anything slow is imported, so that a mistake is said at once.
+    """Bind the port. This comes before slow imports, so that an error appears at once.
 
     Raises:
-        StartError: another program has it, or this address is not this machine's.
+        StartError: another program uses the port, or the address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -103,5 +103,5 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def say(sentence: str) -> None:
-    """Tell whoever reads the terminal or the log."""
+    """Write a sentence to stderr, the terminal or the log."""
     sys.stderr.write(f"attnviz: {sentence}\n")

@@ -1,10 +1,10 @@
-"""The steps: everything that is said about each of them, in one value a step.
+"""The steps: one value per step with its title, formula, notice and code.
 
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`attention/` has a file for each step of a head, `averages.py` the ways of the page From averages to attention.
-Nothing here imports torch, so that a link can be read without it.
+`attention/` has a file for each step of a head, `averages.py` the ways of the page From averages to attention. None of
+them imports torch, so that links are parsed without it.
 """
 
 from typing import Any

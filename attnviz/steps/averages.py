@@ -1,4 +1,4 @@
-"""The words, formulas and lines of PyTorch of the four ways from an average to attention."""
+"""The notices, formulas and PyTorch code of the four ways from an average to attention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.formulas import (
 from attnviz.steps.step import Step
 
 CODE_WIDTH = 30
-"""Characters of a line that fit beside the picture at 1280 pixels, in lecture mode too"""
+"""The longest line of code that fits beside the picture at 1280 pixels, also in lecture mode"""
 
 _A, _X, _Y, _M = map(Symbol, "AXYM")
 _I, _J, _ZERO, _ONE = map(Symbol, "ij01")
@@ -54,9 +54,9 @@ _DATA = Relation("=", (_Y, Product((_softmax(_SCORES, stretch=True), _X), "none"
 
 
 def _way(name: str, title: str, formula: Expression, notice: str, code: str) -> Step[object]:
-    """Return one way to mix the past into each token; what is said of it is the same for all numbers.
+    """Return one way to mix the past into each token. Its texts do not depend on the numbers.
 
-    Its code goes from `x`, (T, C), and where attention is meant `query` and `key`, (T, D), to `averages`, (T, C); no
+    Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No
     line is longer than `CODE_WIDTH`.
     """
     return Step(name, title, formula=lambda _: formula, notice=lambda _: notice, code=lambda _: code)
@@ -114,4 +114,4 @@ averages = weights @ x""",
     ),
 )
 WAYS = {way.name: way for way in _WAYS}
-"""By their names in links, in order"""
+"""The ways by their names in links, in order"""

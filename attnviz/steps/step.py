@@ -1,4 +1,4 @@
-"""What a step is: one value that holds all that links, pages, figures, exports and the browser know of it."""
+"""`Step`: one value with everything that links, pages, figures, exports and the browser need to show a step."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 S = TypeVar("S")
-"""What a step is shown of: a walk, or the tokens of a text"""
+"""What a step shows: a walk, or the tokens of a text"""
 
 Need = Literal["embeddings", "projections", "output_projection"]
-"""What of a model a step shows beside attention itself, and what some models do not give away"""
+"""Quantities besides attention itself, which are not known for every model"""
 
 Axes = tuple[str, str]
-"""What the rows and columns of a matrix are: query, key, feature, ..."""
+"""The kinds of a matrix's rows and columns: query, key, feature, ..."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[S]):
     """One step of a walk, or one way to average.
 
-    How its matrices lie is in `attnviz.figures.steps.LAYOUTS`, under the same name.
+    `attnviz.figures.steps.LAYOUTS` has the layout of its matrices under the same name.
     """
 
     name: str
-    """In links and code; the matrix that the step computes has the same name"""
+    """The name in links and code"""
     title: str
-    """On the screen"""
+    """The title on the screen"""
     formula: Callable[[S], Expression]
-    """The computation, as it is done here, with the term of this step in a box"""
+    """The formula for this walk's settings, with the term of this step in a box"""
     notice: Callable[[S], str]
-    """What to notice, in plain words, for this very setting"""
+    """What to notice, in plain words, for this walk's settings"""
     code: Callable[[S], str]
-    """The lines of PyTorch that make this step from the one before, with these very constants"""
+    """The lines of PyTorch that compute this step from the one before, with this walk's constants"""
     fact: Callable[[S], str] = lambda _: ""
-    """A sentence about these very numbers, or nothing where there is none worth saying"""
+    """A sentence about this walk's numbers; empty if there is none"""
     weights: Mapping[str, Axes] = field(default_factory=dict)
     """The model's weights that it applies, by name, in order"""
     matrices: Mapping[str, Axes] = field(default_factory=dict)
-    """What it computes, by name, in order; none for the tokens, which are no numbers"""
+    """The matrices that it computes, by name, in order; none for the tokens"""
     needs: tuple[Need, ...] = ()
-    """What it needs of the model beside queries, keys and values"""
+    """The quantities that it shows besides queries, keys and values"""
     is_of_head: bool = True
-    """Whether each head has its own; else it shows the whole layer"""
+    """Whether its matrix belongs to one head; if not, it belongs to the whole layer"""
     is_by_cell: bool = False
-    """Whether each (query, key) cell is computed from the same cell of the step before, so that two can be compared"""
+    """Whether it has one cell per query and key, so that two heads can be compared cell by cell"""
     can_be_covered: bool = False
-    """Whether one can guess the result row by row"""
+    """Whether rows of the result can be covered, for students to guess"""
     can_be_stretched: bool = False
-    """Whether it shows weights, whose colours can end at the largest one"""
+    """Whether it shows weights, whose colour domain can end at the largest weight"""
     made_from: str = ""
-    """The matrix that turns into this one, cell by cell, when the page goes on to this step"""
+    """The matrix that morphs into this one, cell by cell, in the transition to this step"""
     pace: Literal["even", "columns", "rows"] = "even"
-    """How it does: all cells at once, column by column from the right, or row by row from the top"""
+    """The order of this transition: all cells at once, columns from the right, or rows from the top"""
 
 
 def unavailable(step: Step[Walk], walk: Walk) -> str:
-    """Say why something that the step needs of the model can't be shown; "" where all of it is there."""
+    """Return the reason why the step can't show all that it needs; empty if it can."""
     return walk.layer.unavailable_reason if step.needs else ""

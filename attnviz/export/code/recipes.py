@@ -1,4 +1,4 @@
-"""From what a view shows to its walk as code: the app and the command line both ask here."""
+"""The walk of a view as code, for the app and the command line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Cells = tuple[code.Cell, ...]
 
 
 def walk_cells(shown: Shown, walk: Walk) -> Cells:
-    """Write a walk as cells.
+    """Return the code cells of a walk.
 
     Args:
-        shown: what the walk was made from.
+        shown: the model and head of the walk.
         walk: the walk.
 
     Raises:
-        KeyError: a source of which there is no code.
+        KeyError: there is no code for models of this source.
     """
     return RECIPES[shown.source.key](shown, walk)
 
@@ -40,4 +40,4 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
 
 
 RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {"toy": _from_seed, "pretrained": _from_transformers}
-"""By source. One that is not here is exported without code."""
+"""By source. Models of other sources are exported without code."""

@@ -1,4 +1,4 @@
-"""Formulas set on one line, for files that set no formulas themselves."""
+"""Draws formulas on one line, for file formats that can't typeset them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def colour_of(run: Run, theme: Theme) -> str:
 
 
 def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: Theme, room: float) -> list[Mark]:
-    """Set a formula on one line from (x, y), its base line; smaller where it would be wider than `room`."""
+    """Draw a formula on one line from (x, y) on its baseline; it is made smaller if it is wider than `room`."""
     written = runs(formula)
     size *= min(1.0, room / (_width(written, size) + 20))
     texts: list[Mark] = []
     boxed: list[tuple[float, float]] = []
     for before, run in zip((Run(""), *written), written, strict=False):
-        x += 9 if run.boxed != before.boxed else 0  # the box has some air on both sides
+        x += 9 if run.boxed != before.boxed else 0  # space on both sides of the box
         type_size = size * (0.7 if run.level else 1.0)
         wide = fonts.width(run.text, type_size)
         if run.boxed:

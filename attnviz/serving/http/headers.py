@@ -1,4 +1,4 @@
-"""What every answer says to the browser: which code may run, who may frame the page, and which replica has answered."""
+"""Response headers: which code may run, which sites may frame the page, and which replica has responded."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REPLICA_COOKIE = "attnviz_replica"
-"""Names the replica that holds a browser's session; the load balancer sends the browser back to it."""
+"""The cookie with the name of the replica that holds a browser's session; the load balancer routes by it."""
 
 FEATURES = "camera=(), microphone=(), geolocation=(), payment=(), usb=()"
 
 
 class SafeHeaders:
-    """ASGI middleware that adds the headers of `safe_headers` to every answer.
+    """ASGI middleware that adds the headers of `safe_headers` to every response.
 
-    Where this server is one of several, pages and websockets also leave a cookie with its name. The name changes hands
-    with the websocket: when another replica takes a session over, uploads and downloads follow it there.
+    If this server is one of several, pages and websockets also set a cookie with its name. When a browser's websocket
+    connects to another replica, the cookie changes, so uploads and downloads go to that replica too.
     """
 
     def __init__(self, app: ASGIApp, *, frame_ancestors: Iterable[str] = (), replica: str = "") -> None:
@@ -32,7 +32,7 @@ class SafeHeaders:
         self.replica = replica
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, with the headers in front of its answer."""
+        """Serve a request, and add the headers to its response."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -54,10 +54,10 @@ class SafeHeaders:
 
 
 def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the headers of every answer; `frame_ancestors` are the sites that may show the app in a frame.
+    """Return the headers of every response; `frame_ancestors` are the sites that may embed the app in a frame.
 
-    Nothing is said about frames where there are none. X-Frame-Options, for browsers that know no better, can only say
-    "this site" or "nobody".
+    Without such sites no header restricts frames. X-Frame-Options, for old browsers, can express "same site" and "no
+    site" only.
     """
     framing = {"'self'": "SAMEORIGIN", "'none'": "DENY"}.get(" ".join(frame_ancestors))
     return {
@@ -72,9 +72,9 @@ def safe_headers(frame_ancestors: tuple[str, ...] = ()) -> dict[str, str]:
 def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
     """Return the Content-Security-Policy under which Streamlit and our components work, and foreign code does not.
 
-    Scripts come from this server alone; of those written into a page, only the ones in Streamlit's own index.html run.
-    WebAssembly, which Streamlit's protobuf asks for, is no way to run text as code.
-    Styles may be written in place: Streamlit and KaTeX do so for nearly every element.
+    Scripts are loaded from this server only; the only inline scripts that run are those in Streamlit's own index.html.
+    Streamlit's protobuf library needs WebAssembly, which can't run text as code.
+    Inline styles are allowed: Streamlit and KaTeX use them for nearly every element.
     """
     rules = {
         "default-src": ["'self'"],
@@ -95,7 +95,7 @@ def content_policy(frame_ancestors: tuple[str, ...] = ()) -> str:
 
 @cache
 def inline_scripts() -> tuple[str, ...]:
-    """Return the sources 'sha256-…' of the scripts that stand in Streamlit's index.html (CSP Level 3, section 8.4)."""
+    """Return the sources 'sha256-…' of the inline scripts in Streamlit's index.html (CSP Level 3, section 8.4)."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)

@@ -1,4 +1,4 @@
-"""ASGI middleware that checks every message of a browser before Streamlit sees it."""
+"""ASGI middleware that checks every message from a browser before Streamlit reads it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from attnviz.serving.http.traffic import Traffic
 from attnviz.serving.http.widgets import Widgets
 
 STREAM = "/_stcore/stream"
-"""Where Streamlit's websockets end."""
+"""The path of Streamlit's websocket, or its end if the app is not at the root."""
 MOST_REFUSED = 20
-"""Messages of one connection that are refused; at the next one it is closed."""
+"""The number of refused messages after which the next one closes the connection."""
 TOO_LARGE = 1009
 POLICY_VIOLATION = 1008
-"""Codes with which a websocket is closed (RFC 6455, section 7.4.1)."""
+"""Close codes of websockets (RFC 6455, section 7.4.1)."""
 
 _logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class CheckedMessages:
         self.widgets = Widgets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; where it is a browser's connection, check what comes over it."""
+        """Serve a request; if it is a browser's websocket, check its messages."""
         if scope["type"] == "websocket" and scope["path"].endswith(STREAM):
             connection = _Connection(self.widgets, self.traffic, receive, send)
             await self.app(scope, connection.receive, connection.send)
@@ -39,7 +39,7 @@ class CheckedMessages:
 
 
 class _Connection:
-    """One browser's connection."""
+    """One browser's websocket connection."""
 
     def __init__(self, widgets: Widgets, traffic: Traffic, receive: Receive, send: Send) -> None:
         self._widgets = widgets
@@ -50,7 +50,7 @@ class _Connection:
         self._is_closed = False
 
     async def receive(self) -> Message:
-        """Return the next message that is taken."""
+        """Return the next message that is accepted."""
         while True:
             message = await self._receive()
             if message["type"] == "websocket.disconnect" and message.get("code") == TOO_LARGE:
@@ -67,10 +67,10 @@ class _Connection:
                 return {"type": "websocket.receive", "bytes": checked.frame}
 
     async def send(self, message: Message) -> None:
-        """Send a message, and note the widgets that it declares.
+        """Send a message, and record the widgets that it declares.
 
         Raises:
-            OSError: the connection was closed here; to the app it is as if the browser had gone.
+            OSError: this middleware has closed the connection. Streamlit handles it like a disconnected browser.
         """
         if self._is_closed:
             raise OSError("the connection is closed")
@@ -85,7 +85,7 @@ class _Connection:
         return checked
 
     def _count(self, why: str) -> None:
-        """Count a message that was refused. The log has the first one of a connection, and no word of what it said."""
+        """Count a refused message. The first one of each connection is logged, without its content."""
         self._traffic.refused[f"message_{why}"] += 1
         if not self._refused:
             _logger.warning(f"A browser sent a message that is not taken: {why}")

@@ -1,4 +1,4 @@
-"""ASGI middleware that counts what comes in, and turns away or slows down what is too much."""
+"""ASGI middleware that counts requests and messages, and refuses or delays those that exceed a limit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ UNCOUNTED = (
     "/static/", "/attnviz/", "/healthz", "/readyz", "/metrics", "/_stcore/health", "/_stcore/host-config",
     "/_stcore/bidi-components/",
 )  # fmt: skip
-"""Paths of which a page fetches many at once, and those that only machines ask for."""
+"""Paths that do not count towards the limit: files of which a page fetches many, and paths for monitoring."""
 UPLOADS = "/_stcore/upload_file"
 STREAM = "/_stcore/stream"
 COME_BACK = 20
-"""Seconds after which the busy page tries again."""
+"""Seconds after which the busy page reloads itself."""
 FULL = "As many people as this server takes are looking at attention right now."
 TOO_MANY = "Very many requests come from your address right now."
 
@@ -42,14 +42,14 @@ PAGE = """<!doctype html>
 
 
 class Limits:
-    """Keeps the server within what its settings allow."""
+    """Enforces the limits in the server's settings."""
 
     def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
         self.app = app
         self.traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request or a browser's connection, or say that it can't be."""
+        """Serve a request or a websocket connection, or refuse it."""
         if scope["type"] == "http":
             await self._request(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -60,14 +60,14 @@ class Limits:
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.traffic.answers[message["status"]] += 1
+                self.traffic.responses[message["status"]] += 1
             await send(message)
 
         refusal = self._refusal(scope)
         await (refusal or self.app)(scope, receive, counted)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that is not served."""
+        """Return the response to a request that is refused; None if it is served."""
         path: str = scope["path"]
         if UPLOADS in path and not self.traffic.limits.uploads:
             return PlainTextResponse("Uploads are switched off on this server.", 403)
@@ -112,14 +112,14 @@ class Limits:
 
 
 def busy(status: int, why: str, seconds: int) -> Response:
-    """Return the page for who has to come back later."""
+    """Return the page for a refused visitor, which reloads itself after some seconds."""
     seconds = max(1, seconds)
     page = PAGE.format(why=html.escape(why), seconds=seconds)
     return HTMLResponse(page, status, headers={"Retry-After": str(seconds), "Cache-Control": "no-store"})
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    """Turn a connection away before it is open, so that a load balancer sees it and may ask another server."""
+    """Refuse a connection before it is open, so that a load balancer can try another server."""
     if "websocket.http.response" in scope.get("extensions", {}):
         await receive()
         headers = [(b"retry-after", str(COME_BACK).encode())]

@@ -1,7 +1,7 @@
-"""The check of one message from a browser, before Streamlit sees it.
+"""Validates one message from a browser before Streamlit reads it.
 
-Streamlit believes what it is sent: a number where its widget sends a text ends in a traceback, and anybody may clear
-the caches of all. What is checked here is only what no browser sends that shows our pages.
+Streamlit trusts its clients: a value of the wrong type raises an exception, and any client can clear the caches of all
+sessions. This module refuses only messages that a browser with our pages never sends.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from attnviz.serving.http.widgets import Kind
 
 MESSAGE = 2**20
-"""Bytes of a message, at most. It holds the link twice, and what the widgets hold; files come another way."""
+"""The largest message in bytes. It contains the link twice and the widgets' values, but no files."""
 WIDGET_BYTE = b"\n"
 MOST_WIDGET_BYTES = 25_000
-"""How often this byte may be in a message: each widget begins with it, and so may each line of a text. To read 500,000
-empty widgets would take 130 ms; any other message of this size takes less than 40."""
+"""How often this byte may occur in a message: it precedes every widget, and every line of a text may end with it.
+Parsing 500,000 empty widgets would take 130 ms; any other message of this size takes less than 40 ms."""
 LENGTH = 300
-"""Characters of an id, a hash, a name, at most; Streamlit's have up to 100."""
+"""The longest id, hash or name in characters; Streamlit's have up to 100."""
 LENGTHS = {"query_string": 2**19, "url": 2**19 + 2**10, "name": 2_000}
-"""Characters of what may be longer: a link, as long as uvicorn takes one, and the name of a file."""
+"""Fields with another limit: a link, which uvicorn limits to the same length, and the name of a file."""
 VALUES = {"string_value", "json_value", "json_trigger_value", "data"}
-"""What widgets hold, as long as the message may be."""
+"""Fields with a widget's value, which only the size of the message limits."""
 COUNT = 100
-"""Things of a kind in one message, at most."""
+"""The most entries of a repeated field."""
 COUNTS = {"widgets": 500, "cached_message_hashes": 1_000, "file_names": 4, "uploaded_file_info": 4}
-"""The same, where it is another number: our fullest page has some 150 widgets."""
-TAKEN = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
-"""The types of messages that are taken. Others clear the caches of all visitors, look into the repository, or stop the
-server; a browser that shows our pages needs none of them."""
+"""Repeated fields with another limit: our page with the most widgets has some 150."""
+ACCEPTED = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
+"""The types of messages that are accepted. Others clear the caches of all visitors, read the git repository, or stop
+the server; our pages send none of them."""
 
 KindOf = Callable[[str], Kind | None]
 
 
 class RefusedMessageError(ValueError):
-    """A message that is not taken. `why` is one of a few words, for the log and the metrics.
+    """A message is refused. `why` is one word, for the log and the metrics.
 
-    `is_breach`: whether it is none that any browser sends, so that the connection is closed.
+    `is_breach`: whether no browser sends such a message, so that the connection is closed.
     """
 
     def __init__(self, why: str, *, is_breach: bool = False) -> None:
@@ -53,20 +53,20 @@ class RefusedMessageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A message that is taken."""
+    """A message that is accepted."""
 
     frame: bytes
-    """What Streamlit may read"""
+    """The bytes for Streamlit"""
     left_out: int
-    """Widgets that were left out because this server has not shown them"""
+    """The number of widgets that were removed because this server has not shown them"""
 
 
 def check(frame: bytes | None, kind_of: KindOf, *, uploads: bool) -> Checked:
-    """Return a message as Streamlit may read it.
+    """Validate a message, and remove the widgets that this server has not shown.
 
     Args:
-        frame: the bytes of a websocket message; None for one of text.
-        kind_of: returns what the widget with an id sends, None where no such widget was shown.
+        frame: the bytes of a websocket message; None for a text message.
+        kind_of: returns the kind of the widget with an id, or None if no such widget was shown.
         uploads: whether files may be uploaded.
 
     Raises:
@@ -90,7 +90,7 @@ def check(frame: bytes | None, kind_of: KindOf, *, uploads: bool) -> Checked:
 
 
 def _check_sizes(message: Message) -> None:
-    """Check how many things there are, and how long they are, down to the last field."""
+    """Check the number of entries and the length of the text in every field, recursively."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
         if len(values) > COUNTS.get(field.name, COUNT):
@@ -107,26 +107,26 @@ def _check_sizes(message: Message) -> None:
 def _check_purpose(message: BackMsg, *, uploads: bool) -> None:
     """Check that the message is of a type that our pages need."""
     purpose = message.WhichOneof("type")
-    if purpose not in TAKEN:
+    if purpose not in ACCEPTED:
         raise RefusedMessageError("purpose")
     if purpose == "file_urls_request" and not uploads:
         raise RefusedMessageError("purpose")
-    # Of these, attnviz has files that are made when they are downloaded.
+    # The only backend operation of attnviz is a file that is created on download.
     if purpose == "backend_operation_request" and not message.backend_operation_request.HasField("deferred_file"):
         raise RefusedMessageError("purpose")
 
 
 def _check_widgets(widgets: Any, kind_of: KindOf) -> int:
-    """Check each widget's value by its kind, leave out the unknown ones, and return how many those were.
+    """Check each widget's value by its kind, remove unknown widgets, and return their number.
 
-    A browser sends widgets that are unknown here when it comes from a server that has ended.
+    A browser sends unknown widgets if it was connected to another server that has ended.
     """
     known = []
     for widget in widgets:
         kind = kind_of(widget.id)
         if kind is None:
             continue
-        field = widget.WhichOneof("value")  # None where it was cleared
+        field = widget.WhichOneof("value")  # None if it was cleared
         if field is not None and (field not in kind.fields or not kind.valid(getattr(widget, field))):
             raise RefusedMessageError("type")
         known.append(widget)

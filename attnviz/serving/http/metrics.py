@@ -1,4 +1,4 @@
-"""What a monitor may read of this process: counts and sizes, nothing that a visitor typed."""
+"""The metrics of this process for monitoring: counts and sizes, never a visitor's text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MEDIA_TYPE", "metrics"]
 
 
 def metrics(traffic: Traffic, *, ready: bool) -> bytes:
-    """Return all metrics of this process in Prometheus' text format; memory and processor time without its children."""
+    """Return all metrics of this process in Prometheus' text format; memory and CPU time exclude child processes."""
     registry = CollectorRegistry()
     registry.register(_Server(traffic, ready=ready))
     ProcessCollector(registry=registry)
@@ -25,27 +25,27 @@ def metrics(traffic: Traffic, *, ready: bool) -> bytes:
 
 
 class _Server(Collector):
-    """Reads the server's figures."""
+    """Collects the server's metrics."""
 
     def __init__(self, traffic: Traffic, *, ready: bool) -> None:
         self.traffic = traffic
         self.ready = ready
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric but those of the process."""
+        """Yield every metric except those of the operating system's process."""
         traffic, (running, waiting, done) = self.traffic, worker_pool().counts()
         usage = cache_usage()
         entries, sizes = ({name: figures[at] for name, figures in usage.items()} for at in (0, 1))
         yield _gauge("ready", "Whether the built-in model is loaded.", self.ready)
-        yield _gauge("sessions", "Browsers that are connected.", traffic.visitors)
-        yield _counter("runs", "Changes that browsers asked for.", traffic.changes)
-        yield _counter("http_requests", "Answers to requests.", traffic.answers, "code")
-        yield _counter("refused", "Visitors turned away or slowed down.", traffic.refused, "why")
-        yield _gauge("passes_running", "Computations that run.", running)
+        yield _gauge("sessions", "Connected browsers.", traffic.visitors)
+        yield _counter("runs", "Messages from browsers, each of which runs a page or a part of it.", traffic.changes)
+        yield _counter("http_requests", "Responses by status code.", traffic.responses, "code")
+        yield _counter("refused", "Refused or delayed requests and messages, by reason.", traffic.refused, "why")
+        yield _gauge("passes_running", "Running computations.", running)
         yield _gauge("passes_waiting", "Computations in the queue.", waiting)
-        yield _counter("passes", "Computations done.", done)
-        yield _gauge("cache_entries", "Results in the caches.", entries, "cache")
-        yield _gauge("cache_bytes", "Their size.", sizes, "cache")
+        yield _counter("passes", "Completed computations.", done)
+        yield _gauge("cache_entries", "Entries in the caches.", entries, "cache")
+        yield _gauge("cache_bytes", "Bytes in the caches.", sizes, "cache")
 
 
 def _gauge(name: str, about: str, figure: float | Mapping[str, int], label: str = "") -> Metric:
@@ -59,7 +59,7 @@ def _counter(name: str, about: str, figure: float | Mapping[str, int] | Mapping[
 def _filled(
     metric: GaugeMetricFamily | CounterMetricFamily, figure: float | Mapping[str, int] | Mapping[int, int]
 ) -> Metric:
-    """Add a figure, or one for each value of the metric's label."""
+    """Add one sample, or one per value of the metric's label."""
     if isinstance(figure, Mapping):
         for value, each in figure.items():
             metric.add_metric([str(value)], each)

@@ -1,4 +1,4 @@
-"""ASGI middleware that refuses websockets which pages of other sites open."""
+"""ASGI middleware that refuses websockets opened by pages of other sites."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from attnviz.serving.http.traffic import Traffic
 
 
 class SameOrigin:
-    """Lets a websocket in only where its page came from this server.
+    """Accepts a websocket only if its page is from this server.
 
-    Streamlit lets pages of localhost in too. For any other it asks a site outside for this server's address, each time,
-    and everybody waits for the answer.
+    Streamlit alone would also accept pages from localhost. For any other page it would request this server's address
+    from an external site, each time, and block all visitors meanwhile.
     """
 
     def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
@@ -22,7 +22,7 @@ class SameOrigin:
         self.traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or answer a foreign page's websocket with 403."""
+        """Serve a request, or refuse a foreign page's websocket with 403."""
         if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
             self.traffic.refused["origin"] += 1
             await send({"type": "websocket.close", "code": 1008})
@@ -31,7 +31,7 @@ class SameOrigin:
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Say whether a request was made by a page of another site. Every browser names it (RFC 6454, section 7)."""
+    """Whether a page of another site made the request: browsers send its origin (RFC 6454, section 7)."""
     origin = headers.get("origin")
     if origin is None:
         return False

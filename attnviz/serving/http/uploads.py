@@ -1,8 +1,7 @@
-"""ASGI middleware that bounds what is uploaded: how many files a session holds, how much all hold, how long one takes.
+"""ASGI middleware that limits uploads: files per session, bytes of all sessions, and the duration of an upload.
 
-Streamlit checks the size of each file, whether the session is known and whether the request comes from its own page.
-But it keeps every file that a session sends until the session ends, whether a page asked for it or not, and waits for a
-slow one for ever.
+Streamlit checks the size of each file, that the session exists, and that the request comes from its own page. But it
+keeps every uploaded file until the session ends, requested or not, and waits without limit for a slow upload.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PATH = "/_stcore/upload_file/"
 FILES = 4
-"""Files that a session holds at most; the oldest makes room."""
+"""The most files per session; a further one replaces the oldest."""
 BYTES = 100 * 2**20
-"""Bytes that all sessions hold at most."""
+"""The most bytes of all sessions together."""
 AT_ONCE = 16
-"""Uploads under way at most."""
+"""The most simultaneous uploads."""
 SECONDS = 30.0
-"""For this long an upload may take."""
+"""The longest duration of an upload."""
 
 
 class Uploads:
-    """Lets uploads through while there is room for them, and ends those that take too long."""
+    """Refuses uploads above the limits, and ends those that take too long."""
 
     def __init__(self, app: ASGIApp, *, seconds: float = SECONDS) -> None:
         self.app = app
@@ -33,7 +32,7 @@ class Uploads:
         self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; where it is an upload, within bounds."""
+        """Serve a request; if it is an upload, within the limits."""
         if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
             await self.app(scope, receive, send)
         elif self.under_way >= AT_ONCE or not make_room(scope["path"].rpartition(PATH)[2].partition("/")[0]):
@@ -62,7 +61,7 @@ class Uploads:
 
 
 def make_room(session: str) -> bool:
-    """Drop the oldest files of a session that has too many, and say whether there is room for one more."""
+    """Drop the oldest files of a session that has too many; return whether one more file is within the limits."""
     from streamlit import runtime
 
     if not runtime.exists():
@@ -75,5 +74,5 @@ def make_room(session: str) -> bool:
 
 
 async def _answer(status: int, why: str, scope: Scope, receive: Receive, send: Send) -> None:
-    headers = {"Connection": "close"}  # what is still to come of the file is not read
+    headers = {"Connection": "close"}  # the rest of the file is not read
     await PlainTextResponse(why, status, headers=headers)(scope, receive, send)

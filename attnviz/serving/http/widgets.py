@@ -1,7 +1,7 @@
-"""Which widgets this server has shown, and what kind of value a browser may send for each of them.
+"""The widgets that this server has shown, and the kind of value that a browser may send for each.
 
-The server declares a widget when it sends the element with its id. The ids are hashes of what a widget is, so one id
-has one kind in every session.
+The server declares a widget by sending the element with its id. An id is a hash of the widget's definition, so it has
+the same kind in every session.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.Slider_pb2 import Slider
 
 REMEMBERED = 20_000
-"""Ids that are remembered; of more, those that were seen last. A page shows some 50, most of them to everybody."""
+"""The most ids in memory; the least recently used one is dropped. A page has some 50, most of them in all sessions."""
 ID = b"$$ID-"
-"""How Streamlit's ids begin. A message without it declares no widget and is not read."""
+"""The prefix of Streamlit's ids. A message without it declares no widget and is not parsed."""
 EVENTS_ID = "$$STREAMLIT_INTERNAL_KEY_{}__events"
-"""The second id of a component of version 2, for its events."""
+"""The second id of a component of API version 2, for its events."""
 JSON = 200_000
-"""Characters of one widget's JSON, at most: a lesson has 100,000 bytes."""
+"""The longest JSON of one widget in characters; a lesson has up to 100,000 bytes."""
 DEPTH = 32
-"""How deep one widget's JSON may be nested."""
+"""The deepest nesting in one widget's JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a widget sends: the field of `WidgetState`, one of several, and what its value has to be."""
+    """What a widget sends: one of these fields of `WidgetState`, with a valid value."""
 
     fields: tuple[str, ...]
     valid: Callable[[Any], bool] = lambda _: True
@@ -46,25 +46,25 @@ def _are_finite(values: Any) -> bool:
 
 
 def _is_state(text: str) -> bool:
-    """Say whether this is the state of a component: values by their names."""
+    """Whether this is the state of a component: a JSON object."""
     return isinstance(read_json(text), dict)
 
 
 def _is_events(text: str) -> bool:
-    """Say whether these are events of a component, {"event": name, "value": anything}: a list of them, or one."""
+    """Whether these are events of a component: {"event": name, "value": anything}, or a list of such objects."""
     sent = read_json(text)
     events = sent if isinstance(sent, list) else [sent]
     return all(isinstance(event, dict) and isinstance(event.get("event"), str) for event in events)
 
 
 def _is_selection(text: str) -> bool:
-    """Say whether this is what was selected in a chart."""
+    """Whether this is a selection in a chart."""
     sent = read_json(text)
     return isinstance(sent, dict) and isinstance(sent.get("selection"), dict)
 
 
 def _is_table_selection(text: str) -> bool:
-    """Say whether this is what was selected in a table: rows, columns by name, and cells, (row, column) each."""
+    """Whether this is a selection in a table: row numbers, column names, and cells, (row, column) each."""
     sent = read_json(text)
     selection = sent.get("selection") if isinstance(sent, dict) else None
     if not isinstance(selection, dict):
@@ -129,12 +129,12 @@ KINDS = {
     "time_input": TEXT,
     "vega_lite_chart": SELECTION,
 }
-"""What each kind of element and of block sends (Streamlit 1.67). Tables that are edited and components of version 1, of
-which attnviz has none, are not among them: what they send is not taken."""
+"""What each type of element or block sends (Streamlit 1.67). Editable tables and components of API version 1 are
+missing, because attnviz has none: their messages are refused."""
 
 
 class Widgets:
-    """The widgets that this server has shown: their kinds by their ids."""
+    """The kinds of the widgets that this server has shown, by id."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
@@ -144,7 +144,7 @@ class Widgets:
         return len(self._kinds)
 
     def note(self, sent: bytes) -> None:
-        """Note the widgets that a message to a browser declares. `sent` is a serialised ForwardMsg."""
+        """Record the widgets that a message to a browser declares. `sent` is a serialised ForwardMsg."""
         for name, kind in declared(sent):
             self._kinds[name] = kind
             self._kinds.move_to_end(name)
@@ -152,7 +152,7 @@ class Widgets:
                 self._kinds.popitem(last=False)
 
     def kind(self, name: str) -> Kind | None:
-        """Return what the widget with this id sends; None where no such widget was shown."""
+        """Return the kind of the widget with this id; None if no such widget was shown."""
         found = self._kinds.get(name)
         if found is not None:
             self._kinds.move_to_end(name)
@@ -189,10 +189,10 @@ def _parts(delta: Delta) -> Iterator[Any]:
 
 
 def read_json(text: str) -> Any:
-    """Read JSON as a browser writes it; None where it is none.
+    """Parse JSON from a browser; return None if it is invalid.
 
-    Also none: what is longer than `JSON`, nested deeper than `DEPTH`, has numbers that are none, or half of a surrogate
-    pair, which Python reads and later can't write.
+    It is also invalid if it is longer than `JSON`, nested deeper than `DEPTH`, or contains NaN, an infinity, or a lone
+    surrogate, which Python can parse but not encode.
     """
     if len(text) > JSON:
         return None

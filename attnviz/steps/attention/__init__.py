@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 TOKENS = tokens.STEP
-"""The first step: it is shown of the tokens alone, and has no matrices"""
+"""The first step: it shows the tokens and has no matrices"""
 
 _MODULES = (embeddings, qkv, scores, scaled, masked, weights, head_outputs, concat, output)
 
 ATTENTION: dict[str, Step[Walk]] = {module.STEP.name: module.STEP for module in _MODULES}
-"""The steps that are shown of a walk, by name, in order."""
+"""The steps that show a walk, by name, in order."""
 
 OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
 """The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""

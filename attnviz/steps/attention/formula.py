@@ -1,4 +1,4 @@
-"""The formula of attention, as one head of one walk computes it, with the term of one step in a box."""
+"""The formula of attention for the settings of a walk, with the term of one step in a box."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value
 
 
 def attention_formula(walk: Walk, boxed: str) -> Expression:
-    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without what this walk does not do."""
+    """Return output = concat[softmax(Q Kᵀ · s + M) V] W_O, without the terms that this walk does not have."""
 
     def term(step: str, expression: Expression) -> Expression:
         return Box(expression) if step == boxed else expression
@@ -33,12 +33,12 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
 
 
 def projection_formula(walk: Walk) -> Row:
-    """Return how Q, K and V are made of X."""
+    """Return the formulas of Q, K and V."""
     return Row(tuple(Relation("=", (symbol, _projected(walk, symbol.name))) for symbol in (QUERY, KEY, VALUE)))
 
 
 def projection_kind(walk: Walk) -> str:
-    """Return how query, key and value are made: "linear" where that is not known."""
+    """Return the kind of the projections; "linear" if they are not known."""
     return walk.layer.projections["query"].kind if walk.layer.projections else "linear"
 
 

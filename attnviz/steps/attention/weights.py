@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 FAINT_BELOW = 0.1
-"""Weights that are hardly told from 0 where colours go to 1; the browser has the same, explorer_values.js"""
+"""Weights below this look like 0 if the colour domain ends at 1; explorer_values.js has the same value"""
 
 
 def faint(walk: Walk) -> str:
-    """Return a sentence where weights coloured from 0 to 1 look like an empty sheet, with what helps; else nothing.
+    """Return advice if the weights look empty with colours from 0 to 1, else "".
 
-    They do where half of the rows have no weight above `FAINT_BELOW`. Stretching the colours to the largest weight
-    helps unless that is near 1 anyway, as it is in the first row under a causal mask.
+    They look empty if half of the rows have no weight above `FAINT_BELOW`. Stretching the colours to the largest weight
+    helps unless that is near 1, like the first row's under a causal mask.
     """
     weights = walk.steps.weights
     if not weights.numel():
@@ -33,7 +33,7 @@ def faint(walk: Walk) -> str:
 
 
 def _fact(walk: Walk) -> str:
-    """Name the largest weight between two different tokens; what a token keeps for itself says little."""
+    """Name the largest weight between two different tokens: a token's weight on itself is less informative."""
     weights = walk.steps.weights
     if not weights.numel():
         return ""

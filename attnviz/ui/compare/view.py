@@ -1,6 +1,6 @@
 """The comparison of the two panes: picture, notice and figures.
 
-Imported after the controls are on the screen, because it brings torch along.
+The page imports it after showing the controls, because it imports torch.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.metrics import metrics
-from attnviz.serving.http.traffic import ADDRESSES, ARRIVING, TOKEN, Buckets, Traffic
+from attnviz.serving.http.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
 from attnviz.serving.work.cache import SingleFlightCache
 from attnviz.serving.work.pool import WorkerPool
 from attnviz.settings import PUBLIC, Settings
@@ -132,7 +132,7 @@ def test_a_full_server_shows_the_busy_page_and_takes_the_next_when_one_has_gone(
         await tasks[0]
         assert (await ask(app))[0] == 200  # and whoever was sent this page has the place
         assert (await ask(app))[0] == 503
-        clock.now += ARRIVING + 1  # never came
+        clock.now += CONNECT_TIME + 1  # never came
         assert (await ask(app))[0] == 200
         await incoming[1].put("websocket.disconnect")
         await tasks[1]
@@ -230,7 +230,7 @@ def test_a_visitor_has_a_limit_of_their_own_and_large_messages_count_for_more() 
     traffic = Traffic(replace(PUBLIC, requests=0, changes=60), Clock())
     first, second = traffic.visitor(), traffic.visitor()
     assert [traffic.change("a", first) for _ in range(22)] == pytest.approx([0] * 20 + [1, 2])
-    assert [traffic.change("a", second, TOKEN * 9) for _ in range(3)] == pytest.approx([0, 0, 10])
+    assert [traffic.change("a", second, TOKEN_BYTES * 9) for _ in range(3)] == pytest.approx([0, 0, 10])
 
 
 def test_who_connects_again_and_again_is_turned_away() -> None:
@@ -256,7 +256,7 @@ def test_uploads_are_refused_where_they_are_off() -> None:
 
 def test_metrics_are_in_prometheus_own_format() -> None:
     traffic = Traffic(Settings())
-    traffic.answers[200] += 3
+    traffic.responses[200] += 3
     traffic.refused["full"] += 1
     cache = SingleFlightCache[Result]("metered", 10, WorkerPool(1))
     cache.get(1, lambda: Result(7))
