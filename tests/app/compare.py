@@ -48,5 +48,5 @@ def sdpa(layer: Any, head: int, *, causal: bool = False, scale: float | None = N
     return found[0, 0].numpy()
 
 
-def same(found: np.ndarray, wanted: np.ndarray) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+def same(found: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

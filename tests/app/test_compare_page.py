@@ -66,11 +66,11 @@ def test_every_quantity_of_both(quantity: str) -> None:
     config = ToyConfig(), ToyConfig(causal=True)
     steps = [run_block(words(), each).layer(0).head(head) for head, each in enumerate(config)]
     _, arrays = picture(at)
-    wanted = [getattr(each, quantity).numpy() for each in steps]
-    same(arrays["a"], wanted[0])
-    finite = np.isfinite(wanted[1])
-    same(np.nan_to_num(arrays["b"]), np.where(finite, wanted[1], 0))
-    same(arrays["difference"][finite], (wanted[0] - wanted[1])[finite])
+    expected = [getattr(each, quantity).numpy() for each in steps]
+    same(arrays["a"], expected[0])
+    finite = np.isfinite(expected[1])
+    same(np.nan_to_num(arrays["b"]), np.where(finite, expected[1], 0))
+    same(arrays["difference"][finite], (expected[0] - expected[1])[finite])
     assert np.isnan(arrays["difference"])[~finite].all()
 
 
@@ -101,8 +101,8 @@ def test_a_model_that_reads_other_tokens_is_aligned(tmp_path: Path) -> None:
     assert own["a"] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     assert own["b"] == list(load(folder).tokenize("the cat sat").labels)
     there = np.array([label is not None for label in header["own"]["b"]["query"]])
-    wanted = load(folder).trace("the cat sat").attentions(1)[0].numpy()
-    same(np.nan_to_num(arrays["b"][there][:, there]), wanted)
+    expected = load(folder).trace("the cat sat").attentions(1)[0].numpy()
+    same(np.nan_to_num(arrays["b"][there][:, there]), expected)
 
 
 def test_an_inserted_word_leaves_a_gap_that_is_marked() -> None:
@@ -122,9 +122,9 @@ def test_long_texts_are_cut_and_fit_in_what_a_view_may_send() -> None:
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
     assert len(sent(at, "compare")[0]) < 2_000_000
     header, arrays = picture(at)
-    wanted = load("minilm").trace("word " * 800).attentions(0)[0].numpy()
+    expected = load("minilm").trace("word " * 800).attentions(0)[0].numpy()
     low, high = header["ranges"]["a"]
-    assert np.abs(low + arrays["a"].astype(float) * (high - low) / 65534 - wanted).max() <= 8e-6
+    assert np.abs(low + arrays["a"].astype(float) * (high - low) / 65534 - expected).max() <= 8e-6
 
 
 def test_a_pin_is_in_the_picture_and_in_the_link() -> None:

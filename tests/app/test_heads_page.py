@@ -40,8 +40,8 @@ def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
     trace = load("minilm").trace(DEFAULT_TEXT)
     assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
     assert len(header["sent"]) == 72
-    wanted = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
-    np.testing.assert_allclose(arrays["weights"] / 65535, wanted, rtol=0, atol=7.7e-6)
+    expected = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
+    np.testing.assert_allclose(arrays["weights"] / 65535, expected, rtol=0, atol=7.7e-6)
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
@@ -155,8 +155,8 @@ def test_an_encoder_decoder(kind: str, shape: tuple[int, int], tmp_path: Path) -
     assert header["kind"] == kind
     assert arrays["weights"].shape[1:] == shape
     trace = load(folder).trace("the cat sat", "the dog sat down")
-    wanted = np.concatenate([trace.attentions(layer, kind).double().numpy() for layer in range(header["layers"])])  # type: ignore[arg-type]
-    np.testing.assert_allclose(arrays["weights"][: len(wanted)] / 65535, wanted, rtol=0, atol=7.7e-6)
+    expected = np.concatenate([trace.attentions(layer, kind).double().numpy() for layer in range(header["layers"])])  # type: ignore[arg-type]
+    np.testing.assert_allclose(arrays["weights"][: len(expected)] / 65535, expected, rtol=0, atol=7.7e-6)
     assert ("no rollout of cross-attention" in messages(at)) is (kind == "cross")
     assert ("no measure next" in messages(at)) is (kind != "encoder")
 

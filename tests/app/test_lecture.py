@@ -38,7 +38,7 @@ ONLY_STEP = {"pin", "predict", "listing", "drawing"}
 
 
 @pytest.mark.parametrize(
-    ("page", "query", "wanted"),
+    ("page", "query", "expected"),
     [
         ("", {}, STEP | HEAD | ONLY_STEP),
         ("", {"source": "pretrained"}, STEP | HEAD | LAYER | ONLY_STEP),
@@ -49,8 +49,8 @@ ONLY_STEP = {"pin", "predict", "listing", "drawing"}
         ("", {"step": "weights"}, STEP | HEAD | ONLY_STEP | {"stretch"}),
     ],
 )
-def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], wanted: set[str]) -> None:
-    assert offered(open_page(page, **query)) == wanted | EVERYWHERE
+def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], expected: set[str]) -> None:
+    assert offered(open_page(page, **query)) == expected | EVERYWHERE
 
 
 def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:

@@ -34,10 +34,10 @@ def test_every_scene_opens_as_it_is_meant() -> None:
     at = open_page()
     for name, lesson in shipped().items():
         for number, scene in enumerate(lesson.scenes, 1):
-            wanted = {**scene.values(), "lesson": name, **({"scene": str(number)} if number > 1 else {})}
-            go_to_page(at, scene.page, wanted)
+            expected = {**scene.values(), "lesson": name, **({"scene": str(number)} if number > 1 else {})}
+            go_to_page(at, scene.page, expected)
             assert messages(at) == "", scene.link
-            assert link(at) == wanted, scene.link  # nothing is dropped, nothing added: the link is whole
+            assert link(at) == expected, scene.link  # nothing is dropped, nothing added: the link is whole
             said = scene.question or scene.sentence
             assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
     for example in gallery():
@@ -55,10 +55,10 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             # A session that begins with such a link takes long to make: one for each page, and one for all the others.
             at = go_to_page(at, "step_by_step", asked) if scene.page in arrived else open_page(**asked)
             arrived.add(scene.page)
-            wanted = {**scene.values(), **asked}
+            expected = {**scene.values(), **asked}
             if number == 1:
-                del wanted["scene"]
-            assert (messages(at), link(at)) == ("", wanted), (name, number)
+                del expected["scene"]
+            assert (messages(at), link(at)) == ("", expected), (name, number)
             said = scene.question or scene.sentence
             assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), (name, number)
             assert scene.page == at.session_state["view_page"]

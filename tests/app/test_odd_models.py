@@ -51,12 +51,12 @@ def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest
     knocks = []
     monkeypatch.setattr(opening, "_is_hub_reachable", lambda: bool(knocks.append(time.monotonic())))
     link = {"source": "pretrained", "model": "nobody/knows-this-model", "step": "weights"}
-    wanted = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
+    expected = "nobody/knows-this-model is not on this machine and the hub can't be reached; connect, or use minilm."
     at = open_page(**link)
     for text in ("one", "two", "three"):
-        assert boxes(at, "error") == [f"{wanted} Showing minilm."]
+        assert boxes(at, "error") == [f"{expected} Showing minilm."]
         at.text_area(key="text").set_value(text).run()
-    assert boxes(open_page(**link), "error") == [f"{wanted} Showing minilm."]
+    assert boxes(open_page(**link), "error") == [f"{expected} Showing minilm."]
     assert len(knocks) == 1
 
 

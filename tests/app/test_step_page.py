@@ -60,8 +60,8 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
     at = open_page(step="head_outputs", mask="causal" if causal else "none")
     layer = run_block(words(), ToyConfig(causal=causal)).layer(0)
     q, k, v = layer.query, layer.key, layer.value
-    wanted = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
-    np.testing.assert_allclose(panels(at)["head_outputs"], wanted.numpy(), rtol=1e-5, atol=1e-6)
+    expected = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0, 0]
+    np.testing.assert_allclose(panels(at)["head_outputs"], expected.numpy(), rtol=1e-5, atol=1e-6)
     choose(at, "step", "weights")
     wanted_weights = F.scaled_dot_product_attention(q[None], k[None], torch.eye(11)[None, None], is_causal=causal)[0, 0]
     found = np.nan_to_num(panels(at)["weights"])
@@ -70,8 +70,8 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
 
 def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
     at = open_page(source="pretrained", layer="3", head="5", step="weights")
-    wanted = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
-    np.testing.assert_array_equal(panels(at)["weights"], wanted.numpy())
+    expected = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
+    np.testing.assert_array_equal(panels(at)["weights"], expected.numpy())
     header, arrays = inspector(at)
     assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
     np.testing.assert_array_equal(arrays["query"], load("minilm").trace(DEFAULT_TEXT).layer(3).query[5].numpy())
@@ -96,7 +96,7 @@ def test_every_step_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "wanted"),
+    ("name", "value", "expected"),
     [
         ("head", "1", {"head": "1"}),
         ("drawing", "chart", {"drawing": "chart"}),
@@ -114,14 +114,14 @@ def test_every_step_can_be_chosen() -> None:
     ],
 )
 def test_a_choice_goes_into_the_link_and_what_is_none_is_passed_over(
-    name: str, value: object, wanted: dict[str, str]
+    name: str, value: object, expected: dict[str, str]
 ) -> None:
     at = choose(open_page(step="weights"), name, value)
     assert not at.exception
     assert not at.error
     found = dict(at.query_params)
-    assert found == {"step": "weights", **wanted}
-    assert {key: stepper(at)["chosen"][key] for key in wanted} == wanted
+    assert found == {"step": "weights", **expected}
+    assert {key: stepper(at)["chosen"][key] for key in expected} == expected
 
 
 def acknowledged(at: AppTest) -> tuple[int, int]:
@@ -333,7 +333,7 @@ def test_averages_page_shows_three_equal_results() -> None:
         results[way] = panels(at)["averages"]
     x = run_block(words(), ToyConfig()).layer(0).query_input
     assert x is not None
-    wanted = x.cumsum(0) / torch.arange(1, 12)[:, None]
+    expected = x.cumsum(0) / torch.arange(1, 12)[:, None]
     for way in ("loop", "matrix", "softmax"):
-        np.testing.assert_allclose(results[way], wanted.numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(results[way], expected.numpy(), rtol=1e-5, atol=1e-6)
     assert np.abs(results["data"] - results["loop"]).max() > 0.1

@@ -136,9 +136,9 @@ class Crowd:
                 else:
                     ms = await (act_ours if self.ours else act_plain)(visitor, chance)
                 figures.changes.append(ms)
-                wanted = "bidi_component" if self.ours else "plotly_chart"
-                if not visitor.shown[wanted]:
-                    visitor.wrong[f"an answer without a {wanted}"] += 1
+                expected = "bidi_component" if self.ours else "plotly_chart"
+                if not visitor.shown[expected]:
+                    visitor.wrong[f"an answer without a {expected}"] += 1
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def text_of(tokens: int, variant: int = 0) -> str:
     long = " ".join(words[first:] + words[:first]) * (tokens // 100 + 1)
     text = long[: tokenizer().encode(long, add_special_tokens=False).offsets[tokens - 3][1]]
     length = len(tokenizer().encode(text).ids)
-    assert length == tokens, f"wanted {tokens} tokens and got {length}"
+    assert length == tokens, f"expected {tokens} tokens and got {length}"
     return text
 
 

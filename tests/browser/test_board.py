@@ -72,7 +72,7 @@ def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str
 
 
 @pytest.mark.parametrize(
-    ("room", "wanted"),
+    ("room", "expected"),
     [
         (90, ["A · X = Y"]),
         (89, ["A · X", "= Y"]),
@@ -82,10 +82,12 @@ def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str
         (0, None),
     ],
 )
-def test_a_formula_breaks_then_shrinks_then_goes(page: Page, served: str, room: int, wanted: list[str] | None) -> None:
+def test_a_formula_breaks_then_shrinks_then_goes(
+    page: Page, served: str, room: int, expected: list[str] | None
+) -> None:
     body = "return m.fitFormula('A · X = Y', given, (text) => text.length * 0.5, { size: 20, least: 14 })"
     made = imported(page, served, "board_layout.js", body, room)
-    assert (made and made["lines"]) == wanted
+    assert (made and made["lines"]) == expected
     if made:
         assert made["size"] == min(20, room / (0.5 * max(map(len, made["lines"]))))
 

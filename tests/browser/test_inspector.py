@@ -88,14 +88,14 @@ def test_a_pinned_row_says_where_it_looks(see: See) -> None:
     looks = sight.panel.get_by_role("list", name="Where the row looks")
     for row in (7, 2, 5, 11):  # row 5 is hidden throughout: it looks nowhere
         sight.panel.get_by_label("query row").fill(str(row))
-        wanted = [int(k) for k in (-weights[row]).argsort()[:3] if weights[row, k] > 0]
-        expect(looks.locator("li[data-key]")).to_have_count(len(wanted))
-        for place, k in enumerate(wanted):
+        expected = [int(k) for k in (-weights[row]).argsort()[:3] if weights[row, k] > 0]
+        expect(looks.locator("li[data-key]")).to_have_count(len(expected))
+        for place, k in enumerate(expected):
             expect(looks.locator("li[data-key]").nth(place)).to_have_attribute("data-key", str(k))
         said = looks.locator("li[data-key]").evaluate_all(
             "all => all.map((one) => [+one.dataset.key, +one.querySelector('[data-result]').dataset.value])"
         )
-        assert [x for _, x in said] == pytest.approx([weights[row, k] for k in wanted], abs=1e-9)
+        assert [x for _, x in said] == pytest.approx([weights[row, k] for k in expected], abs=1e-9)
     sight.panel.get_by_label("key column").fill("2")
     expect(looks).to_be_hidden()
     expect(sight.line("weights")).to_be_visible()

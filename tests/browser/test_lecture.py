@@ -121,11 +121,11 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
         ("ArrowRight", ("1", "2")),
     ):
         press(page, key, until=lambda at, pin=pin: (at.get("q"), at.get("k")) == pin)
-    wanted = float(trace.attentions(1)[1][1, 2])
+    expected = float(trace.attentions(1)[1][1, 2])
     arithmetic = page.get_by_role("region", name="Arithmetic of one cell")
     weight = arithmetic.locator("[data-line=weights]:visible [data-result]")
     frames(page)
-    assert float(weight.get_attribute("data-value") or "nan") == pytest.approx(wanted, rel=1e-4)
+    assert float(weight.get_attribute("data-value") or "nan") == pytest.approx(expected, rel=1e-4)
     press(page, "p", until=lambda at: at.get("predict") == "1")
     covered = f"() => document.querySelector('{BOARD}').attnviz.covers?.('weights')(1, 2) ?? false"
     assert page.evaluate(covered)
@@ -231,8 +231,8 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
         high, top = explorer.evaluate(HIGH)
         return float(high.removesuffix("px")), pytest.approx(max(520, 720 - min(top, 260) - 64), abs=1)
 
-    high, wanted = in_the_end(page, heights, lambda found: found[0] == found[1])
-    assert high == wanted
+    high, expected = in_the_end(page, heights, lambda found: found[0] == found[1])
+    assert high == expected
 
     open_link(page, app_url, "/averages?lecture=1")
     press(page, "PageDown", until=lambda at: at.get("way") == "matrix")

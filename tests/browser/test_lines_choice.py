@@ -56,9 +56,9 @@ def test_over_the_limit_the_largest_are_drawn(page: Page, served: str, cap: int,
         weights = (np.ceil(weights * steps) / steps).astype(np.float32)
     allowed = kept(weights, 0, strongest)
     found = chosen(page, served, weights, {"threshold": 0, "strongest": strongest}, cap)
-    wanted = np.sort(weights[allowed])[::-1][:cap]
+    expected = np.sort(weights[allowed])[::-1][:cap]
     assert not (found & ~allowed).any()
-    assert np.array_equal(np.sort(weights[found])[::-1], wanted)
+    assert np.array_equal(np.sort(weights[found])[::-1], expected)
 
 
 def test_a_misleading_sample_does_not_change_what_is_drawn(page: Page, served: str) -> None:

@@ -49,8 +49,8 @@ def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -
     go(page, app_url)
     type_text(page, "one two three four")
     layer = toy("one two three four")
-    wanted = (layer.query[0] @ layer.key[0].T).flatten()
-    np.testing.assert_allclose(cells(page, "scores"), wanted.numpy(), atol=0.00501)
+    expected = (layer.query[0] @ layer.key[0].T).flatten()
+    np.testing.assert_allclose(cells(page, "scores"), expected.numpy(), atol=0.00501)
     page.get_by_role("radio", name="Weights").click()
     page.wait_for_url(re.compile("step=weights"))
     settled(page)
@@ -97,8 +97,8 @@ def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
     layer = toy("The animal didn't cross the street because it was too tired.")
     for step in ("scores", "scaled", "weights"):
         assert query(page).get("step", "scores") == step
-        wanted = getattr(layer.head(0), step)[2, 4]
-        assert Sight(page).result(step) == pytest.approx(float(wanted), rel=1e-5)
+        expected = getattr(layer.head(0), step)[2, 4]
+        assert Sight(page).result(step) == pytest.approx(float(expected), rel=1e-5)
         for _ in range(2 if step == "scaled" else 1):
             page.keyboard.press("ArrowRight")
             settled(page)
@@ -140,8 +140,8 @@ def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_u
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
-    wanted = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
-    np.testing.assert_array_equal(matrix(page, "weights"), wanted.numpy().astype(float))
+    expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
+    np.testing.assert_array_equal(matrix(page, "weights"), expected.numpy().astype(float))
     stretch = page.get_by_role("switch", name="Stretch colours")
     expect(stretch).to_have_attribute("aria-checked", "false")
     stretch.press("Space")
@@ -182,8 +182,8 @@ def test_every_head_is_one_click_away(page: Page, app_url: str) -> None:
     page.get_by_role("button", name="head 7", exact=True).click()
     page.wait_for_url(re.compile("head=7"))
     settled(page)
-    wanted = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(2)[7]
-    np.testing.assert_array_equal(matrix(page, "weights"), wanted.numpy().astype(float))
+    expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(2)[7]
+    np.testing.assert_array_equal(matrix(page, "weights"), expected.numpy().astype(float))
 
 
 def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: str) -> None:
@@ -229,8 +229,8 @@ def test_a_hidden_weight_counts_as_nothing_in_the_sum(page: Page, app_url: str) 
     go(page, app_url, mask="causal", step="head_outputs")
     sight = Sight(page)
     sight.hover("head_outputs", 2, 1)
-    wanted = toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
-    assert sight.result("product") == pytest.approx(float(wanted), rel=1e-4)
+    expected = toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
+    assert sight.result("product") == pytest.approx(float(expected), rel=1e-4)
 
 
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:

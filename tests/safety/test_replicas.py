@@ -195,7 +195,7 @@ def test_a_replica_killed_under_load_loses_nobody(cluster: Cluster) -> None:
         try:
             with Visitor(cluster.front.url) as visitor:
                 home = named(visitor)
-                wanted = opened(visitor).kinds
+                expected = opened(visitor).kinds
                 ready.wait(300)
                 while not killed.is_set():
                     opened(visitor)
@@ -204,7 +204,7 @@ def test_a_replica_killed_under_load_loses_nobody(cluster: Cluster) -> None:
         try:
             with Visitor(cluster.front.url, cookies=f"attnviz_replica={home}") as again:
                 moved.append((home, named(again)))
-                if opened(again).kinds != wanted:
+                if opened(again).kinds != expected:
                     lost.append(f"{home}: another page than before")
         except Exception as error:
             lost.append(f"{home}: {error!r}")

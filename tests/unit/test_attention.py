@@ -33,8 +33,8 @@ def test_equals_torchs_own(lead: tuple[int, ...], kind: str, scale: float | None
         "float": random(6, 6, seed=9),
     }[kind]
     steps = attend(query, key, value, mask=mask, scale=scale)
-    wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
-    torch.testing.assert_close(steps.head_outputs, wanted, rtol=1e-5, atol=1e-6)
+    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
+    torch.testing.assert_close(steps.head_outputs, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_cross_attention_shapes() -> None:
@@ -56,10 +56,10 @@ def test_every_step_equals_numpy() -> None:
     exps = np.exp(masked - masked.max(-1, keepdims=True))
     weights = exps / exps.sum(-1, keepdims=True)
     outputs = np.einsum("hij,hjd->hid", weights, v)
-    for name, wanted in (
+    for name, expected in (
         ("scores", scores), ("scaled", scaled), ("masked", masked), ("weights", weights), ("head_outputs", outputs),
     ):  # fmt: skip
-        np.testing.assert_allclose(getattr(steps, name).numpy(), wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(getattr(steps, name).numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=name)
     np.testing.assert_allclose(steps.concat.numpy(), np.concatenate(list(outputs), axis=1), rtol=1e-5, atol=1e-6)
 
 
@@ -94,13 +94,13 @@ def test_equals_multihead_attention_with_copied_weights(causal: bool) -> None:
         module.in_proj_bias.copy_(random(3 * c))
         x = random(1, t, c, seed=3)
         blocked = ~causal_mask(t) if causal else None
-        wanted, wanted_weights = module(x, x, x, attn_mask=blocked, average_attn_weights=False)
+        expected, wanted_weights = module(x, x, x, attn_mask=blocked, average_attn_weights=False)
         maps = zip(module.in_proj_weight.chunk(3), module.in_proj_bias.chunk(3), strict=True)
         heads = [(x @ w.T + b).unflatten(-1, (h, c // h)).transpose(1, 2) for w, b in maps]  # 3 x (B, H, T, D)
         steps = attend(*heads, mask=causal_mask(t) if causal else None)
         output = steps.concat @ module.out_proj.weight.T + module.out_proj.bias
     torch.testing.assert_close(steps.weights, wanted_weights)
-    torch.testing.assert_close(output, wanted)
+    torch.testing.assert_close(output, expected)
 
 
 def test_padding_mask_equals_key_padding_in_multihead_attention() -> None:
@@ -108,11 +108,11 @@ def test_padding_mask_equals_key_padding_in_multihead_attention() -> None:
     module = nn.MultiheadAttention(8, 2, batch_first=True).eval()
     x = random(2, 5, 8)
     with torch.no_grad():
-        _, wanted = module(x, x, x, key_padding_mask=torch.arange(5) >= lengths[:, None], average_attn_weights=False)
+        _, expected = module(x, x, x, key_padding_mask=torch.arange(5) >= lengths[:, None], average_attn_weights=False)
         maps = zip(module.in_proj_weight.chunk(3), module.in_proj_bias.chunk(3), strict=True)
         heads = [(x @ w.T + b).unflatten(-1, (2, 4)).transpose(1, 2) for w, b in maps]
         steps = attend(*heads, mask=padding_mask(lengths, 5))
-    torch.testing.assert_close(steps.weights, wanted)
+    torch.testing.assert_close(steps.weights, expected)
     assert steps.weights[1, :, :, 2:].eq(0).all()
 
 

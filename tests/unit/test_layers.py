@@ -151,13 +151,13 @@ def test_computing_loads_nothing_that_shows_and_tokens_and_links_not_even_torch(
 
 def test_options_that_decide_speed_and_privacy() -> None:
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
-    wanted = {
+    expected = {
         "runner": {"postScriptGC": False},
         "server": {"headless": True, "fileWatcherType": "none", "disconnectedSessionTTL": 120},
         "browser": {"gatherUsageStats": False},
         "client": {"toolbarMode": "minimal", "showErrorDetails": "none", "showErrorLinks": False},
     }
-    for section, options in wanted.items():
+    for section, options in expected.items():
         assert config[section].items() >= options.items()
     assert 0 < config["server"]["maxUploadSize"] <= 5
     assert {"light", "dark"} <= config["theme"].keys()

@@ -37,8 +37,8 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
 
 def test_what_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A taken port, a package of another version, a model whose numbers are off, little memory: all are noticed."""
-    wanted = {**ready._required(), "numpy": "0.1", "no-such-package": "1.0"}
-    monkeypatch.setattr(ready, "_required", lambda: wanted)
+    expected = {**ready._required(), "numpy": "0.1", "no-such-package": "1.0"}
+    monkeypatch.setattr(ready, "_required", lambda: expected)
     monkeypatch.setattr(ready, "free_memory", lambda: 0.2)
 
     def off() -> object:

@@ -43,12 +43,12 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Pat
         "REPLICA": "a1", "PASSES": "3",
     }  # fmt: skip
     assert {name.lower() for name in said} == {field.name for field in fields(Settings)}
-    wanted = Settings(
+    expected = Settings(
         public=True, models=("minilm", "gpt2"), hub=True, folders=False, uploads=True, largest_upload=2,
         largest_text=900, sessions=7, requests=60, changes=90, trusted_proxies=("10.0.0.0/8", "::1"),
         frame_ancestors=("'self'", "https://lms.example.org:8443"), replica="a1", passes=3,
     )  # fmt: skip
-    assert read({f"ATTNVIZ_{name}": value for name, value in said.items()}) == wanted
+    assert read({f"ATTNVIZ_{name}": value for name, value in said.items()}) == expected
     file = tmp_path / "settings.toml"
     file.write_text(
         'public = true\nmodels = ["minilm", "gpt2"]\nhub = true\nfolders = false\nuploads = true\n'
@@ -56,7 +56,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Pat
         'trusted_proxies = ["10.0.0.0/8", "::1"]\n'
         """frame_ancestors = ["'self'", "https://lms.example.org:8443"]\nreplica = "a1"\npasses = 3\n"""
     )
-    assert read({"ATTNVIZ_SETTINGS": str(file)}) == wanted
+    assert read({"ATTNVIZ_SETTINGS": str(file)}) == expected
     assert read({"ATTNVIZ_SETTINGS": str(file), "ATTNVIZ_SESSIONS": "8"}).sessions == 8
 
 

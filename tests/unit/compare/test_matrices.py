@@ -170,10 +170,10 @@ def test_where_there_is_no_divergence_it_is_said_why() -> None:
 def test_what_if_equals_torch(scale: float | None, causal: bool) -> None:
     given_layer = layer()
     found = what_if(given_layer, scale, causal).attentions()
-    wanted = F.scaled_dot_product_attention(
+    expected = F.scaled_dot_product_attention(
         given_layer.query, given_layer.key, torch.eye(5).expand(2, 5, 5), is_causal=causal, scale=scale or 0.5
     )
-    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(found, expected)
     torch.testing.assert_close(given_layer.attentions(), layer().attentions())
 
 

@@ -46,7 +46,7 @@ def test_panels_hold_the_steps_own_numbers(step: str) -> None:
     steps, layer = w.steps, w.layer
     assert layer.projections is not None
     assert layer.output_projection is not None
-    wanted = {
+    expected = {
         "embeddings": layer.query_input, "query": steps.query, "key": steps.key, "key_t": steps.key.T,
         "value": steps.value, "scores": steps.scores, "scaled": steps.scaled, "head_outputs": steps.head_outputs,
         "W_query": layer.projections["query"].weight[1],  # type: ignore[index]
@@ -56,8 +56,8 @@ def test_panels_hold_the_steps_own_numbers(step: str) -> None:
     found = panels(draw_step(w, step))
     assert step in found or step == "qkv"
     for name, trace in found.items():
-        if name in wanted:
-            np.testing.assert_array_equal(array(trace), wanted[name].numpy(), err_msg=name)  # type: ignore[union-attr]
+        if name in expected:
+            np.testing.assert_array_equal(array(trace), expected[name].numpy(), err_msg=name)  # type: ignore[union-attr]
 
 
 def test_hidden_cells_are_gaps_and_the_rest_is_there() -> None:

@@ -49,10 +49,10 @@ def test_all_writers_write_the_same(formula: Expression) -> None:
     written = mathml(formula)
     found = letters("".join(ET.fromstring(written).itertext()))
     roots = written.count("<msqrt>")
-    wanted = read_latex(latex(formula, LIGHT.ink.of))
-    assert found + Counter({"√": roots}) == wanted
+    expected = read_latex(latex(formula, LIGHT.ink.of))
+    assert found + Counter({"√": roots}) == expected
     drawn = "".join(run.text for run in runs(formula)).replace("ᵀ", "⊤").replace("Σ", "∑")
-    assert letters(drawn) == wanted
+    assert letters(drawn) == expected
 
 
 @pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)

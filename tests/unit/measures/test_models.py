@@ -88,8 +88,8 @@ def test_rollout_equals_numpys_and_its_rows_sum_to_one(layers: int, tokens: int,
     found = rollout(weights)
     assert found.shape == (layers, tokens, tokens)
     for layer in range(layers):
-        wanted = numpy_rollout([one.numpy() for one in weights[: layer + 1]])
-        np.testing.assert_allclose(found[layer].numpy(), wanted, atol=1e-6)
+        expected = numpy_rollout([one.numpy() for one in weights[: layer + 1]])
+        np.testing.assert_allclose(found[layer].numpy(), expected, atol=1e-6)
     np.testing.assert_allclose(found.sum(-1).numpy(), 1, rtol=1e-5)
 
 

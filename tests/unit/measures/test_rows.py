@@ -36,8 +36,8 @@ def tokens(text: str, pair: str | None = None) -> Tokens:
 @given(SCORES)
 def test_entropy_is_scipys(scores: np.ndarray) -> None:
     weights = softmax(scores)
-    wanted = scipy_entropy(weights.double().numpy(), base=2, axis=-1)
-    np.testing.assert_allclose(entropy(weights).numpy(), wanted, atol=1e-5)
+    expected = scipy_entropy(weights.double().numpy(), base=2, axis=-1)
+    np.testing.assert_allclose(entropy(weights).numpy(), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 512])
@@ -54,10 +54,10 @@ def test_entropy_of_one_key_and_of_none_is_nothing() -> None:
 def test_distance_is_the_weighted_mean_of_the_distances(scores: np.ndarray) -> None:
     weights = softmax(scores)
     heads, rows, cols = weights.shape
-    wanted = [
+    expected = [
         [sum(float(weights[h, i, j]) * abs(i - j) for j in range(cols)) for i in range(rows)] for h in range(heads)
     ]
-    np.testing.assert_allclose(distance(weights).numpy(), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(distance(weights).numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_distance_by_hand() -> None:
@@ -67,8 +67,8 @@ def test_distance_by_hand() -> None:
 
 def test_the_weight_at_a_place_relative_to_the_query() -> None:
     weights = torch.tensor([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.6, 0.1, 0.3]])
-    for offset, wanted in ((-1, [math.nan, 0.3, 0.1]), (0, [0.1, 0.3, 0.3]), (1, [0.2, 0.4, math.nan])):
-        np.testing.assert_allclose(weight_at(weights, offset).numpy(), np.float32(wanted))
+    for offset, expected in ((-1, [math.nan, 0.3, 0.1]), (0, [0.1, 0.3, 0.3]), (1, [0.2, 0.4, math.nan])):
+        np.testing.assert_allclose(weight_at(weights, offset).numpy(), np.float32(expected))
 
 
 @given(SCORES, st.integers(-3, 3))
@@ -87,8 +87,8 @@ def test_the_weight_at_a_place_cell_by_cell(scores: np.ndarray, offset: int) -> 
 def test_the_weight_on_some_keys(scores: np.ndarray, data: st.DataObject) -> None:
     weights = softmax(scores)
     marked = data.draw(st.lists(st.booleans(), min_size=weights.shape[-1], max_size=weights.shape[-1]))
-    wanted = weights.numpy()[..., np.array(marked)].sum(-1)
-    np.testing.assert_allclose(weight_on(weights, torch.tensor(marked)).numpy(), wanted, atol=1e-6)
+    expected = weights.numpy()[..., np.array(marked)].sum(-1)
+    np.testing.assert_allclose(weight_on(weights, torch.tensor(marked)).numpy(), expected, atol=1e-6)
 
 
 def test_a_mean_leaves_out_queries_that_see_nothing_or_have_no_number() -> None:

@@ -57,15 +57,15 @@ def test_built_in_model_equals_eager_bit_for_bit(minilm: PretrainedModel, pair: 
     model = eager(MODEL_DIR)
     inputs = tf.AutoTokenizer.from_pretrained(MODEL_DIR)(TEXT, pair, return_tensors="pt")
     with torch.inference_mode():
-        wanted = model(**inputs, output_attentions=True, output_hidden_states=True)
+        expected = model(**inputs, output_attentions=True, output_hidden_states=True)
     trace = minilm.trace(TEXT, pair)
     assert list(trace.tokens.ids) == inputs["input_ids"][0].tolist()
-    assert torch.equal(trace.last_hidden_state, wanted.last_hidden_state[0])
+    assert torch.equal(trace.last_hidden_state, expected.last_hidden_state[0])
     for layer in range(6):
-        assert torch.equal(trace.attentions(layer), wanted.attentions[layer][0])
-        assert torch.equal(trace.layer(layer).query_input, wanted.hidden_states[layer][0])
+        assert torch.equal(trace.attentions(layer), expected.attentions[layer][0])
+        assert torch.equal(trace.layer(layer).query_input, expected.hidden_states[layer][0])
         one_head = trace.head(layer, 7)
-        torch.testing.assert_close(one_head.weights, wanted.attentions[layer][0, 7], rtol=0, atol=1e-6)
+        torch.testing.assert_close(one_head.weights, expected.attentions[layer][0, 7], rtol=0, atol=1e-6)
 
 
 def test_every_family_equals_eager(family: tuple[str, Path]) -> None:
@@ -74,11 +74,11 @@ def test_every_family_equals_eager(family: tuple[str, Path]) -> None:
     theirs = eager_attentions(eager(folder), trace)
     for kind, layers in theirs.items():
         assert len(layers) == len(trace.layers[kind])
-        for layer, wanted in enumerate(layers):
-            difference = (trace.attentions(layer, kind) - wanted[0]).abs().max()
+        for layer, expected in enumerate(layers):
+            difference = (trace.attentions(layer, kind) - expected[0]).abs().max()
             assert difference <= 1e-6, (kind, layer)
-            for head in range(wanted.shape[1]):
-                assert (trace.head(layer, head, kind).weights - wanted[0, head]).abs().max() <= 1e-6
+            for head in range(expected.shape[1]):
+                assert (trace.head(layer, head, kind).weights - expected[0, head]).abs().max() <= 1e-6
 
 
 def test_output_equals_the_modules_own_before_the_residual(family: tuple[str, Path]) -> None:
@@ -96,8 +96,8 @@ def test_output_equals_the_modules_own_before_the_residual(family: tuple[str, Pa
         theirs = seen[kind] if len(trace.kinds) > 1 else next(iter(seen.values()))
         theirs = [t for values in seen.values() for t in values] if len(trace.kinds) == 1 else theirs
         assert len(theirs) == len(trace.layers[kind])
-        for layer, wanted in enumerate(theirs):
-            torch.testing.assert_close(trace.layer(layer, kind).output(), wanted, rtol=1e-5, atol=1e-6)
+        for layer, expected in enumerate(theirs):
+            torch.testing.assert_close(trace.layer(layer, kind).output(), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, Path]) -> None:

@@ -24,6 +24,6 @@ def test_shared_heads_are_repeated_as_transformers_repeats_them() -> None:
     assert found is not None
     with torch.no_grad():
         for name, layer in (("key", module.k_proj), ("value", module.v_proj)):
-            wanted = repeat_kv(layer(x).view(1, 5, 2, 3).transpose(1, 2), 2)[0]  # (G, T, D) -> (H, T, D)
-            torch.testing.assert_close(found[name].apply(x), wanted)
+            expected = repeat_kv(layer(x).view(1, 5, 2, 3).transpose(1, 2), 2)[0]  # (G, T, D) -> (H, T, D)
+            torch.testing.assert_close(found[name].apply(x), expected)
         torch.testing.assert_close(found["query"].apply(x), module.q_proj(x).view(5, 4, 3).transpose(0, 1))

@@ -63,8 +63,8 @@ def check(walk: Walk) -> None:
     for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
     torch.testing.assert_close(space["concat"], layer.concat())
-    wanted = layer.output() if layer.output_projection is not None else layer.concat()
-    torch.testing.assert_close(space["output"], wanted)
+    expected = layer.output() if layer.output_projection is not None else layer.concat()
+    torch.testing.assert_close(space["output"], expected)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())

@@ -33,6 +33,6 @@ def test_three_ways_give_the_running_mean(way: str) -> None:
 
 
 def test_scores_from_the_data_are_causal_attention() -> None:
-    wanted = F.scaled_dot_product_attention(QUERY[None], KEY[None], X[None], is_causal=True)[0]
-    torch.testing.assert_close(run("data"), wanted)
-    torch.testing.assert_close(attend_to_past(X, QUERY, KEY).head_outputs, wanted)
+    expected = F.scaled_dot_product_attention(QUERY[None], KEY[None], X[None], is_causal=True)[0]
+    torch.testing.assert_close(run("data"), expected)
+    torch.testing.assert_close(attend_to_past(X, QUERY, KEY).head_outputs, expected)

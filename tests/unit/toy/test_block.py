@@ -104,11 +104,11 @@ def test_sinusoidal_positions_equal_the_formula() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "wanted"), [("sqrt_d", 8**-0.5), ("sqrt_c", WIDTH**-0.5), ("off", 1.0), ("0.125", 0.125)]
+    ("scale", "expected"), [("sqrt_d", 8**-0.5), ("sqrt_c", WIDTH**-0.5), ("off", 1.0), ("0.125", 0.125)]
 )
-def test_scale(scale: str, wanted: float) -> None:
+def test_scale(scale: str, expected: float) -> None:
     layer = run_block(IDS, ToyConfig(scale=scale)).layer(0)
-    torch.testing.assert_close(layer.head(1).scaled, layer.head(1).scores * wanted)
+    torch.testing.assert_close(layer.head(1).scaled, layer.head(1).scores * expected)
 
 
 def test_identity_uses_x_for_all_three() -> None:
@@ -156,9 +156,9 @@ def test_one_token_attends_to_itself() -> None:
 def test_three_averages_are_one(n: int) -> None:
     x = embed_tokens(range(n), 0)
     averages = average_past(x)
-    wanted = x.double().cumsum(0) / torch.arange(1, n + 1)[:, None]
+    expected = x.double().cumsum(0) / torch.arange(1, n + 1)[:, None]
     for found in (averages.by_loop, averages.by_matrix, averages.by_softmax):
-        torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(averages.softmax_weights, averages.triangle)
 
 

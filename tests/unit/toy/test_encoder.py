@@ -50,16 +50,16 @@ def test_tokens_attentions_and_hidden_states_are_berts(
     trace = minilm.trace(text, pair)
     inputs = their_tokenizer(text, pair, truncation=True, max_length=512, return_tensors="pt")
     with torch.inference_mode():
-        wanted = theirs(**inputs, output_attentions=True, output_hidden_states=True)
+        expected = theirs(**inputs, output_attentions=True, output_hidden_states=True)
     dropped = len(their_tokenizer(text, pair, truncation=False)["input_ids"]) - len(trace.tokens)
     encoding = their_tokenizer(text, pair, truncation=True, max_length=512).encodings[0]
     assert trace.tokens == from_encoding(
         encoding, text=text, pair=pair, vocab_size=30522, tokenizer="minilm", dropped=dropped, unk_id=100
     )
-    assert torch.equal(trace.last_hidden_state, wanted.last_hidden_state[0])
+    assert torch.equal(trace.last_hidden_state, expected.last_hidden_state[0])
     for layer in range(6):
-        assert torch.equal(trace.attentions(layer), wanted.attentions[layer][0])
-        assert torch.equal(trace.layer(layer).query_input, wanted.hidden_states[layer][0])
+        assert torch.equal(trace.attentions(layer), expected.attentions[layer][0])
+        assert torch.equal(trace.layer(layer).query_input, expected.hidden_states[layer][0])
 
 
 def test_every_step_of_a_block_is_berts(minilm: PretrainedModel, theirs: Any) -> None:

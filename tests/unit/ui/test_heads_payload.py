@@ -66,9 +66,9 @@ def test_weights_are_torchs_to_half_a_step(trace: Trace) -> None:
     heads = [(3, 5), (0, 0), (3, 11), (5, -1), (3, 2), (0, -1)]
     _, arrays = sent(trace, "encoder", heads)
     rolled = rollout(trace.attentions(layer).mean(0) for layer in range(6))
-    wanted = torch.stack([rolled[layer] if head < 0 else trace.attentions(layer)[head] for layer, head in heads])
+    expected = torch.stack([rolled[layer] if head < 0 else trace.attentions(layer)[head] for layer, head in heads])
     assert arrays["weights"].dtype == np.uint16
-    np.testing.assert_allclose(arrays["weights"] / 65535, wanted.double().numpy(), rtol=0, atol=STEP)
+    np.testing.assert_allclose(arrays["weights"] / 65535, expected.double().numpy(), rtol=0, atol=STEP)
 
 
 def test_weights_of_one_and_of_nothing_are_exact() -> None:

@@ -48,7 +48,7 @@ def test_no_words_no_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "ids"),
+    ("expected", "ids"),
     [
         ("a", [13, 39]),
         ("A", [13, 39]),
@@ -64,16 +64,16 @@ def test_no_words_no_rows() -> None:
         ("zzz", []),
     ],
 )
-def test_search_characters(chars: pd.DataFrame, wanted: str, ids: list[int]) -> None:
-    assert search(chars, wanted)["id"].to_list() == ids
+def test_search_characters(chars: pd.DataFrame, expected: str, ids: list[int]) -> None:
+    assert search(chars, expected)["id"].to_list() == ids
 
 
 @pytest.mark.parametrize(
-    ("wanted", "some"),
+    ("expected", "some"),
     [("7592", "hello"), ("HELLO", "hello"), (" hello ", "hello"), ("##ization", "##ization"), ("[SEP]", "[SEP]")],
 )
-def test_search_pieces(pieces: pd.DataFrame, wanted: str, some: str) -> None:
-    found = search(pieces, wanted)
+def test_search_pieces(pieces: pd.DataFrame, expected: str, some: str) -> None:
+    found = search(pieces, expected)
     assert some in found["piece"].to_list()
     assert 0 < len(found) < 20
 
@@ -82,8 +82,8 @@ def test_search_for_nothing_finds_all(pieces: pd.DataFrame) -> None:
     assert len(search(pieces, "")) == 30_522
 
 
-@pytest.mark.parametrize("wanted", ["(", "*", "\\", ".*x.*y"])
-def test_search_takes_no_patterns(pieces: pd.DataFrame, wanted: str) -> None:
-    found = search(pieces, wanted)["piece"]
-    assert all(wanted in piece for piece in found)
-    assert (wanted in set(found)) == (len(wanted) == 1)
+@pytest.mark.parametrize("expected", ["(", "*", "\\", ".*x.*y"])
+def test_search_takes_no_patterns(pieces: pd.DataFrame, expected: str) -> None:
+    found = search(pieces, expected)["piece"]
+    assert all(expected in piece for piece in found)
+    assert (expected in set(found)) == (len(expected) == 1)
