@@ -82,7 +82,7 @@ def test_rollout_in_a_link() -> None:
     assert dict(at.query_params) == {"layer": "4", "head": "7", "rollout": "1"}
 
 
-def test_a_long_text_is_sent_in_part_and_said_to_be_cut() -> None:
+def test_a_long_text_is_sent_in_part_with_a_note() -> None:
     at = open_link(text="word " * 800, layer="2", head="9")
     header, arrays = explorer(at)
     assert header["sent"] == [[2, 9], [2, 0], [2, 1]]

@@ -64,7 +64,7 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             assert scene.page == at.session_state["view_page"]
 
 
-def test_a_bare_link_of_ones_own_making_stays() -> None:
+def test_a_short_link_made_by_the_app_stays_short() -> None:
     """Who turns the last setting back to its default, and who goes to another page, has not opened a link."""
     at = open_page(lesson="heads", scene="2", text="Mine")
     assert link(at) == {"lesson": "heads", "scene": "2", "text": "Mine"}
@@ -125,7 +125,7 @@ def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], said: str) ->
     assert messages(at).count(said) == 1 or not said
 
 
-def test_a_lesson_of_ones_own_is_opened_moved_and_left() -> None:
+def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     scenes = tuple(
         Scene(f"{HOSTILE} {n}", HOSTILE, page, "text=a") for n, page in enumerate(("tokens", "heads", "tokens"))
     )
@@ -173,7 +173,7 @@ MINE = Lesson(
 )
 
 
-def test_ones_own_lesson_comes_back_after_the_page_was_loaded_again() -> None:
+def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
     explored = {"text": "something else", "lesson": OWN, "scene": "1"}
     at = open_page("tokens", **explored)
     assert (told(at)["lesson"], messages(at), bar(at)) == (None, "", "")  # the browser is asked
@@ -189,7 +189,7 @@ def test_ones_own_lesson_comes_back_after_the_page_was_loaded_again() -> None:
     assert (link(at), messages(at)) == ({"lesson": OWN, "scene": "2"}, "")
 
 
-def test_a_session_without_a_lesson_of_its_own_asks_for_none_and_takes_one() -> None:
+def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:
     at = open_page("tokens", text="a word")
     assert "lesson" not in told(at)
     browser_has(at, write_lesson(MINE))
@@ -211,7 +211,7 @@ def test_a_session_without_a_lesson_of_its_own_asks_for_none_and_takes_one() -> 
     ],
     ids=lambda text: text[:8],
 )
-def test_what_the_browser_has_and_is_no_lesson_is_passed_over(nonsense: str) -> None:
+def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
     at = open_page("tokens", text="a word")
     browser_has(at, nonsense)
     assert (at.session_state["lesson_own"], messages(at), told(at)["lesson"]) == (None, "", "")
@@ -222,7 +222,7 @@ def test_what_the_browser_has_and_is_no_lesson_is_passed_over(nonsense: str) -> 
 
 
 @pytest.mark.parametrize("nonsense", [None, 3, ["title"], {"lesson": "x"}])
-def test_what_the_browser_has_and_is_no_text_is_no_answer(nonsense: object) -> None:
+def test_a_value_from_the_browser_that_is_no_text_is_ignored(nonsense: object) -> None:
     at = open_page("tokens", lesson=OWN)
     browser_has(at, nonsense)
     assert (told(at)["lesson"], messages(at)) == (None, "")

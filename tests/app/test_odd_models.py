@@ -47,7 +47,7 @@ def test_a_decoders_empty_text_gives_a_hint_beside_the_encoder(tmp_path: Path) -
     assert len(at.info) == 1
 
 
-def test_a_model_that_fails_is_asked_for_once_and_told_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_load_is_cached_and_reported_on_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     knocks = []
     monkeypatch.setattr(opening, "_is_hub_reachable", lambda: bool(knocks.append(time.monotonic())))
     link = {"source": "pretrained", "model": "nobody/knows-this-model", "step": "weights"}
@@ -70,7 +70,7 @@ def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) ->
     assert boxes(at, "error") == ["The built-in model is not installed."]
 
 
-def test_who_changes_the_model_by_hand_is_not_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = str(save("gpt2", tmp_path / "decoder"))
     monkeypatch.setattr(controls, "MODELS", ("minilm", decoder))
     at = open_page(source="pretrained", model=decoder, layer="1", head="3", step="weights")
@@ -84,14 +84,14 @@ def test_who_changes_the_model_by_hand_is_not_warned(tmp_path: Path, monkeypatch
     assert at.session_state["view"]["layer"] == 0
 
 
-def test_a_link_to_what_a_model_has_not_is_warned_about() -> None:
+def test_a_link_to_a_missing_layer_or_head_gives_a_warning() -> None:
     at = open_page(source="pretrained", kind="decoder", layer="7", step="weights")
     said = " ".join(boxes(at, "warning"))
     assert "This model has no decoder attention." in said
     assert "Layer 7 does not exist" in said
 
 
-def test_a_model_makes_room_while_somebody_has_it_on_the_screen(tmp_path: Path) -> None:
+def test_a_model_is_evicted_while_a_session_shows_it(tmp_path: Path) -> None:
     folders = [str(save("bert", tmp_path / name)) for name in "abc"]
     at = open_page(source="pretrained", model=folders[0], step="weights")
     first = model_box.model_or_built_in(folders[0])

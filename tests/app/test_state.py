@@ -38,7 +38,7 @@ def press(at: AppTest, *buttons: int, link: dict[str, str] | None = None) -> App
     return at
 
 
-def test_what_is_pressed_before_the_link_of_the_last_press_has_come_counts(at: AppTest) -> None:
+def test_a_press_counts_before_the_link_of_the_previous_one_arrives(at: AppTest) -> None:
     press(at, 0, 0, 1, link={})
     assert at.text[0].value == "layer 1 head 2"
     assert at.query_params == {"layer": "1", "head": "2"}
@@ -48,21 +48,21 @@ def test_what_is_pressed_before_the_link_of_the_last_press_has_come_counts(at: A
     assert at.query_params == {"layer": "2", "head": "4"}
 
 
-def test_a_browser_that_never_catches_up_does_not_have_links_kept_without_end(at: AppTest) -> None:
+def test_pending_links_are_bounded(at: AppTest) -> None:
     press(at, *[0] * 15, link={})
     assert at.text[0].value == "layer 0 head 15"  # the link that it shows is still known, and undoes nothing
     press(at, *[0] * 15, link={})
     assert at.text[0].value != "layer 0 head 30"  # forgotten, and so read anew
 
 
-def test_a_link_that_the_browser_has_left_behind_is_meant_when_it_comes_again(at: AppTest) -> None:
+def test_a_link_that_was_acknowledged_counts_as_new_when_it_returns(at: AppTest) -> None:
     press(at, 0, 0)
     at.query_params.clear()
     at.run()
     assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
 
 
-def test_who_goes_back_means_it(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     press(at, 0, link={})
     reset = ScriptRunContext.reset
 

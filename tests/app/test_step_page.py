@@ -113,7 +113,7 @@ def test_every_step_can_be_chosen() -> None:
         ("drawing", "no such drawing", {}),
     ],
 )
-def test_a_choice_goes_into_the_link_and_what_is_none_is_passed_over(
+def test_a_choice_is_written_to_the_link_and_invalid_choices_are_ignored(
     name: str, value: object, expected: dict[str, str]
 ) -> None:
     at = choose(open_page(step="weights"), name, value)
@@ -130,7 +130,7 @@ def acknowledged(at: AppTest) -> tuple[int, int]:
     return stepper, inspector
 
 
-def test_each_component_is_told_up_to_which_message_it_was_heard() -> None:
+def test_each_component_receives_the_number_of_its_last_acknowledged_update() -> None:
     at = open_page(step="scores")
     assert acknowledged(at) == (0, 0)
     tell(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
@@ -152,7 +152,7 @@ def test_each_component_is_told_up_to_which_message_it_was_heard() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("component", ["stepper", "inspector"])
-def test_a_message_that_no_browser_of_ours_sends_changes_nothing(component: str, message: object) -> None:
+def test_a_forged_message_changes_nothing(component: str, message: object) -> None:
     at = tell(open_page(step="scaled"), component, message)
     assert not at.exception
     assert not at.error
@@ -242,7 +242,7 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said
     assert panels(at)
 
 
-def test_the_note_goes_when_the_user_moves_on() -> None:
+def test_the_note_disappears_after_a_change() -> None:
     at = open_page(heads="99")
     assert at.warning
     choose(at, "step", "scaled")
@@ -277,7 +277,7 @@ def test_unknown_characters_are_named() -> None:
 @pytest.mark.parametrize(
     ("link", "kept", "dropped"), [({}, 512, 288), ({"source": "pretrained"}, 512, 290)], ids=["toy", "model"]
 )
-def test_a_long_text_is_cut_and_the_number_dropped_is_said(link: dict[str, str], kept: int, dropped: int) -> None:
+def test_a_long_text_is_cut_with_the_number_of_dropped_tokens(link: dict[str, str], kept: int, dropped: int) -> None:
     at = open_page(text="word " * 800, step="weights", **link)
     assert panels(at)["weights"].shape == (kept, kept)
     assert f"first {kept} tokens are used; {dropped} were dropped" in messages(at)

@@ -59,6 +59,6 @@ def test_the_code_to_scan_is_segnos_own(length: int) -> None:
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "", "http://[", "http://é", "http://h/?" + "a" * MAX_BYTES])
-def test_what_is_no_address_of_a_page_gets_a_sentence_and_no_code(address: str) -> None:
+def test_an_address_that_is_no_page_gets_a_message_and_no_code(address: str) -> None:
     with pytest.raises(ValueError, match=r"code"):
         qr_modules(address)

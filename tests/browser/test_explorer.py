@@ -38,7 +38,7 @@ def test_no_number_is_shown_that_is_not_here(explore: Explore) -> None:
     expect(explored.section.locator(".pane.heatmap")).to_be_visible()
 
 
-def test_heads_nearby_are_fetched_ahead_one_question_at_a_time(explore: Explore) -> None:
+def test_nearby_heads_are_prefetched_one_request_at_a_time(explore: Explore) -> None:
     explored = explore(few=1, tokens=256, log=1)
     size = 256 * 256 * 2
     received = "section => section.attnviz.store.received"
@@ -52,7 +52,7 @@ def test_heads_nearby_are_fetched_ahead_one_question_at_a_time(explore: Explore)
     assert explored.section.get_attribute("data-exact") == "true"
 
 
-def test_quick_steps_are_not_undone_by_slow_answers(explore: Explore) -> None:
+def test_quick_steps_are_not_undone_by_slow_responses(explore: Explore) -> None:
     explored = explore(log=1)
     explored.grid.focus()
     explored.section.evaluate("""(section) => {

@@ -79,7 +79,7 @@ def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], c
     assert run("explorer_choice.js", body, {"current": current, "chosen": chosen}) == left
 
 
-def test_no_more_heads_than_can_be_told_apart(run: Run) -> None:
+def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
     body = """
       let view = m.only([0, 0]);
       for (let head = 1; head < 40; head += 1) view = m.added(view, [0, head]);
@@ -116,7 +116,7 @@ FETCH = """
 """
 
 
-def test_what_is_missing_is_asked_for_once_and_again_when_it_is_late(run: Run, page: Page) -> None:
+def test_missing_heads_are_requested_once_and_again_after_a_timeout(run: Run, page: Page) -> None:
     page.clock.install()
     run("explorer_fetch.js", FETCH)
     page.evaluate("fetcher.need([[0, 0], [2, 3]]), fetcher.need([[2, 3]])")
@@ -130,7 +130,7 @@ def test_what_is_missing_is_asked_for_once_and_again_when_it_is_late(run: Run, p
     assert page.evaluate("[asked.length, fetcher.lost([2, 3])]") == [4, False]
 
 
-def test_heads_are_fetched_ahead_near_ones_first_and_not_without_end(run: Run, page: Page) -> None:
+def test_prefetching_starts_nearby_and_is_bounded(run: Run, page: Page) -> None:
     run("explorer_fetch.js", FETCH)
     page.evaluate("fetcher.fetchAhead([1, 2]), fetcher.fetchAhead([1, 2])")
     # 256 tokens: 131,072 bytes a head, so 7 of them are an answer of less than 1 MB. Those one key away come first.
@@ -148,7 +148,7 @@ def test_heads_are_fetched_ahead_near_ones_first_and_not_without_end(run: Run, p
     assert page.evaluate("asked.length") == 2
 
 
-def test_the_store_forgets_what_was_looked_at_longest_ago(run: Run) -> None:
+def test_the_store_evicts_the_least_recently_used_head(run: Run) -> None:
     body = """
       const store = new m.Store();
       const side = 1024;
@@ -166,7 +166,7 @@ def test_the_store_forgets_what_was_looked_at_longest_ago(run: Run) -> None:
     assert run("explorer_store.js", body) == [True, False, False, True, True]
 
 
-def test_what_only_a_first_payload_brings_is_asked_for_again(run: Run, page: Page) -> None:
+def test_the_initial_payload_is_requested_again_if_it_is_missing(run: Run, page: Page) -> None:
     page.clock.install()
     run("explorer_fetch.js", FETCH)
     page.evaluate("fetcher.start(), fetcher.start()")

@@ -162,7 +162,7 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
     assert [at[0], at[2], high] == pytest.approx([0.3, 0.5, 0.5])
 
 
-def test_no_more_digits_are_said_than_are_certain(run: Run) -> None:
+def test_only_certain_digits_are_shown(run: Run) -> None:
     """A digit is certain where the error is at most half of its unit: 1 to 4 of them are written."""
     errors = [0.0, 7.7e-6, 4.9e-5, 5.1e-5, 2e-4, 4.9e-4, 5.1e-4, 6e-4, 4.9e-3, 5.1e-3, 9e-3, 0.04, 0.06, 3.0]
     certain = [max([1, *(d for d in (1, 2, 3, 4) if error <= 0.5 * 10**-d)]) for error in errors]

@@ -70,7 +70,7 @@ def served() -> Iterator[Server]:
         yield server
 
 
-def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_is_too_many(
+def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
     served: Server, new_context: Contexts
 ) -> None:
     assert answer(f"{served.url}/healthz") == (200, "ok\n")
@@ -107,7 +107,7 @@ def test_a_public_server_says_how_it_is_keeps_to_its_models_and_turns_away_who_i
     assert "animal" not in served.log_text()
 
 
-def test_who_waits_for_others_texts_sees_how_many_and_then_the_picture(new_context: Contexts) -> None:
+def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_context: Contexts) -> None:
     seen, numbers = threading.Event(), itertools.count()
     with serving(ATTNVIZ_PASSES="1", ATTNVIZ_REQUESTS="0") as served, ThreadPoolExecutor(CROWD) as threads:
         page = new_context().new_page()

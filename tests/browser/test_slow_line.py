@@ -90,14 +90,14 @@ def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
         ("averages", ("ArrowRight", "PageDown", "d"), "way=softmax&drawing=chart"),
     ],
 )
-def test_keys_that_are_pressed_before_the_answer_count_each(
+def test_every_key_press_before_the_response_counts(
     page: Page, app_url: str, link: str, keys: tuple[str, ...], query: str
 ) -> None:
     press_before_the_answers(page, f"{app_url}/{link}", *keys)
     assert urlsplit(page.url).query == query
 
 
-def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: str) -> None:
+def test_a_step_forward_and_back_before_the_response_ends_at_the_start(page: Page, app_url: str) -> None:
     press_before_the_answers(page, f"{app_url}/averages?way=matrix", "PageDown", "PageUp")
     assert urlsplit(page.url).query == "way=matrix"
     page.keyboard.press("d")
@@ -105,7 +105,7 @@ def test_there_and_back_before_the_answer_is_where_one_was(page: Page, app_url: 
     assert urlsplit(page.url).query == "way=matrix&drawing=chart"
 
 
-def test_an_answer_of_seconds_ago_takes_back_no_step(page: Page, app_url: str) -> None:
+def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
     line = held_line(page, f"{app_url}/?step=scores&head=1")
     for runs in (1, 2):
         page.keyboard.press("PageDown")
@@ -120,7 +120,7 @@ def test_an_answer_of_seconds_ago_takes_back_no_step(page: Page, app_url: str) -
     assert urlsplit(page.url).query == "step=masked&head=1"
 
 
-def test_an_answer_that_comes_after_one_has_turned_the_page_leaves_the_address(page: Page, app_url: str) -> None:
+def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url: str) -> None:
     line = held_line(page, f"{app_url}/heads?text=two+words")
     page.keyboard.press("s")
     line.wait(1)

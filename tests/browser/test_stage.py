@@ -188,7 +188,7 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
     assert moments == sorted(moments)
 
 
-def test_who_asks_for_less_motion_gets_none(app_url: str, new_context: Contexts) -> None:
+def test_reduced_motion_has_no_transitions(app_url: str, new_context: Contexts) -> None:
     page = new_context(reduced_motion="reduce").new_page()
     Sight.open(page, app_url, step="scores")
     page.evaluate("(css) => { document.querySelector(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)

@@ -229,7 +229,9 @@ def test_a_hidden_weight_counts_as_nothing_in_the_sum(page: Page, app_url: str) 
     go(page, app_url, mask="causal", step="head_outputs")
     sight = Sight(page)
     sight.hover("head_outputs", 2, 1)
-    expected = toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
+    expected = (
+        toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
+    )
     assert sight.result("product") == pytest.approx(float(expected), rel=1e-4)
 
 

@@ -45,7 +45,7 @@ def refused_messages(server: Server) -> list[str]:
     return [line for line in lines if "message_" in line or "unknown_widget" in line]
 
 
-def test_every_page_paints_under_the_policy_and_each_message_of_the_browser_is_taken(
+def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
     served: Server, new_context: Contexts
 ) -> None:
     page, refused = watched(new_context), refused_messages(served)

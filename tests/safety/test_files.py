@@ -83,7 +83,7 @@ def test_no_pickle_is_ever_opened(tmp_path: Path, file: str, zipped: bool) -> No
     assert not mark.exists()
 
 
-def test_configurations_that_ask_for_too_much_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
+def test_oversized_configurations_are_refused_before_memory_is_allocated(tmp_path: Path) -> None:
     for number, (family, changes) in enumerate(BOMBS.values()):
         folder = save(family, tmp_path / str(number))
         config = json.loads((folder / "config.json").read_text())
@@ -160,7 +160,7 @@ def test_honest_models_are_let_in(family: str, tmp_path: Path) -> None:
         "merge",
     ],
 )
-def test_a_lesson_that_is_a_trick_gets_a_sentence(data: bytes) -> None:
+def test_a_malicious_lesson_gets_an_error_message(data: bytes) -> None:
     with pytest.raises(LessonError) as error:
         read_lesson(data, "file")
     assert len(str(error.value)) < 300

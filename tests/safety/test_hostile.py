@@ -85,7 +85,7 @@ def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown
 
 
 @pytest.mark.timeout(300)
-def test_400_hostile_visitors_slow_nobody_down_and_leave_nothing_behind(
+def test_400_hostile_visitors_neither_slow_others_down_nor_leak_memory(
     served: Server, shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A spawned process runs the main module anew, and tests of pages leave a page's script in its place.

@@ -105,7 +105,7 @@ class Echo(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_server_hears_the_real_address_and_nothing_half_sent(tmp_path: Path) -> None:
+def test_a_server_receives_the_real_address_and_only_complete_requests(tmp_path: Path) -> None:
     echo = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     threading.Thread(target=echo.serve_forever, daemon=True).start()
     try:
@@ -178,14 +178,14 @@ def test_visitors_are_spread_and_each_stays_where_it_is(cluster: Cluster) -> Non
             assert upload(cluster.front, visitor.session_id, b"abc", token=token, cookies=moved) == 400
 
 
-def test_what_only_the_inside_may_see_is_closed(cluster: Cluster) -> None:
+def test_internal_paths_are_closed(cluster: Cluster) -> None:
     url = cluster.front.url
     assert status(f"{url}/healthz") == status(f"{url}/heads?text={SECRET}") == 200
     assert status(f"{url}/metrics") == status(f"{url}/_stcore/metrics") == 404
     assert status(f"{url}/?text={'x' * 100_000}") == 200
 
 
-def test_a_replica_killed_under_load_loses_nobody(cluster: Cluster) -> None:
+def test_all_sessions_survive_a_killed_replica(cluster: Cluster) -> None:
     """Every visitor who was there is somewhere else a moment later, with the same page from the same link."""
     lost: list[str] = []
     moved: list[tuple[str, str]] = []

@@ -66,7 +66,7 @@ def held(server: Server) -> int:
 @pytest.mark.parametrize(
     "path", ["/", "/heads?layer=1", "/no/such/page", "/_stcore/health", "/healthz", "/favicon.png"]
 )
-def test_every_answer_has_the_headers(served: Server, path: str) -> None:
+def test_every_response_has_the_headers(served: Server, path: str) -> None:
     with connection(served) as http:
         http.request("GET", path)
         headers = http.getresponse().headers
@@ -102,7 +102,7 @@ def test_a_query_of_100_kilobytes_is_answered(served: Server) -> None:
     assert time.monotonic() - began < 120
 
 
-def test_what_is_no_message_ends_the_connection_and_nothing_else(served: Server) -> None:
+def test_an_invalid_message_closes_only_its_own_connection(served: Server) -> None:
     for data in (b"\xff" * 1000, b"x" * (5 * 2**20)):
         with Visitor(served.url) as visitor:
             visitor.send_raw(data)
@@ -181,7 +181,7 @@ def test_a_thousand_random_links(served: Server) -> None:
     assert "Uncaught app execution" not in served.log_text()
 
 
-def test_a_half_sent_request_holds_up_nobody(served: Server) -> None:
+def test_an_incomplete_request_delays_no_other(served: Server) -> None:
     address = urlsplit(served.url)
     with closing(socket.create_connection((address.hostname or "", address.port or 0))) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-")

@@ -63,7 +63,7 @@ def test_so_many_at_once_and_no_more() -> None:
     assert sorted(run_aside(many())) == [204] * AT_ONCE + [503] * 4
 
 
-def test_an_answer_that_has_begun_when_the_time_is_over_is_the_only_one() -> None:
+def test_a_response_that_has_begun_at_the_timeout_is_the_only_one() -> None:
     """A second one would break HTTP: the server closes the connection with an error in its log."""
     sent: list[str] = []
 

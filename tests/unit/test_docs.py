@@ -43,7 +43,7 @@ def test_every_key_is_listed_once_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_what_a_key_takes_and_its_default_are_said(name: str) -> None:
+def test_every_keys_values_and_default_are_documented(name: str) -> None:
     _, takes, default, _ = [*rows()[name], ""][:4]
     if name.startswith("b_"):
         assert (takes, default) == (f"as `{name[2:]}`", "nothing: the same as A's")

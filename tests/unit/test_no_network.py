@@ -11,7 +11,7 @@ from tests.conftest import NoNetworkError, is_here
 
 
 @pytest.mark.asks_outside
-def test_names_and_addresses_of_others_are_refused_and_listed(asked_outside: list[str]) -> None:
+def test_names_and_addresses_of_other_machines_are_refused_and_listed(asked_outside: list[str]) -> None:
     with pytest.raises(OSError, match=r"example\.org was asked for"):
         urllib.request.urlopen("https://example.org/")
     with pytest.raises(NoNetworkError), socket.socket() as ours:

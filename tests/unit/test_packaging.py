@@ -39,7 +39,7 @@ def imported() -> set[str]:
     return found - OURS - sys.stdlib_module_names
 
 
-def test_whatever_is_imported_is_named_for_pip() -> None:
+def test_every_import_is_a_declared_dependency() -> None:
     declared = named(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
     providers = packages_distributions()
     packages = imported()
@@ -47,7 +47,7 @@ def test_whatever_is_imported_is_named_for_pip() -> None:
     assert [top for top in packages if not declared & {canonicalize_name(name) for name in providers[top]}] == []
 
 
-def test_whatever_is_named_for_pip_is_pinned_for_the_tests() -> None:
+def test_every_dependency_is_pinned_for_the_tests() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     pins = [line for line in lines("requirements.txt") if not line.startswith("-")]
     assert named(declared) == named(pins)

@@ -10,13 +10,13 @@ import pytest
 from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read
 
 
-def test_nothing_said_is_ones_own_machine() -> None:
+def test_the_defaults_are_for_a_local_machine() -> None:
     free = read({"PATH": "/usr/bin", "ATTNVIZ_CHROMIUM": "/usr/bin/chromium"})
     assert free == Settings()
     assert all(free.allows(name) for name in ("minilm", "gpt2", "some/model", "/models/mine", "../mine", "~/mine"))
 
 
-def test_a_public_link_is_safe_where_nothing_else_is_said() -> None:
+def test_the_public_defaults_are_safe() -> None:
     public = read({"ATTNVIZ_PUBLIC": "1"})
     assert public == PUBLIC
     assert not (public.hub or public.folders or public.uploads)

@@ -81,7 +81,7 @@ def test_texts_and_arrays_that_are_gone_new_or_others_are_named(view: Record) ->
     ]
 
 
-def test_a_matrix_is_told_from_its_transpose_and_from_one_with_two_cells_changed_over() -> None:
+def test_a_matrix_differs_from_its_transpose_and_from_one_with_two_cells_swapped() -> None:
     matrix = np.arange(36, dtype=np.float32).reshape(6, 6)
     other = matrix.copy()
     other[1, 1], other[4, 2] = matrix[4, 2], matrix[1, 1]

@@ -101,7 +101,7 @@ def test_in_the_dark_all_but_tikz_is_dark(tmp_path: Path) -> None:
         (("word " * 200, "--source", "toy", "--format", "tikz"), 1, "TikZ takes up to 128 tokens"),
     ],
 )
-def test_what_can_not_be_done_is_said_in_one_line(
+def test_an_error_is_reported_in_one_line(
     arguments: tuple[str, ...], code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(tmp_path / "out", *arguments) == code

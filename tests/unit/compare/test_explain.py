@@ -40,12 +40,12 @@ def test_the_row_that_changes_most_and_where_it_looks() -> None:
     assert sentence.endswith("A looks most at “x” (0.90; B: 0.20), B at “y” (0.80; A: 0.10).")
 
 
-def test_the_same_favourite_is_said_once() -> None:
+def test_a_common_maximum_is_named_once() -> None:
     sentence = said(steps([[0.9, 0.1], [0.5, 0.5]]), steps([[0.6, 0.4], [0.5, 0.5]]))
     assert "both look most at “x”, A with 0.90 and B with 0.60." in sentence
 
 
-def test_repeated_words_are_told_apart_by_their_number() -> None:
+def test_repeated_words_are_numbered() -> None:
     assert name(["the", "cat", "the"], 2) == "“the” at 2"
     assert name(["the", "cat", "the"], 1) == "“cat”"
 
@@ -76,7 +76,7 @@ def test_what_the_mask_leaves_is_equal_only_where_both_have_it() -> None:
     assert said(a, b, "masked") == "A and B are equal in every cell that both have."
 
 
-def test_nothing_in_common_is_said() -> None:
+def test_matrices_without_common_cells_are_reported() -> None:
     nothing = compare(
         steps([[1.0]]), steps([[1.0]]), "weights", Alignment((0, -1), (-1, 0), (False,) * 2), align("a", "a")
     )

@@ -154,7 +154,7 @@ def test_rows_without_weights_have_no_divergence() -> None:
     np.testing.assert_array_equal(np.isnan(found.divergence), [False, False, True, False, False])
 
 
-def test_where_there_is_no_divergence_it_is_said_why() -> None:
+def test_a_missing_divergence_has_a_reason() -> None:
     assert compared(head(0), head(1), "scaled").no_divergence_reason == "only rows of weights sum to 1"
     places = align("abcde", "abcd")
     found = compare(head(0), head(1, 4), "weights", places, places)

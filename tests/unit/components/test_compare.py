@@ -27,7 +27,7 @@ def test_small_matrices_go_as_they_are() -> None:
 
 
 @given(st.lists(st.floats(-50, 50, width=32) | st.just(float("nan")), min_size=1, max_size=40))
-def test_large_ones_are_within_the_error_that_is_said(numbers: list[float]) -> None:
+def test_large_matrices_are_within_the_documented_error(numbers: list[float]) -> None:
     matrix = np.array([numbers], np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "EXACT_CELLS", 0)

@@ -32,7 +32,7 @@ class Clock:
 
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=80), st.integers(1, 600))
-def test_no_address_gets_more_than_its_bucket_and_what_has_flowed_in(pauses: list[float], a_minute: int) -> None:
+def test_no_address_takes_more_than_its_capacity_and_refill(pauses: list[float], a_minute: int) -> None:
     clock = Clock()
     buckets = Buckets(a_minute, clock)
     size = max(20.0, a_minute / 4)
@@ -142,7 +142,7 @@ def test_a_full_server_shows_the_busy_page_and_takes_the_next_when_one_has_gone(
     assert traffic.refused == {"full": 3}
 
 
-def test_an_address_beyond_its_limit_is_told_to_wait_and_no_other() -> None:
+def test_only_an_address_beyond_its_limit_has_to_wait() -> None:
     traffic = Traffic(replace(PUBLIC, requests=60, sessions=0), Clock())
     app = Limits(Inner(), traffic)
 
@@ -233,7 +233,7 @@ def test_a_visitor_has_a_limit_of_their_own_and_large_messages_count_for_more() 
     assert [traffic.change("a", second, TOKEN_BYTES * 9) for _ in range(3)] == pytest.approx([0, 0, 10])
 
 
-def test_who_connects_again_and_again_is_turned_away() -> None:
+def test_repeated_connections_are_refused() -> None:
     traffic = Traffic(replace(PUBLIC, requests=60, sessions=0), Clock())
     app = Limits(Inner(), traffic)
 

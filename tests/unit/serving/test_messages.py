@@ -71,7 +71,7 @@ def all_widgets() -> None:
     st.feedback("thumbs")
 
 
-def test_what_streamlits_own_widgets_send_is_taken() -> None:
+def test_messages_of_streamlits_own_widgets_are_accepted() -> None:
     """AppTest plays the browser: it has the elements that Streamlit sent, and makes the values that it sends back."""
     at = AppTest.from_function(all_widgets).run()
     widgets = Widgets()
@@ -108,7 +108,7 @@ def test_each_kind_takes_its_own_type_and_no_other(name: str) -> None:
     assert checked(kind, WidgetState(id="w")).left_out == 0  # one that was cleared
 
 
-def test_numbers_that_are_none_are_refused() -> None:
+def test_nan_and_infinities_are_refused() -> None:
     for number in (float("nan"), float("inf"), -float("inf")):
         alone, several = WidgetState(double_value=number), WidgetState()
         several.double_array_value.data.extend([0.5, number])
@@ -119,7 +119,7 @@ def test_numbers_that_are_none_are_refused() -> None:
 @pytest.mark.parametrize("sent", ["", "null", "[]", "1", '"a"', "{", '{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}',
                                   '{"a":' * DEPTH + "1" + "}" * DEPTH, '{"a":' * 9_000, '{"a": ' + "1" * 5_000 + "}",
                                   json.dumps({"a": "x" * JSON})], ids=lambda sent: sent[:12])  # fmt: skip
-def test_what_is_no_state_of_a_component_is_refused(sent: str) -> None:
+def test_an_invalid_component_state_is_refused(sent: str) -> None:
     assert refusal(lambda: checked(KINDS["bidi_component"], WidgetState(json_value=sent))) == ("type", False)
 
 
@@ -191,13 +191,13 @@ LIMITS: list[tuple[Callable[[int], BackMsg], int, str]] = [
 
 
 @pytest.mark.parametrize(("message", "most", "why"), LIMITS)
-def test_so_much_and_no_more(message: Callable[[int], BackMsg], most: int, why: str) -> None:
+def test_sizes_and_counts_are_limited(message: Callable[[int], BackMsg], most: int, why: str) -> None:
     assert check(message(most).SerializeToString(), lambda _: KINDS["text_input"], uploads=True).left_out == 0
     more = message(most + 1).SerializeToString()
     assert refusal(lambda: check(more, lambda _: KINDS["text_input"], uploads=True)) == (why, True)
 
 
-def test_messages_that_are_none_or_too_large_are_refused() -> None:
+def test_malformed_and_oversized_messages_are_refused() -> None:
     full = BackMsg(rerun_script={"query_string": "a" * 100}).SerializeToString()
     for frame, why in (
         (None, "format"), (b"\xff" * 100, "format"), (full[:-1], "format"), (b"\0" * (MESSAGE + 1), "size"),
@@ -206,7 +206,7 @@ def test_messages_that_are_none_or_too_large_are_refused() -> None:
         assert refusal(lambda frame=frame: check(frame, lambda _: None, uploads=True)) == (why, True)
 
 
-def test_what_a_browser_asks_for_is_taken_and_nothing_else() -> None:
+def test_only_the_accepted_types_of_messages_pass() -> None:
     operation = {"backend_operation_request": {"deferred_file": {"file_id": "a"}}}
     taken = ({"rerun_script": {}}, {"stop_script": True}, {"app_heartbeat": True}, operation,
              {"file_urls_request": {"file_names": ["a"]}})  # fmt: skip
@@ -222,7 +222,7 @@ def test_what_a_browser_asks_for_is_taken_and_nothing_else() -> None:
     assert refusal(lambda: check(frame, lambda _: None, uploads=False)) == ("purpose", False)
 
 
-def test_ids_are_remembered_up_to_a_number_the_last_seen_ones() -> None:
+def test_the_most_recently_used_ids_are_kept() -> None:
     widgets = Widgets(remembered=3)
     for number in range(3):
         widgets.note(showing(number))

@@ -54,7 +54,9 @@ def test_a_models_head_is_named_by_its_place() -> None:
         ({"kind": "cross"}, (0, 0), ["This model has no cross attention."]),
     ],
 )
-def test_what_is_not_there_is_said_and_replaced(link: dict[str, str], place: tuple[int, int], notes: list[str]) -> None:
+def test_a_missing_kind_layer_or_head_is_replaced_with_a_note(
+    link: dict[str, str], place: tuple[int, int], notes: list[str]
+) -> None:
     here = seen(source="pretrained", **link)
     assert (here.layer, here.head) == place
     assert [sentence for _, sentence in here.notes] == notes

@@ -132,7 +132,7 @@ def walk_long(text: str, layer: int, head: int) -> Walk:
     return load("minilm").trace(text).walk(layer, head)
 
 
-def test_a_sheet_that_looks_empty_is_said_to_be_faint_and_no_other() -> None:
+def test_only_weights_that_look_empty_are_called_faint() -> None:
     broad = walk_long("the dog sat by the old wall and saw the cat run over the field " * 8, 0, 0)
     largest = broad.steps.weights.amax(-1)
     assert largest.median() < FAINT_BELOW < largest.max() < 0.5
@@ -164,7 +164,7 @@ def test_steps_by_cell_are_matrices_of_queries_by_keys() -> None:
     assert [name for name, step in STEPS.items() if step.is_by_cell] == square
 
 
-def test_what_a_model_does_not_give_away_is_said_at_the_steps_that_need_it() -> None:
+def test_steps_name_the_quantities_that_a_model_does_not_provide() -> None:
     walk = walk_toy(ToyConfig())
     assert {unavailable(step, walk) for step in ATTENTION.values()} == {""}
     hidden = replace(walk, layer=replace(walk.layer, unavailable_reason="It has no W_O."))

@@ -70,7 +70,7 @@ def test_sessions_that_open_a_model_at_once_load_it_once(loads: Loads, folders: 
     assert loads.names == folders[:1]
 
 
-def test_a_model_that_loads_keeps_nobody_from_another(loads: Loads, folders: list[str]) -> None:
+def test_loading_a_model_does_not_block_another(loads: Loads, folders: list[str]) -> None:
     loaded = caches.model(folders[0])
     loads.wait_for[folders[1]] = threading.Event()
     with ThreadPoolExecutor(1) as threads:
@@ -146,7 +146,7 @@ def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: L
     assert gone() is None
 
 
-def test_a_failure_is_remembered_and_told_alike(loads: Loads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_cached_and_its_message_repeated(loads: Loads, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(caches, "_failures", TTLCache(64, caches.FAILURE_SECONDS, timer=lambda: now[0]))
     loads.failing["some/model"] = "some/model is not on this machine."
@@ -163,7 +163,7 @@ def test_a_failure_is_remembered_and_told_alike(loads: Loads, monkeypatch: pytes
     assert loads.names == ["some/model"] * 2
 
 
-def test_sessions_that_wait_for_a_failure_do_not_try_it_one_after_the_other(loads: Loads) -> None:
+def test_sessions_that_wait_for_a_failed_load_do_not_repeat_it(loads: Loads) -> None:
     loads.failing["slow/model"] = "no"
     loads.wait_for["slow/model"] = threading.Event()
 

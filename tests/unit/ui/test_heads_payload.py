@@ -113,7 +113,7 @@ def test_where_heads_are_left_out_thumbnails_stand_for_them(long_trace: Trace) -
     assert "overview" in all_and_rollout
 
 
-def test_an_answer_repeats_nothing_that_the_browser_keeps(trace: Trace) -> None:
+def test_a_later_payload_repeats_nothing(trace: Trace) -> None:
     header, arrays = sent(trace, "encoder", [], first=False)
     assert header["sent"] == []
     assert arrays.keys() == {"measures", "weights"}
@@ -205,7 +205,7 @@ def test_what_sessions_share_can_not_be_changed(trace: Trace) -> None:
     assert about.nbytes >= about.values.nbytes + about.overview.nbytes
 
 
-def test_special_tokens_and_sentences_are_told_apart() -> None:
+def test_special_tokens_and_sentences_have_different_groups() -> None:
     tokens = load("minilm").tokenize("one [SEP] two", "three")
     assert groups(tokens) == [0, 1, 0, 1, 0, 2, 0]
 
@@ -270,7 +270,7 @@ def test_heads_from_the_browser(said: object, heads: list[Head] | None) -> None:
     assert read_heads(said) == heads
 
 
-def test_a_question_for_a_million_heads_is_cut() -> None:
+def test_a_request_for_a_million_heads_is_cut() -> None:
     assert read_heads([[n, 0] for n in range(1_000_000)]) == [(n, 0) for n in range(MAX_REQUESTED)]
 
 
@@ -284,7 +284,7 @@ def test_the_first_payload_goes_once_for_each_trace() -> None:
     assert delivery.pending("a", 2) == (True, [])
 
 
-def test_what_is_asked_for_goes_once_and_not_before_it_was_handed_over() -> None:
+def test_a_request_is_fulfilled_once_after_it_is_passed_to_streamlit() -> None:
     delivery = Delivery()
     delivery.mark_sent("a", [], 0, first=True)
     delivery.request([(1, 2), (1, 3)])
@@ -304,7 +304,7 @@ def test_a_browser_that_lacks_everything_gets_everything() -> None:
     assert delivery.pending("a", 1) == (True, [])
 
 
-def test_what_may_have_been_overtaken_goes_again_but_not_for_ever() -> None:
+def test_a_possibly_replaced_message_is_repeated_once() -> None:
     delivery = Delivery()
     soon = UNCERTAIN_SECONDS / 2
     delivery.mark_sent("a", [(0, 0)], 0, first=True)
