@@ -105,7 +105,6 @@ def _packages() -> Check:
     return Check("Packages", "ok", f"all {len(required)} as required")
 
 
-@cache
 def _required() -> dict[str, str]:
     text = files.REQUIREMENTS.read_text(encoding="utf-8")
     return dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)$", text, re.MULTILINE))

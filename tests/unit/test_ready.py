@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz import ready
+from attnviz import files, ready
 from attnviz.cli import main
 from attnviz.pretrained import ModelError, load
 from attnviz.ready import Check, checks, print_checks
@@ -35,10 +35,11 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
     assert "fail" not in said
 
 
-def test_what_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A taken port, a package of another version, a model whose numbers are off, little memory: all are noticed."""
-    expected = {**ready._required(), "numpy": "0.1", "no-such-package": "1.0"}
-    monkeypatch.setattr(ready, "_required", lambda: expected)
+def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A used port, a missing package, a model with wrong numbers, little memory."""
+    required = tmp_path / "requirements.txt"
+    required.write_text(f"{files.REQUIREMENTS.read_text()}\nnumpy==0.1\nno-such-package==1.0\n")
+    monkeypatch.setattr(files, "REQUIREMENTS", required)
     monkeypatch.setattr(ready, "free_memory", lambda: 0.2)
 
     def off() -> object:

@@ -185,4 +185,8 @@ def test_failures_are_bounded(loads: Loads) -> None:
         loads.failing[f"model-{i}"] = "no"
         with pytest.raises(ModelError):
             caches.model(f"model-{i}")
-    assert len(caches._failures) <= 64
+    del loads.names[:]
+    for name in ("model-199", "model-0"):
+        with pytest.raises(ModelError):
+            caches.model(name)
+    assert loads.names == ["model-0"], "the oldest failure was dropped, so the load is tried again"
