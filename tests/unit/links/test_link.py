@@ -173,7 +173,7 @@ def test_unknown_keys_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "pair", "b_text"])
-def test_long_text_is_cut_and_said(name: str) -> None:
+def test_a_long_text_is_cut_with_a_note(name: str) -> None:
     assert read_link({name: "é" * MAX_TEXT}) == ({**DEFAULTS, name: "é" * MAX_TEXT}, [])
     view, notes = read_link({name: "é" * 100_000})
     assert view[name] == "é" * MAX_TEXT
@@ -242,7 +242,9 @@ def test_what_is_written_is_read_back(view: dict[str, Any]) -> None:
 
 
 @given(st.fixed_dictionaries(VALUES), st.sets(st.sampled_from(list(KEYS))))
-def test_a_link_holds_only_what_was_asked_for_and_differs(view: dict[str, Any], names: set[str]) -> None:
+def test_a_link_contains_only_requested_values_that_differ_from_the_default(
+    view: dict[str, Any], names: set[str]
+) -> None:
     link = write_link(view, names)
     assert link.keys() == {name for name in names if view[name] != DEFAULTS[name]}
     assert all(isinstance(raw, str) for raw in link.values())

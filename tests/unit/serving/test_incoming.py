@@ -77,7 +77,7 @@ def kinds(messages: Iterable[Message]) -> list[str]:
     return [message["type"].removeprefix("websocket.") for message in messages]
 
 
-def test_what_a_browser_sends_goes_on_as_it_came() -> None:
+def test_valid_messages_are_passed_on_unchanged() -> None:
     app, answers, refused = visit(typed("a text"), typed("another"))
     assert [message.get("bytes") for message in app.read] == [typed("a text"), typed("another"), None]
     assert kinds(answers) == ["send", "send"]
@@ -120,14 +120,14 @@ def test_a_message_that_uvicorn_found_too_large_is_counted() -> None:
     assert traffic.refused == {"message_size": 1}
 
 
-def test_who_goes_on_with_wrong_types_is_closed_too() -> None:
+def test_repeated_wrong_types_close_the_connection() -> None:
     app, answers, refused = visit(*[typed(3)] * 100)
     assert kinds(app.read) == ["disconnect"]
     assert answers[-1]["type"] == "websocket.close"
     assert refused == {"message_type": MOST_REFUSED + 1}
 
 
-def test_the_log_has_a_line_a_connection_and_no_value(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_one_line_per_connection_and_no_values(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         visit(*[typed(SECRET, 3)] * 10, SECRET)
     (record,) = caplog.records
