@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import bertviz_views, forward, frames, heads, load, memory, screen
+from tests.bench import bertviz_views, forward, frames, heads, hostile, load, memory, screen
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "changes", "forward", "heads", "frames", "memory", "load")
+PARTS = ("cold", "changes", "forward", "heads", "frames", "memory", "load", "hostile")
 
 
 def main() -> None:
@@ -48,6 +48,7 @@ def main() -> None:
         "frames": frames.rows,
         "memory": lambda: memory.rows(asked.texts),
         "load": lambda: load.rows(asked.sessions, asked.seconds),
+        "hostile": hostile.rows,
     }
     rows = []
     for name in asked.only or PARTS:
