@@ -14,11 +14,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from attnviz.reprs import ShortRepr
+
 MaskKind = Literal["none", "causal", "padding", "cross", "other"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mask:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mask(ShortRepr):
     """An attention mask and its kind.
 
     none: hides nothing. causal: hides the keys after each query. padding: hides the same keys from every query.
@@ -89,8 +91,8 @@ class Mask:
         return hidden_cells(self.cells, shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AttentionSteps:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AttentionSteps(ShortRepr):
     """Every step from query, key and value to the head outputs. "..." is empty, (H,) or (B, H)."""
 
     query: Tensor

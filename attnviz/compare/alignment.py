@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.reprs import ShortRepr
+
 GAP = -1
 """Marks a place that a sequence has no item for."""
 
@@ -16,8 +18,8 @@ _EDIT = 2**16
 """The cost of an insertion or deletion. A substitution costs 1 more, to break ties. 2**16 exceeds the sum of the 1s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+@dataclass(frozen=True, slots=True, repr=False)
+class Alignment(ShortRepr):
     """P places, each with a position of the first sequence, of the second, or of both."""
 
     first: tuple[int, ...]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
+from attnviz.reprs import ShortRepr
 from attnviz.steps import STEPS
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
@@ -23,8 +24,8 @@ QUANTITIES = tuple(name for name, step in STEPS.items() if step.is_by_cell)
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(ShortRepr):
     """One quantity of A and of B, aligned."""
 
     quantity: str

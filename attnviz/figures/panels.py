@@ -9,14 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.reprs import ShortRepr
+
 NUMBERED = 16
 """Matrices with up to this many rows and columns show their numbers in the cells."""
 
 Scale = Literal["signed", "weights"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Panel(ShortRepr):
     """One matrix in a figure."""
 
     name: str

@@ -1,9 +1,12 @@
-"""Registers `attend` as an attention function of transformers, so that its models use it and are recorded."""
+"""Registers `attend` as an attention function of transformers, so that its models, or copies of them, are recorded."""
 
 from __future__ import annotations
 
+import copy
+from itertools import chain
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
@@ -45,3 +48,26 @@ def attention_function(
 
 AttentionInterface.register(IMPLEMENTATION, attention_function)
 AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
+
+
+def copied(model: Any) -> Any:
+    """Return a copy of a transformers model with our attention function, on the CPU and in float32.
+
+    The user's hooks run in the copy too, since they shape the result.
+    """
+    tensors = {id(tensor): _on_cpu(tensor) for tensor in chain(model.parameters(), model.buffers())}
+    hooks = {
+        id(hook): hook
+        for module in model.modules()
+        for hook in chain(module._forward_hooks.values(), module._forward_pre_hooks.values())
+    }
+    ours = copy.deepcopy(model, {**tensors, **hooks})  # deepcopy takes these as they are
+    ours.config.return_dict = True
+    ours.set_attn_implementation(IMPLEMENTATION)
+    return ours
+
+
+def _on_cpu(tensor: Tensor) -> Tensor:
+    dtype = torch.float32 if tensor.is_floating_point() else tensor.dtype
+    on_cpu = tensor.detach().to("cpu", dtype, copy=True)
+    return nn.Parameter(on_cpu, requires_grad=False) if isinstance(tensor, nn.Parameter) else on_cpu

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from attnviz.attention import Mask
+from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.block import AfterAttention, Block
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
-from attnviz.trace.model import Description, Kind
+from attnviz.trace.model import Description, Kind, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, recording
 from attnviz.trace.whole import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockMaps:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockMaps(ShortRepr):
     """The projections of one attention module and the rest of its block, the same for every text."""
 
     kind: Kind
@@ -46,7 +47,7 @@ class ModuleNames:
     """Whether W_O is an nn.Linear, with weight (out, in); False for GPT-2's Conv1D, with weight (in, out)"""
 
 
-class PretrainedModel(ABC):
+class PretrainedModel(ShortRepr, ABC):
     """A model and its tokenizer. It is immutable, and shared by all sessions."""
 
     name: str
@@ -61,6 +62,9 @@ class PretrainedModel(ABC):
     """One for each attention call, in execution order"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.name, layers_and_heads(self.layer_counts))
 
     @property
     def layer_counts(self) -> dict[Kind, tuple[int, int]]:
@@ -106,7 +110,7 @@ class PretrainedModel(ABC):
         with torch.inference_mode():
             done = self.run(tokens.ids, tokens.segments, decoder_ids)
             blocks = self._blocks_of(done.calls)
-        return Trace(tokens, decoder_tokens, blocks, done.hidden, language_head=self.language_head)
+        return Trace(tokens, decoder_tokens, blocks, done.hidden, language_head=self.language_head, model=self.name)
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
         """Run the model's forward pass on one text.

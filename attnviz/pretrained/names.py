@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from attnviz.tokens import repair
+
+T = TypeVar("T")
 
 BUILT_IN = "minilm"
 MAX_SHOWN = 80
@@ -17,3 +23,25 @@ def shown(name: str) -> str:
     """Return a model's name for a message: at most MAX_SHOWN characters, without lone surrogates."""
     name = repair(name)
     return name if len(name) <= MAX_SHOWN else f"…{name[1 - MAX_SHOWN :]}"
+
+
+def check_tokenizer(tokenizer: Any, name: str) -> None:
+    """Raise ModelError if a tokenizer of transformers does not give the offsets of its tokens in the text."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{name} has no tokenizer that says where in the text a token stands; choose another model.")
+
+
+def attempt(action: Callable[[], T], name: str, what: str) -> T:
+    """Run a loading step, and convert any exception to a ModelError with one sentence."""
+    try:
+        return action()
+    except Exception as error:  # the libraries raise almost every type of exception
+        reason = " ".join(str(error).split())
+        if "trust_remote_code" in reason or "custom code" in reason:
+            why = f"{name} needs its own code to run, which is never done here"
+        elif "ignore_mismatched_sizes" in reason:
+            why = f"The weights of {name} have other shapes than its configuration says"
+        else:
+            first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
+            why = f"The {what} of {name} can't be used ({first})"
+        raise ModelError(f"{why}; choose another model.") from error

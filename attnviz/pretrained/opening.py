@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 # Otherwise transformers asks the hub to convert models without safetensors, in the background.
@@ -23,7 +22,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
-from attnviz.pretrained.names import ModelError, shown
+from attnviz.pretrained.names import ModelError, attempt, check_tokenizer, shown
 from attnviz.pretrained.sizes import check_model, check_numbers
 from attnviz.pretrained.transformers_model import TransformersModel
 
@@ -39,8 +38,6 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
-
-T = TypeVar("T")
 
 _FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 
@@ -75,21 +72,18 @@ def open_folder(folder: Path, name: str) -> TransformersModel:
         raise ModelError(NO_SAFETENSORS.format(name=display_name))
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would create an empty one
         raise ModelError(f"{display_name} has no tokenizer among its files; choose another model.")
-    _read(lambda: check_numbers(folder), display_name, "configuration")
+    attempt(lambda: check_numbers(folder), display_name, "configuration")
     with _loading:
-        config = _read(
+        config = attempt(
             lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), display_name, "configuration"
         )
-        _read(lambda: check_model(folder, config, auto_class(config)), display_name, "configuration")
-        tokenizer: Any = _read(
+        attempt(lambda: check_model(folder, config, auto_class(config)), display_name, "configuration")
+        tokenizer: Any = attempt(
             lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), display_name, "tokenizer"
         )
-        if not getattr(tokenizer, "is_fast", False):
-            raise ModelError(
-                f"{display_name} has no tokenizer that says where in the text a token stands; choose another model."
-            )
+        check_tokenizer(tokenizer, display_name)
         model = _read_weights(folder, config, display_name)
-    return _read(lambda: TransformersModel(model, tokenizer, name), display_name, "attention")
+    return attempt(lambda: TransformersModel(model, tokenizer, name), display_name, "attention")
 
 
 def auto_class(config: Any) -> Any:
@@ -108,7 +102,7 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
     Raises:
         ModelError: weights are damaged, missing, not finite, or differ in shape from the configuration.
     """
-    model, info = _read(
+    model, info = attempt(
         lambda: auto_class(config).from_pretrained(
             folder,
             config=config,
@@ -140,22 +134,6 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
             raise ModelError(f"{display_name}'s weights hold numbers that are not finite ({key}), so it is refused.")
     loaded: nn.Module = model
     return loaded
-
-
-def _read(action: Callable[[], T], name: str, what: str) -> T:
-    """Run a loading step, and convert any exception to a ModelError with one sentence."""
-    try:
-        return action()
-    except Exception as error:  # the libraries raise almost every type of exception
-        reason = " ".join(str(error).split())
-        if "trust_remote_code" in reason or "custom code" in reason:
-            why = f"{name} needs its own code to run, which is never done here"
-        elif "ignore_mismatched_sizes" in reason:
-            why = f"The weights of {name} have other shapes than its configuration says"
-        else:
-            first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
-            why = f"The {what} of {name} can't be used ({first})"
-        raise ModelError(f"{why}; choose another model.") from error
 
 
 def _from_cache(name: str) -> Path | None:

@@ -114,7 +114,11 @@ class TransformersModel(PretrainedModel):
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the model on one text and return the last hidden state, (T, C)."""
-        hidden: Tensor = self._model(**self._inputs(ids, segments, decoder_ids)).last_hidden_state[0]
+        inputs = self._inputs(ids, segments, decoder_ids)
+        if hasattr(self._model, "lm_head"):  # T5 with a language head is not a head on a base model
+            hidden: Tensor = self._model(**inputs, output_hidden_states=True).decoder_hidden_states[-1][0]
+        else:
+            hidden = self._model(**inputs).last_hidden_state[0]
         return hidden
 
     def _inputs(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
 from tokenizers import Encoding
 
+from attnviz.reprs import ShortRepr, shortened
 from attnviz.tokens.labels import printable
 
 NO_ID = -1
@@ -20,8 +22,8 @@ class NoTokensError(ValueError):
         super().__init__("The tokenizer drops every character of this text, so there is no token. Type another text.")
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+@dataclass(frozen=True, slots=True, repr=False)
+class Tokens(ShortRepr):
     """The tokens of a text, or of a text and its pair. All tuples have one entry per token.
 
     `offsets` are character ranges [start, end) of `text`, or of `pair` for tokens of segment 1. Tokens that the
@@ -52,6 +54,10 @@ class Tokens:
         spelled = map(_from_byte_alphabet, self.pieces) if self.byte_level else iter(self.pieces)
         labels = tuple(printable(piece) or "∅" for piece in spelled)
         object.__setattr__(self, "labels", labels)  # computed once: every view reads them often
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.tokenizer, f"{len(self)} tokens")
+        yield from (shortened(text) for text in (self.text, self.pair) if text is not None)
 
     def __len__(self) -> int:
         return len(self.pieces)

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps, apply_mask, attend, causal_mask
+from attnviz.reprs import ShortRepr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Averages:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Averages(ShortRepr):
     """The same averages, (T, C), computed three times, with the matrices of the second and third computation."""
 
     by_loop: Tensor

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.attention import SeededAttention, SeededOutput
 from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
 from attnviz.toy.embeddings import SeededEmbeddings
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.model import Description, Kind
+from attnviz.trace.model import Description, Kind, layers_and_heads
 from attnviz.trace.recorder import recording
 from attnviz.trace.whole import Trace
 
@@ -42,13 +43,16 @@ class ToyBlock(nn.Module):
         return parts, self.attention(sum_of(parts))
 
 
-class Toy:
+class Toy(ShortRepr):
     """The toy as a `Model`."""
 
     def __init__(self, config: ToyConfig, tokenize: Callable[[str], Tokens]) -> None:
         """Create a toy with these settings and this tokenizer."""
         self.config, self._tokenize = config, tokenize
-        self.name = f"toy, seed {config.seed}"
+        self.name = _name(config)
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.name, layers_and_heads(self.description.layers))
 
     @property
     def description(self) -> Description:
@@ -112,7 +116,12 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         output_projection=attention.output.map if isinstance(attention.output, SeededOutput) else None,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
-    return Trace(tokens, None, blocks, output, embedding_parts=parts, weights=tuple(block.parameters()))
+    weights = tuple(block.parameters())
+    return Trace(tokens, None, blocks, output, embedding_parts=parts, weights=weights, model=_name(config))
+
+
+def _name(config: ToyConfig) -> str:
+    return f"toy, seed {config.seed}"
 
 
 def sum_of(parts: dict[str, Tensor]) -> Tensor:

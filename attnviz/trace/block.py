@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockSteps:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockSteps(ShortRepr):
     """Every step of a block after its attention.
 
     The norms follow the residual sums in a post-norm block, such as BERT's, and precede attention and feed-forward in a
@@ -42,8 +43,8 @@ AfterAttention = Callable[[Tensor, Tensor], BlockSteps]
 """Computes the rest of a block from its input X and its attention's output, both (T, C)"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Block(ShortRepr):
     """One block on one text."""
 
     attention: LayerTrace

@@ -7,19 +7,20 @@ Shapes: H heads, Tq and Tk positions, C model width, D head width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps, Mask, attend, hidden_cells
+from attnviz.reprs import ShortRepr
 from attnviz.trace.model import ProjectionKind
 
 NO_MASK = Mask()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Projection:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Projection(ShortRepr):
     """How query, key or value is computed from the input X.
 
     linear: X @ weight[h] + bias[h], weight (H, C, D), bias (H, D) or None, as in transformers.
@@ -55,8 +56,8 @@ class Projection:
         return projected if self.bias is None else projected + self.bias[:, None, :]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutputProjection:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OutputProjection(ShortRepr):
     """The output projection: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
 
     weight: Tensor
@@ -68,8 +69,8 @@ class OutputProjection:
         return output if self.bias is None else output + self.bias
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class LayerTrace:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
 
     query: Tensor
@@ -90,6 +91,11 @@ class LayerTrace:
     output_projection: OutputProjection | None = None
     unavailable_reason: str = ""
     """Why steps before or after attention are not available, as a sentence; empty if all are available"""
+
+    def _summary(self) -> Iterator[str]:
+        _, queries, width = self.query.shape
+        yield from (f"{self.heads} heads", f"{queries} x {self.key.shape[1]} tokens", f"head_size {width}")
+        yield f"mask {self.mask.kind}"
 
     @property
     def heads(self) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+@dataclass(frozen=True, slots=True, repr=False)
+class Description(ShortRepr):
     """The architecture of a model."""
 
     name: str
@@ -37,6 +38,15 @@ class Description:
     """Number of parameters by part: embeddings, attention, ..."""
     unavailable: dict[str, str] = field(default_factory=dict)
     """Quantities that are not available for this model -> the reason, as a sentence"""
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {self.head_size}")
+
+
+def layers_and_heads(counts: dict[Kind, tuple[int, int]]) -> str:
+    """Write the number of layers and of heads per layer: "6 layers x 12 heads", for each kind if there are several."""
+    kinds = {kind: f"{layers} layers x {heads} heads" for kind, (layers, heads) in counts.items()}
+    return ", ".join(kinds.values() if len(kinds) == 1 else (f"{kind} {count}" for kind, count in kinds.items()))
 
 
 class Model(Protocol):

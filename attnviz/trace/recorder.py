@@ -15,10 +15,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, attend
+from attnviz.reprs import ShortRepr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Call(ShortRepr):
     """The operands of one attention call, without the batch axis."""
 
     query: Tensor
@@ -38,8 +39,8 @@ class Call:
     """(Tq, C): the block's input X if a norm stands between it and the attention (pre-norm), else None"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pass:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pass(ShortRepr):
     """The record of a complete forward pass."""
 
     calls: tuple[Call, ...]

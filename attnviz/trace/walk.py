@@ -8,12 +8,13 @@ from functools import cached_property
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
+from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
 
-@dataclass(frozen=True, eq=False)
-class Walk:
+@dataclass(frozen=True, eq=False, repr=False)
+class Walk(ShortRepr):
     """One head's computation from the embeddings to the output, with its tokens.
 
     Its fields are immutable and the cached properties are computed from them, so sessions can share a walk.

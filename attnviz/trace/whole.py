@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
+from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace, held_bytes
-from attnviz.trace.model import Kind
+from attnviz.trace.model import Kind, layers_and_heads
 from attnviz.trace.walk import Walk
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trace:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trace(ShortRepr):
     """One forward pass of one model on one text."""
 
     tokens: Tokens
@@ -34,6 +35,16 @@ class Trace:
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
+    model: str = ""
+    """The model's name; "" if not known"""
+
+    def _summary(self) -> Iterator[str]:
+        if self.model:
+            yield self.model
+        yield f"{len(self.tokens)} tokens"
+        if self.decoder_tokens is not None:
+            yield f"{len(self.decoder_tokens)} decoder tokens"
+        yield layers_and_heads({kind: (len(layers), layers[0].heads) for kind, layers in self.layers.items()})
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

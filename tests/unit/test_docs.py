@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+import attnviz
 from attnviz.cli import export
 from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS
@@ -111,3 +113,15 @@ def test_tests_that_the_docs_name_exist() -> None:
     }
     assert "tests/unit/test_attention.py" in named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_notebook_example_of_the_readme_runs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(example, names)
+    assert repr(names["trace"]) == "Trace(minilm, 16 tokens, 6 layers x 12 heads)"
+    signature = re.findall(r"`(attnviz\.trace_model)\((.+?)\)`", readme)
+    assert [(name, parameters.split(", ")) for name, parameters in signature] == [
+        ("attnviz.trace_model", list(inspect.signature(attnviz.trace_model).parameters)[:3])
+    ]

@@ -18,6 +18,7 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 PYTHON = [ROOT / "app.py", *PAGES, *sorted((ROOT / "attnviz").rglob("*.py"))]
 
 LEVELS = (
+    ("attnviz.reprs",),
     (
         "attnviz.attention",
         "attnviz.tokens",
@@ -100,8 +101,8 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(imported(file)) == names
     both = ["attnviz.pretrained", "attnviz.pretrained.g"]
     assert upward(file) == [f"attnviz.toy.some imports {name}" for name in both]
-    assert place("attnviz.serving.work.pool") == (8, "attnviz.serving.work")
-    assert place("attnviz.serving.app") == (11, "attnviz.serving")
+    assert place("attnviz.serving.work.pool") == (9, "attnviz.serving.work")
+    assert place("attnviz.serving.app") == (12, "attnviz.serving")
 
 
 def test_arrows_point_one_way() -> None:

@@ -1,0 +1,41 @@
+"""Short reprs for notebooks: names and shapes on one line, never the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from dataclasses import fields
+from reprlib import repr as shortened
+from typing import Any
+
+
+class ShortRepr:
+    """Gives a class a repr of one line. A dataclass must be created with `repr=False` to inherit it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._summary())})"
+
+    def _summary(self) -> Iterator[str]:
+        """Yield what stands between the parentheses: of a dataclass, each field that is not None or empty."""
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        return (f"{name}{_brief(value)}" for name, value in values if not _is_empty(value))
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (not hasattr(value, "shape") and isinstance(value, Sized) and len(value) == 0)
+
+
+def _brief(value: Any) -> str:
+    """Describe a value in a few words, to follow its name."""
+    if hasattr(value, "shape"):
+        return f" {tuple(value.shape)}"
+    if isinstance(value, str):
+        return f" {shortened(value)}"
+    if isinstance(value, ShortRepr):
+        return f" {value!r}"
+    if isinstance(value, Sized):
+        return f" [{len(value)}]"
+    if callable(value):
+        return ""
+    return f" {value:.4g}" if isinstance(value, float) else f" {value!r}"
