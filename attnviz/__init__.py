@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+# The first import of the folder attnviz/trace/ would otherwise replace the function `trace`.
+import attnviz.trace as _folder  # noqa: F401
+
 if TYPE_CHECKING:
     from attnviz.pretrained import Trace
 

@@ -86,7 +86,7 @@ class TransformersModel(PretrainedModel):
         """Return the maximum length of a text in tokens, including special tokens."""
         limits = [MAX_TOKENS, int(self._tokenizer.model_max_length)]
         positions = getattr(self._model.config, "max_position_embeddings", None)
-        if isinstance(positions, int):
+        if isinstance(positions, int) and positions > 0:  # XLNet says -1: no limit
             # RoBERTa and similar models number positions from padding_idx + 1.
             offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
             limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))

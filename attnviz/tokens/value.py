@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from reprlib import repr as shortened
 
 from tokenizers import Encoding
 
-from attnviz.reprs import ShortRepr, shortened
+from attnviz.reprs import ShortRepr
 from attnviz.tokens.labels import printable
 
 NO_ID = -1
