@@ -39,7 +39,7 @@ def cold_rows(other: App) -> Iterator[Row]:
         for which in range(len(turns)):
             index = (which + number) % len(turns)
             series[index].append(cold_start(*turns[index]))
-    yield compared("server start -> first heatmap, the default view", series[0], series[1], limit=0.6)
+    yield compared("server start -> first heatmap, the default view", series[0], series[1], limit=0.5)
     yield compared("server start -> first heatmap, a head of MiniLM", series[0], series[2], limit=0.6)
 
 

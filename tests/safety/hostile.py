@@ -18,7 +18,9 @@ from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import WebSocketException
+from websockets.typing import Subprotocol
 
 from attnviz.serving.http.widgets import declared
 from tests.safety.server import SECRET
@@ -219,6 +221,19 @@ async def _read(socket: Any) -> None:
     with suppress(WebSocketException):
         async for _ in socket:
             pass
+
+
+async def visit_nobody(messages: list[bytes | str], visitors: int, seconds: float) -> int:
+    """Send messages to a server in this process that reads one of a connection and closes it, as a refusal does."""
+
+    async def refuse(connection: ServerConnection) -> None:
+        with suppress(WebSocketException):
+            await connection.recv()
+
+    subprotocols = [Subprotocol("streamlit")]
+    async with serve(refuse, "127.0.0.1", 0, subprotocols=subprotocols, max_size=None) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        return await visit_all(f"http://127.0.0.1:{port}", messages, visitors, seconds)
 
 
 async def visit_all(url: str, messages: list[bytes | str], visitors: int, seconds: float) -> int:
