@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import streamlit as st
-
-from attnviz.components.registration import component, position
+from attnviz.components.registration import component, position, sent_value
 from attnviz.components.updates import update_handler
 
 MAX_REQUESTED = 1024
@@ -40,7 +38,7 @@ def explorer(
     """
 
     def handle_request() -> None:
-        heads = read_heads(st.session_state[key].want)
+        heads = read_heads(sent_value(key, "want"))
         if heads is not None:
             on_want(heads)
 

@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from attnviz.components.packing import pack
-from attnviz.components.registration import component
+from attnviz.components.registration import component, sent_value
 
 
 def keyboard(
@@ -43,7 +41,7 @@ def keyboard(
     """
 
     def handle(name: str, on_text: Callable[[str], None]) -> None:
-        sent = st.session_state[key].get(name)
+        sent = sent_value(key, name)
         if isinstance(sent, str):
             on_text(sent)
 

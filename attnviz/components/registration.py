@@ -1,4 +1,4 @@
-"""Registration of browser components, and validation of positions that they send."""
+"""Registration of browser components, and what they send."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def component(name: str, *, isolated: bool = True) -> ComponentRenderer:
             f"Streamlit can't find the browser component attnviz.{name}. It is served from the installed package: "
             "run `pip install -e .` in the folder of attnviz's pyproject.toml, then start the app again."
         ) from error
+
+
+def sent_value(key: str, name: str) -> object:
+    """Return what the component with this key has sent under a name; None if nothing.
+
+    In a callback too: a client may send the value of a component that its page no longer shows.
+    """
+    return getattr(st.session_state.get(key), name, None)
 
 
 def position(sent: object) -> int | None:

@@ -9,10 +9,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 import segno
-import streamlit as st
 
 from attnviz.components.packing import pack
-from attnviz.components.registration import component
+from attnviz.components.registration import component, sent_value
 
 MAX_BYTES = 2953
 """The capacity of the largest QR code (ISO/IEC 18004, version 40, level L)."""
@@ -56,7 +55,7 @@ def share(requested: str, *, key: str, on_code: Callable[[str], None]) -> None:
             header["sentence"] = str(error)
 
     def handle_request() -> None:
-        address = st.session_state[key].code
+        address = sent_value(key, "code")
         if isinstance(address, str):
             on_code(address)
 

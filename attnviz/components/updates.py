@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from attnviz.components.registration import position
+from attnviz.components.registration import position, sent_value
 
 _ACKNOWLEDGED = "acknowledged"
 _LARGEST = 2**53 - 1
@@ -31,7 +31,7 @@ def update_handler(key: str, on_update: Callable[[Mapping[str, object]], None]) 
     """
 
     def handle() -> None:
-        message = st.session_state[key].updates
+        message = sent_value(key, "updates")
         if not isinstance(message, Mapping):
             return
         number, values = position(message.get("number")), message.get("values")

@@ -43,7 +43,8 @@ def show_table(survey: Survey) -> None:
     key = _table_key(survey)
 
     def pick() -> None:
-        rows = st.session_state[key].selection.rows
+        table_state = st.session_state.get(key)  # None: a client may send a selection of a table that is gone
+        rows = table_state.selection.rows if table_state else []
         if rows and rows[0] < len(table):
             row = table.iloc[rows[0]]
             heads_state.choose(int(row["layer"]), int(row["head"]))
