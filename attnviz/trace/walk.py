@@ -32,6 +32,8 @@ class Walk(ShortRepr):
     """For titles, such as "minilm · layer 3 · head 5" """
     link: str = ""
     """The address of this view in the app; "" if not known"""
+    layer_index: int = 0
+    """The position of the layer in the model"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:

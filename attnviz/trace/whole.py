@@ -105,7 +105,7 @@ class Trace(ShortRepr):
         kind = self.kinds[0] if kind is None else kind
         attention = self.layer(layer, kind)
         attention.mask_of(head)  # raises IndexError
-        return Walk(self.query_tokens(kind), self.key_tokens(kind), attention, head, self.parts)
+        return Walk(self.query_tokens(kind), self.key_tokens(kind), attention, head, self.parts, layer_index=layer)
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

@@ -30,7 +30,7 @@ LEVELS = (
     ("attnviz.trace",),
     ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures"),
-    ("attnviz.sources",),
+    ("attnviz.sources", "attnviz.document"),
     ("attnviz.links",),
     ("attnviz.lessons", "attnviz.export", "attnviz.components"),
     ("attnviz.ready", "attnviz.serving.logs"),
@@ -138,8 +138,9 @@ def test_files_are_short_and_folders_small() -> None:
     assert {folder for folder, number in beside.items() if number > MOST_FILES} <= CROWDED
 
 
-def test_computing_loads_nothing_that_shows_and_tokens_and_links_not_even_torch() -> None:
-    light, heavy = "attnviz.tokens, attnviz.links.link", "attnviz.trace.layer, attnviz.pretrained, attnviz.toy.block"
+def test_computing_loads_nothing_that_shows_and_tokens_links_and_documents_not_even_torch() -> None:
+    light = "attnviz.tokens, attnviz.links.link, attnviz.document"
+    heavy = "attnviz.trace.layer, attnviz.pretrained, attnviz.toy.block"
     show = "print(*{name.split('.')[0] for name in sys.modules})"
     code = f"import sys, {light}\n{show}\nimport {heavy}\n{show}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

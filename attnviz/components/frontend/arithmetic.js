@@ -1,11 +1,10 @@
 // The arithmetic of attention for one row and one cell, from the real operands. Pure functions, no DOM.
 
-/** Above this, exp(score) may overflow, so the row's maximum is subtracted first. */
-const LARGEST_EXPONENT = 80;
+import { dot, maskTerm, softmax, weighted } from "./core/attention.js";
 
 /**
  * A row from scores to weights.
- * @typedef {{ masked: Float64Array, weights: Float64Array, shift: number, sum: number, allHidden: boolean }} RowSteps
+ * @typedef {{ masked: Float64Array } & import("./core/attention.js").Softmax} RowSteps
  */
 
 /** The arithmetic of one head; `header` and `arrays` are the payload's. Sums run in double precision. */
@@ -17,7 +16,8 @@ export class Attention {
     this.query = query.data;
     this.key = key.data;
     this.value = value.data;
-    this.mask = header.mask === "array" ? arrays.mask.data : null;
+    /** @type {import("./core/attention.js").MaskCells} */
+    this.mask = header.mask === "array" ? arrays.mask.data : header.mask === "causal" ? "causal" : null;
     this.queries = query.shape[0];
     this.size = query.shape[1]; // of queries and keys, D
     this.keys = value.shape[0];
@@ -31,16 +31,12 @@ export class Attention {
    * @param {number} q @param {number} k @returns {number}
    */
   bias(q, k) {
-    if (this.mask) return this.mask[q * this.keys + k];
-    return this.header.mask === "causal" && k > q ? -Infinity : 0;
+    return maskTerm(this.mask, q, k, this.keys);
   }
 
   /** @param {number} q @param {number} k */
   score(q, k) {
-    const { query, key, size } = this;
-    let sum = 0;
-    for (let d = 0; d < size; d += 1) sum += query[q * size + d] * key[k * size + d];
-    return sum;
+    return dot(this.query, q, this.key, k, this.size);
   }
 
   /**
@@ -60,19 +56,8 @@ export class Attention {
   /** @param {number} q @returns {RowSteps} */
   computeRow(q) {
     const masked = new Float64Array(this.keys);
-    let max = -Infinity;
-    for (let k = 0; k < this.keys; k += 1) {
-      masked[k] = this.score(q, k) * this.header.scale + this.bias(q, k);
-      if (masked[k] > max) max = masked[k];
-    }
-    const allHidden = max === -Infinity;
-    // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but
-    // not the quotient.
-    const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
-    const weights = masked.map((x) => Math.exp(x - shift));
-    const sum = weights.reduce((total, x) => total + x, 0);
-    for (let k = 0; k < this.keys; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
-    return { masked, weights, shift, sum, allHidden };
+    for (let k = 0; k < this.keys; k += 1) masked[k] = this.score(q, k) * this.header.scale + this.bias(q, k);
+    return { masked, ...softmax(masked) };
   }
 
   /**
@@ -81,19 +66,8 @@ export class Attention {
    */
   output(q) {
     const kept = this.keptRow(q);
-    kept.output ??= this.computeOutput(kept.row.weights);
+    kept.output ??= weighted(kept.row.weights, this.value, this.valueSize);
     return kept.output;
-  }
-
-  /** @param {Float64Array} weights */
-  computeOutput(weights) {
-    const { keys, valueSize, value } = this;
-    const output = new Float64Array(valueSize);
-    for (let k = 0; k < keys; k += 1) {
-      if (weights[k] === 0) continue;
-      for (let d = 0; d < valueSize; d += 1) output[d] += weights[k] * value[k * valueSize + d];
-    }
-    return output;
   }
 
   /**

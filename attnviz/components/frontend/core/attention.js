@@ -1,0 +1,109 @@
+// Attention from query, key and value: the browser's one definition. Sums run in double precision, and only results
+// are rounded to float32. Pure functions, no DOM.
+
+/** Above this, exp(score) may overflow, so the row's maximum is subtracted first. */
+const LARGEST_EXPONENT = 80;
+
+/** @typedef {{ weights: Float64Array, shift: number, sum: number, allHidden: boolean }} Softmax */
+/** @typedef {{ data: Float32Array, shape: number[] }} Matrix */
+/** The matrices of one head that follow from its query, key, value and mask.
+ * @typedef {{ scores: Matrix, scaled: Matrix, masked: Matrix, weights: Matrix, head_outputs: Matrix }} Steps
+ */
+/**
+ * "causal", or numbers (Tq, Tk): bytes are 1 where a query may look, others are added to the scaled scores.
+ * @typedef {"causal" | Numbers | null} MaskCells
+ */
+
+/**
+ * The product of row i of the queries with row j of the keys, both of width D.
+ * @param {Numbers} query @param {number} i @param {Numbers} key @param {number} j @param {number} width
+ */
+export function dot(query, i, key, j, width) {
+  let sum = 0;
+  for (let d = 0; d < width; d += 1) sum += query[i * width + d] * key[j * width + d];
+  return sum;
+}
+
+/**
+ * What a mask adds to cell (q, k): 0, −∞ or any number.
+ * @param {MaskCells} mask @param {number} q @param {number} k @param {number} keys how many there are
+ */
+export function maskTerm(mask, q, k, keys) {
+  if (mask === null) return 0;
+  if (mask === "causal") return k > q ? -Infinity : 0;
+  const cell = mask[q * keys + k];
+  if (mask instanceof Uint8Array) return cell === 1 ? 0 : -Infinity;
+  return cell;
+}
+
+/**
+ * The softmax of one row. A row whose cells are all hidden has zeros.
+ * @param {Float64Array} masked
+ * @returns {Softmax}
+ */
+export function softmax(masked) {
+  let max = -Infinity;
+  for (const x of masked) if (x > max) max = x;
+  const allHidden = max === -Infinity;
+  // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but not
+  // the quotient.
+  const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
+  const weights = masked.map((x) => Math.exp(x - shift));
+  const sum = weights.reduce((total, x) => total + x, 0);
+  for (let k = 0; k < weights.length; k += 1) weights[k] = allHidden ? 0 : weights[k] / sum;
+  return { weights, shift, sum, allHidden };
+}
+
+/**
+ * One row of the head's output: Σⱼ weight·vⱼ.
+ * @param {Float64Array} weights @param {Numbers} value @param {number} width of a value
+ */
+export function weighted(weights, value, width) {
+  const output = new Float64Array(width);
+  for (let k = 0; k < weights.length; k += 1) {
+    if (weights[k] === 0) continue;
+    for (let d = 0; d < width; d += 1) output[d] += weights[k] * value[k * width + d];
+  }
+  return output;
+}
+
+/**
+ * Every step of one head, as `attnviz.attention.attend` computes them.
+ * @param {Packed} query (Tq, D) @param {Packed} key (Tk, D) @param {Packed} value (Tk, Dv)
+ * @param {{ mask?: MaskCells, scale: number }} options
+ * @returns {Steps} scores to weights are (Tq, Tk), head_outputs (Tq, Dv)
+ */
+export function attend(query, key, value, { mask = null, scale }) {
+  const [[queries, width], [keys, valueWidth]] = [query.shape, value.shape];
+  const [scores, scaled, masked, weights] = Array.from({ length: 4 }, () => matrix(queries, keys));
+  const outputs = matrix(queries, valueWidth);
+  const row = new Float64Array(keys);
+  for (let q = 0; q < queries; q += 1) {
+    for (let k = 0; k < keys; k += 1) {
+      const product = dot(query.data, q, key.data, k, width);
+      row[k] = product * scale + maskTerm(mask, q, k, keys);
+      scores.data[q * keys + k] = product;
+      scaled.data[q * keys + k] = product * scale;
+    }
+    masked.data.set(row, q * keys);
+    const shares = softmax(row).weights;
+    weights.data.set(shares, q * keys);
+    outputs.data.set(weighted(shares, value.data, valueWidth), q * valueWidth);
+  }
+  return { scores, scaled, masked, weights, head_outputs: outputs };
+}
+
+/**
+ * The matrices of a document that follow from its arrays.
+ * @param {import("./document.js").WalkDocument} document
+ * @returns {Steps}
+ */
+export function derive({ header, arrays }) {
+  const mask = header.mask === "causal" ? "causal" : (arrays.mask?.data ?? null);
+  return attend(arrays.query, arrays.key, arrays.value, { mask, scale: header.scale });
+}
+
+/** @param {number} rows @param {number} columns @returns {Matrix} */
+function matrix(rows, columns) {
+  return { data: new Float32Array(rows * columns), shape: [rows, columns] };
+}

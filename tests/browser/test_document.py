@@ -1,0 +1,220 @@
+"""Documents in the browser: read as Python wrote them, and the matrices derived from them, against torch."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnviz.document import Document, DocumentError, document_of, read, write
+from attnviz.document.checks import ARRAYS, COMPUTED, FORMULA, MASKS, MAX_TOKENS
+from attnviz.pretrained import load
+from attnviz.toy.config import ToyConfig
+from tests.browser.modules import Run
+from tests.documents import changed, document, hostile, random_document
+from tests.toy import run_block
+
+BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));"
+BASE64 = """
+  const base64 = ({ data, shape }) => {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    return { data: btoa(text), shape, type: data.constructor.name };
+  };
+"""
+CORE = "/_stcore/bidi-components/attnviz.inspector/core"
+DERIVE = f"""
+  {BYTES} {BASE64}
+  const {{ read }} = await import("{CORE}/document.js");
+  const steps = m.derive(read(bytes(given)));
+  return Object.fromEntries(Object.entries(steps).map(([name, matrix]) => [name, base64(matrix)]));
+"""
+
+
+def array(sent: dict[str, Any]) -> npt.NDArray[Any]:
+    dtype = {"Float32Array": np.float32, "Uint8Array": np.bool_}[sent["type"]]
+    return np.frombuffer(b64decode(sent["data"]), dtype).reshape(sent["shape"])
+
+
+def derived(run: Run, given: Document) -> dict[str, Tensor]:
+    """Return the matrices that the browser computes from a document."""
+    found = run("core/attention.js", DERIVE, b64encode(write(given)).decode())
+    return {name: torch.tensor(array(sent)) for name, sent in found.items()}
+
+
+def mask_of(given: Document, dtype: torch.dtype) -> Tensor:
+    """Return what is added to the scaled scores, (Tq, Tk)."""
+    n = len(given.header.query.labels)
+    if given.header.mask == "causal":
+        cells = torch.ones(n, n, dtype=torch.bool).tril()
+    else:
+        cells = torch.tensor(given.arrays["mask"]) if "mask" in given.arrays else torch.ones(n, n, dtype=torch.bool)
+    return (
+        cells.to(dtype) if cells.is_floating_point() else torch.zeros(n, n, dtype=dtype).masked_fill(~cells, -torch.inf)
+    )
+
+
+def torchs(given: Document, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Compute the same with torch alone. A row without a visible key has zeros."""
+    query, key, value = (torch.tensor(given.arrays[name]).to(dtype) for name in ("query", "key", "value"))
+    mask, scale = mask_of(given, dtype), given.header.scale
+    scores = query @ key.T
+    masked = scores * scale + mask
+    weights = F.softmax(masked, dim=-1).nan_to_num(0.0)
+    outputs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, scale=scale)[0]
+    outputs = outputs.masked_fill(mask.isneginf().all(-1, keepdim=True), 0.0)
+    return {"scores": scores, "scaled": scores * scale, "masked": masked, "weights": weights, "head_outputs": outputs}
+
+
+def compare(ours: dict[str, Tensor], expected: dict[str, Tensor], of_largest: float = 0.0) -> None:
+    """Compare: weights within 1e-6, scores within 1e-5 relative, or `of_largest` of the largest score."""
+    assert ours.keys() == expected.keys()
+    largest = float(expected["scores"].abs().max())
+    for name, matrix in ours.items():
+        assert matrix.dtype == torch.float32
+        by_size = name in ("scores", "scaled", "masked")
+        rtol, atol = (1e-5, of_largest * largest) if by_size else (0.0, 1e-6 if name == "weights" else 1e-5)
+        torch.testing.assert_close(
+            matrix.double(),
+            expected[name].double(),
+            rtol=rtol,
+            atol=atol,
+            msg=partial("{}: {}".format, name),
+        )
+
+
+def hidden(n: int, kind: str) -> Document:
+    """Return a random document with a mask of this kind."""
+    cells = np.ones((n, n), bool)
+    if kind in ("none", "causal"):
+        return random_document(n, kind=kind)  # type: ignore[arg-type]
+    if kind == "padding":
+        cells[:, n - n // 3 :] = False
+        return random_document(n, kind="padding", mask=cells)
+    if kind == "hidden rows":
+        cells = np.random.default_rng(n).random((n, n)) < 0.5
+        cells[:: max(1, n // 4)] = False
+        return random_document(n, kind="other", mask=cells)
+    added = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    return random_document(n, kind="other", mask=np.where(np.tri(n, dtype=bool), added, np.float32(-np.inf)))
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "padding", "hidden rows", "added"])
+@pytest.mark.parametrize("n", [1, 16, 64, 512])
+def test_derived_matrices_are_torchs(run: Run, n: int, kind: str) -> None:
+    given = hidden(n, kind)
+    ours = derived(run, given)
+    compare(ours, torchs(given, torch.float64))
+    compare(ours, torchs(given, torch.float32), of_largest=1e-6)  # whose own sums are rounded
+    empty = mask_of(given, torch.float32).isneginf().all(-1)
+    assert bool(empty.any()) == (kind == "hidden rows")
+    assert ours["weights"][empty].count_nonzero() == ours["head_outputs"][empty].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "padding", "hidden rows"])
+@pytest.mark.parametrize("n", [1, 16, 64, 512])
+def test_scores_of_ten_thousand(run: Run, n: int, kind: str) -> None:
+    """In double precision for any such scores, and in torch's own where its float32 sums are exact: of halves."""
+    given = hidden(n, kind)
+    drawn = np.random.default_rng(n)
+    halves = {name: np.rint(drawn.normal(size=(n, 64)) * 16).astype(np.float32) / 2 for name in ("query", "key")}
+    halves["query"][0], halves["key"][0], halves["key"][-1] = 12.5, 12.5 if n > 1 else -12.5, -12.5
+    exact = document(n, {**given.arrays, **halves}, given.header.mask)
+    ours = derived(run, exact)
+    assert float(ours["scores"][0, -1]) == -10_000
+    assert float(ours["scores"][0, 0]) == (10_000 if n > 1 else -10_000)
+    compare(ours, torchs(exact, torch.float32))
+    large = {name: given.arrays[name] * np.float32(20) for name in ("query", "key")}
+    real = document(n, {**given.arrays, **large}, given.header.mask)
+    compare(derived(run, real), torchs(real, torch.float64))
+
+
+def documents() -> dict[str, Document]:
+    causal = run_block((4, 8, 15, 16), ToyConfig(causal=True), ("🙂", "<b>", "\0", "d")).walk(0, 1)
+    return {
+        "toy": document_of(causal),
+        "minilm": document_of(load().trace("The cat sat on the mat.").walk(3, 5)),
+        "random": random_document(7, kind="padding", mask=np.ones((7, 7), bool)),
+    }
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("name", ["toy", "minilm", "random"])
+def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -> None:
+    given = documents()[name]
+    body = f"""
+      {BYTES} {BASE64}
+      const file = bytes(given);
+      const moved = new Uint8Array(file.length + {shift}).subarray({shift});
+      moved.set(file);
+      const {{ header, arrays }} = m.read(moved);
+      const sent = Object.entries(arrays).map(([array, matrix]) => [array, base64(matrix)]);
+      return {{ header, same: header.key === header.query, arrays: Object.fromEntries(sent) }};
+    """
+    seen = run("core/document.js", body, b64encode(write(given)).decode())
+    header, ours = seen["header"], given.header
+    assert [header[key] for key in ("source", "layer", "head", "scale", "mask", "kind", "version")] == [
+        ours.source, ours.layer, ours.head, ours.scale, ours.mask, "walk", 1,
+    ]  # fmt: skip
+    assert seen["same"]
+    assert (tuple(header["key"]["labels"]), tuple(header["key"]["ids"])) == (ours.key.labels, ours.key.ids)
+    written = [{**asdict(step), "matrices": [list(row) for row in step.matrices]} for step in ours.steps]
+    assert header["steps"] == written
+    assert seen["arrays"].keys() == given.arrays.keys()
+    for key, sent in seen["arrays"].items():
+        np.testing.assert_array_equal(array(sent), given.arrays[key])
+
+
+READ_ALL = f"""
+  {BYTES}
+  return given.map((file) => {{
+    try {{ m.read(bytes(file)); return null; }} catch (error) {{ return [error.name, error.message]; }}
+  }});
+"""
+
+
+def test_the_browser_refuses_what_python_refuses_in_the_same_words(run: Run) -> None:
+    files = {name: data for name, (data, _) in hostile().items()}
+    refusals = run("core/document.js", READ_ALL, [b64encode(data).decode() for data in files.values()])
+    expected = {}
+    for name, data in files.items():
+        with pytest.raises(DocumentError) as refusal:
+            read(data)
+        expected[name] = ["DocumentError", str(refusal.value)]
+    found = dict(zip(files, refusals, strict=True))
+    assert found.pop("deep JSON")[0] == expected.pop("deep JSON")[0]  # Python refuses the depth, the browser the list
+    assert found == expected
+
+
+def test_flipped_bytes_are_refused_by_both_or_by_none(run: Run) -> None:
+    good, drawn, files = changed(lambda *_: None), np.random.default_rng(0), []
+    for _ in range(400):
+        data = bytearray(good)
+        data[drawn.integers(len(data))] ^= 1 << int(drawn.integers(8))
+        files.append(bytes(data))
+    refusals = run("core/document.js", READ_ALL, [b64encode(data).decode() for data in files])
+    assert {refusal[0] for refusal in refusals if refusal} == {"DocumentError"}
+    for data, refusal in zip(files, refusals, strict=True):
+        try:
+            read(data)
+            refused = False
+        except DocumentError:
+            refused = True
+        assert refused == (refusal is not None), (data, refusal)
+
+
+def test_both_readers_have_the_same_tables(run: Run) -> None:
+    body = "return [m.ARRAYS, m.COMPUTED, m.MASKS, m.MAX_TOKENS, m.FORMULA.source]"
+    arrays, computed, masks, most, formula = run("core/checks.js", body)
+    assert {name: tuple(axes) for name, axes in arrays.items()} == ARRAYS
+    assert (tuple(computed), tuple(masks), most) == (COMPUTED, MASKS, MAX_TOKENS)
+    assert formula.replace("\\/", "/") == f"^{FORMULA.pattern}$"

@@ -1,0 +1,159 @@
+"""Documents of all kinds of heads, written and read: against safetensors' own reader, torch, and the head itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load as load_arrays
+from torch.nn import functional as F
+
+from attnviz.attention import MaskKind
+from attnviz.document import Document, DocumentError, document_of, read, write
+from attnviz.document.checks import COMPUTED, MASKS
+from attnviz.document.files import MAX_BYTES
+from attnviz.figures.steps import LAYOUTS
+from attnviz.pretrained import load
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
+from tests.documents import random_document
+from tests.toy import run_block
+from tests.unit.families import save
+
+TOYS = {
+    "toy": ToyConfig(),
+    "causal toy": ToyConfig(causal=True, positions="none", projection=False),
+    "identity": ToyConfig(qkv="identity"),
+    "position mixing": ToyConfig(qkv="positions", head_size=16),
+}
+FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder"}
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
+    """Heads of each source, with causal, added, cross and no masks, with and without known projections."""
+    found = {name: run_block((4, 8, 15, 16), config, "abcd").walk(0, 0) for name, config in TOYS.items()}
+    found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
+    for name, kind in FAMILIES.items():
+        model = load(str(save(name, tmp_path_factory.mktemp(name))))
+        found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(
+            1, 2, kind
+        )
+    return found
+
+
+ALL = (*TOYS, "minilm", *FAMILIES)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_written_is_read(walks: dict[str, Walk], name: str) -> None:
+    document = document_of(walks[name])
+    data = write(document)
+    again = read(data)
+    assert again.header == document.header
+    opened = load_arrays(data)  # safetensors' own reader
+    assert opened.keys() == again.arrays.keys() == document.arrays.keys()
+    for key, array in opened.items():
+        np.testing.assert_array_equal(again.arrays[key], array)
+        np.testing.assert_array_equal(document.arrays[key], array)
+    assert write(again) == data
+
+
+def of(document: Document, name: str) -> torch.Tensor:
+    return torch.tensor(document.arrays[name])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_arrays_give_the_heads_numbers(walks: dict[str, Walk], name: str) -> None:
+    walk = walks[name]
+    document = read(write(document_of(walk)))
+    header, arrays = document.header, document.arrays
+    mask = of(document, "mask") if "mask" in arrays else None
+    expected = F.scaled_dot_product_attention(
+        *(of(document, key)[None] for key in ("query", "key", "value")),
+        attn_mask=mask, is_causal=header.mask == "causal", scale=header.scale,
+    )[0]  # fmt: skip
+    torch.testing.assert_close(expected, walk.layer.head(walk.head).head_outputs, rtol=1e-5, atol=1e-6)
+    assert (header.layer, header.head) == ((1, 2) if name in FAMILIES else (3, 5) if name == "minilm" else (0, 0))
+    assert header.key.labels == walk.key_labels
+    assert len(header.query.ids) == len(walk.query_tokens)
+
+
+@pytest.mark.parametrize("name", ["toy", "minilm", "gpt2", "bart"])
+def test_the_weights_give_query_key_value_and_this_heads_part_of_the_output(walks: dict[str, Walk], name: str) -> None:
+    walk = walks[name]
+    document = document_of(walk)
+    x = of(document, "embeddings")
+    other = of(document, "embeddings_k") if name == "bart" else x
+    assert ("embeddings_k" in document.arrays) == (name == "bart")
+    for key, source in {"query": x, "key": other, "value": other}.items():
+        bias = of(document, f"b_{key}") if f"b_{key}" in document.arrays else None
+        projected = F.linear(source, of(document, f"W_{key}").T, bias)
+        torch.testing.assert_close(projected, of(document, key), rtol=1e-5, atol=1e-5)
+    layer = walk.layer
+    heads = [document_of(replace(walk, head=head)) for head in range(layer.heads)]
+    parts = [layer.head(n).head_outputs @ of(head, "W_output_head") for n, head in enumerate(heads)]
+    bias = of(document, "b_output") if "b_output" in document.arrays else 0.0
+    torch.testing.assert_close(sum(parts) + bias, layer.output(), rtol=1e-4, atol=1e-5)
+
+
+def test_masks_are_held_only_where_their_kind_does_not_say_them(walks: dict[str, Walk]) -> None:
+    kinds = {name: document_of(walk) for name, walk in walks.items()}
+    assert {name: document.header.mask for name, document in kinds.items() if document.header.mask != "none"} == {
+        "causal toy": "causal", "gpt2": "causal", "llama": "causal", "t5": "other",
+    }  # fmt: skip
+    assert [name for name, document in kinds.items() if "mask" in document.arrays] == ["t5"]
+    assert kinds["t5"].arrays["mask"].dtype == np.float32  # relative positions
+
+
+def test_steps_are_those_that_the_head_has(walks: dict[str, Walk]) -> None:
+    steps = {name: {step.name: step for step in document_of(walk).header.steps} for name, walk in walks.items()}
+    assert list(steps["toy"]) == ["tokens", *LAYOUTS]
+    weights = steps["minilm"]["weights"]
+    assert (weights.title, weights.code) == ("Weights", "weights = torch.softmax(masked, dim=-1)")
+    assert weights.matrices == (("masked", "weights", "row_sum"),)
+    assert steps["minilm"]["output"].matrices == ((None, "W_output"), ("concat", "output"))
+    assert steps["position mixing"]["qkv"].matrices[1] == ("U_query", "query")
+    assert "not" in steps["llama"]["qkv"].fact  # its projections are not shown, and it says so
+    for name in ALL:
+        shown = {matrix for step in steps[name].values() for row in step.matrices for matrix in row if matrix}
+        held = {*document_of(walks[name]).arrays, *COMPUTED}
+        assert shown - held <= {"embeddings_k"}, name  # which is `embeddings` where it is missing
+
+
+def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:
+    document = read(write(document_of(walks["toy"])))
+    with pytest.raises(ValueError, match="read-only"):
+        document.arrays["query"][0, 0] = 1.0
+    with pytest.raises(TypeError):
+        document.arrays["query"] = document.arrays["key"]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        document.header.layer = 3  # type: ignore[misc]
+
+
+def test_a_head_that_no_reader_takes_is_refused(walks: dict[str, Walk]) -> None:
+    walk = walks["toy"]
+    broken = replace(walk, layer=replace(walk.layer, value=walk.layer.value * torch.nan))
+    with pytest.raises(DocumentError, match="Array value holds a number that is not finite"):
+        document_of(broken)
+    large = random_document(2, width=MAX_BYTES // 16)
+    with pytest.raises(DocumentError, match="bytes; a document has at most 134,217,728"):
+        write(large)
+
+
+def test_any_text_is_kept() -> None:
+    labels = ("🙂", "<script>", "\0", "\ud800", "é" * 50)
+    document = random_document(5)
+    header = replace(document.header, query=replace(document.header.query, labels=labels, text="".join(labels)))
+    assert read(write(replace(document, header=header))).header == header
+
+
+def test_a_file_has_one_key_of_metadata_and_the_kinds_of_masks_are_all_known() -> None:
+    data = write(random_document(1))
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    assert header["__metadata__"].keys() == {"attnviz"}
+    assert get_args(MaskKind) == MASKS
