@@ -125,6 +125,9 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "a script": (_step(formula="<script>alert(1)</script>"), NOT_MATHML),
         "an image": (_step(formula='<math display="block"><img src="x" onerror="alert(1)"></math>'), NOT_MATHML),
         "a link": (_step(formula='<math display="block"><mi href="javascript:alert(1)">x</mi></math>'), NOT_MATHML),
+        "a long formula": (
+            _step(formula=f'<math display="block">{"x" * 2_000_000}</math>'), NOT_MATHML
+        ),
         "two formulas": (_step(formula=TEXT.formula + "\n<p>"), NOT_MATHML),
         "an unknown matrix": (
             _step(matrices=[["__proto__"]]), "header.steps[0].matrices names an unknown matrix."

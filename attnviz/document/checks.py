@@ -37,6 +37,8 @@ REQUIRED = ("query", "key", "value")
 COMPUTED = ("key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "concat", "W_output", "output")
 """What a step may show beside the arrays. The last three are of the whole layer, so a document does not hold them."""
 
+MAX_FORMULA = 20_000
+"""Characters; a longer one may exhaust the stack of a browser's regular expressions"""
 FORMULA = re.compile(
     r'<math display="block">(?:</?(?:math|mrow|mi|mn|mo|mtext|mspace|msub|msup|munderover|mfrac|mstyle|msqrt)'
     r'(?: (?:class|mathvariant|width|displaystyle|stretchy)="[A-Za-z0-9.]*")*>'
@@ -76,7 +78,7 @@ def check_header(header: Header) -> None:
 
 
 def _check_step(path: str, step: StepText) -> None:
-    if not FORMULA.fullmatch(step.formula):
+    if len(step.formula) > MAX_FORMULA or not FORMULA.fullmatch(step.formula):
         refuse(f"{path}.formula is not MathML as attnviz writes it.")
     names = [name for row in step.matrices for name in row if name is not None]
     if any(name not in ARRAYS and name not in COMPUTED for name in names):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -30,12 +30,12 @@ MAX_INTEGER = 2**53 - 1
 _LENGTH = 8  # bytes, of the number with which a safetensors file begins
 _DTYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?")}
 
-_AXIS = {"text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"]}
-_STEP = {
+_AXIS: dict[str, Any] = {"text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"]}
+_STEP: dict[str, Any] = {
     **dict.fromkeys(("name", "title", "formula", "notice", "fact", "code"), "a text"),
     "matrices": [["a text or null"]],
 }
-_HEADER = {
+_HEADER: dict[str, Any] = {
     "source": "a text", "query": _AXIS, "key": _AXIS, "layer": "a whole number", "head": "a whole number",
     "scale": "a number", "mask": "a text", "steps": [_STEP], "kind": "a text", "version": "a whole number",
 }  # fmt: skip
@@ -136,7 +136,7 @@ def _check_json(value: object, wanted: str | list[Any] | dict[str, Any], path: s
                 refuse(f"{path} is not {wanted}.")
 
 
-_IS = {
+_IS: dict[str, Callable[[Any], bool]] = {
     "a text": lambda value: isinstance(value, str),
     "a text or null": lambda value: value is None or isinstance(value, str),
     "a whole number": lambda value: type(value) is int and abs(value) <= MAX_INTEGER,

@@ -35,7 +35,7 @@ def document_of(walk: Walk) -> Document:
         mask=layer.mask.kind,
         steps=tuple(_steps(walk)),
     )
-    tensors = {
+    tensors: dict[str, Tensor | None] = {
         **dict(zip(("token_embeddings", "positions"), walk.parts or (), strict=False)),
         **_projections(layer, walk.head),
         "query": layer.query[walk.head],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -13,17 +15,18 @@ from safetensors.numpy import load as load_arrays
 from torch.nn import functional as F
 
 from attnviz.attention import MaskKind
-from attnviz.document import Document, DocumentError, document_of, read, write
-from attnviz.document.checks import COMPUTED, MASKS
+from attnviz.document import Document, DocumentError, Header, document_of, read, write
+from attnviz.document.checks import ARRAYS, COMPUTED, MASKS
 from attnviz.document.files import MAX_BYTES
 from attnviz.figures.steps import LAYOUTS
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
-from tests.documents import random_document
+from tests.documents import document, random_document
 from tests.toy import run_block
 from tests.unit.families import save
 
+ROOT = Path(__file__).resolve().parents[3]
 TOYS = {
     "toy": ToyConfig(),
     "causal toy": ToyConfig(causal=True, positions="none", projection=False),
@@ -118,7 +121,7 @@ def test_steps_are_those_that_the_head_has(walks: dict[str, Walk]) -> None:
     assert weights.matrices == (("masked", "weights", "row_sum"),)
     assert steps["minilm"]["output"].matrices == ((None, "W_output"), ("concat", "output"))
     assert steps["position mixing"]["qkv"].matrices[1] == ("U_query", "query")
-    assert "not" in steps["llama"]["qkv"].fact  # its projections are not shown, and it says so
+    assert "rotary positions" in steps["llama"]["qkv"].fact  # so its projections are not shown
     for name in ALL:
         shown = {matrix for step in steps[name].values() for row in step.matrices for matrix in row if matrix}
         held = {*document_of(walks[name]).arrays, *COMPUTED}
@@ -140,9 +143,9 @@ def test_a_head_that_no_reader_takes_is_refused(walks: dict[str, Walk]) -> None:
     broken = replace(walk, layer=replace(walk.layer, value=walk.layer.value * torch.nan))
     with pytest.raises(DocumentError, match="Array value holds a number that is not finite"):
         document_of(broken)
-    large = random_document(2, width=MAX_BYTES // 16)
+    small, large = np.zeros((1, 1), np.float32), np.zeros((1, MAX_BYTES // 4), np.float32)
     with pytest.raises(DocumentError, match="bytes; a document has at most 134,217,728"):
-        write(large)
+        write(document(1, {"query": small, "key": small, "value": large}))
 
 
 def test_any_text_is_kept() -> None:
@@ -157,3 +160,17 @@ def test_a_file_has_one_key_of_metadata_and_the_kinds_of_masks_are_all_known() -
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     assert header["__metadata__"].keys() == {"attnviz"}
     assert get_args(MaskKind) == MASKS
+
+
+def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
+    docs = (ROOT / "docs" / "document.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0] for line in docs.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall("`(.+?)`", row)}
+    assert named == {*ARRAYS, *(field.name for field in fields(Header))}
+    assert all(f"`{name}`" in docs for name in COMPUTED)
+    space: dict[str, object] = {}
+    exec(docs.partition("```python\n")[2].partition("```")[0], space)
+    document = space["document"]
+    assert isinstance(document, Document)
+    assert document.header.query.labels[:3] == ("[CLS]", "the", "animal")
+    assert document.arrays["query"].shape == (16, 32)

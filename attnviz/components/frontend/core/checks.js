@@ -41,6 +41,7 @@ export const COMPUTED = [
   ...["concat", "W_output", "output"],
 ];
 
+const MAX_FORMULA = 20_000; // characters; a longer one may exhaust the stack of regular expressions
 const ELEMENTS = "math|mrow|mi|mn|mo|mtext|mspace|msub|msup|munderover|mfrac|mstyle|msqrt";
 const ATTRIBUTES = "class|mathvariant|width|displaystyle|stretchy";
 /** Elements and attributes of MathML that can't run or load anything, so that a formula may be inserted as markup. */
@@ -67,7 +68,9 @@ export function checkHeader(header) {
 
 /** @param {string} path @param {StepText} step */
 function checkStep(path, step) {
-  if (!FORMULA.test(step.formula)) refuse(`${path}.formula is not MathML as attnviz writes it.`);
+  if (step.formula.length > MAX_FORMULA || !FORMULA.test(step.formula)) {
+    refuse(`${path}.formula is not MathML as attnviz writes it.`);
+  }
   const names = step.matrices.flat().filter((name) => name !== null);
   if (!names.every((name) => Object.hasOwn(ARRAYS, name) || COMPUTED.includes(name))) {
     refuse(`${path}.matrices names an unknown matrix.`);
