@@ -55,9 +55,9 @@ def _steps(walk: Walk) -> Iterator[StepText]:
     from attnviz.figures.steps import lay_out  # imports torch, which reading and writing do without
 
     for step in STEPS.values():
-        of = walk if step.has_matrices else walk.query_tokens
-        grid = lay_out(walk, step.name).grid if step.has_matrices else ()
-        if step.has_matrices and not grid:
+        of = walk if step.matrices else walk.query_tokens
+        grid = lay_out(walk, step.name).grid if step.matrices else ()
+        if step.matrices and not grid:
             continue  # the source does not give what it shows
         yield StepText(
             name=step.name,
