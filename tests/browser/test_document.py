@@ -64,14 +64,19 @@ def mask_of(given: Document, dtype: torch.dtype) -> Tensor:
 
 
 def torchs(given: Document, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Compute the same with torch alone. A row without a visible key has zeros."""
-    query, key, value = (torch.tensor(given.arrays[name]).to(dtype) for name in ("query", "key", "value"))
+    """Compute scores to weights with torch in this precision, head outputs in double precision.
+
+    A row without a visible key has zeros.
+    """
     mask, scale = mask_of(given, dtype), given.header.scale
-    scores = query @ key.T
+    query, key, value = (torch.tensor(given.arrays[name]).double() for name in ("query", "key", "value"))
+    scores = query.to(dtype) @ key.to(dtype).T
     masked = scores * scale + mask
     weights = F.softmax(masked, dim=-1).nan_to_num(0.0)
-    outputs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, scale=scale)[0]
-    outputs = outputs.masked_fill(mask.isneginf().all(-1, keepdim=True), 0.0)
+    outputs = F.scaled_dot_product_attention(
+        *(x[None] for x in (query, key, value)), attn_mask=mask.double(), scale=scale
+    )
+    outputs = outputs[0].masked_fill(mask.isneginf().all(-1, keepdim=True), 0.0)
     return {"scores": scores, "scaled": scores * scale, "masked": masked, "weights": weights, "head_outputs": outputs}
 
 
