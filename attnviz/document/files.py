@@ -65,7 +65,7 @@ def read(data: bytes) -> Document:
     """
     _check_size(data)
     try:
-        entries = deserialize(data)
+        entries = deserialize(data)  # type: ignore[no-untyped-call]  # safetensors gives no types
     except SafetensorError:
         refuse("This is not a safetensors file.")
     arrays = {name: _array(entry) for name, entry in entries}
