@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import number
+from attnviz.steps import STEPS
 
 ROUNDING = 1e-5
 """Differences below this fraction of the largest number count as float32 rounding (sums of some hundred products)."""
@@ -113,8 +114,8 @@ def _largest_cell_change(
 ) -> str:
     i, j = distance.at
     a, b = (number(float(np.nan_to_num(side[i, j]))) for side in (comparison.a, comparison.b))
-    what = {"weights": "the weight", "scores": "the score"}.get(comparison.quantity, f"the {comparison.quantity} score")
-    return f"The largest change is {what} of {name(queries, i)} for {name(keys, j)}: {a} in A, {b} in B."
+    cell = STEPS[comparison.quantity].cell
+    return f"The largest change is {cell} of {name(queries, i)} for {name(keys, j)}: {a} in A, {b} in B."
 
 
 def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list[str]:
@@ -133,7 +134,7 @@ def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list
 
 
 def _effective_keys_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
-    if comparison.quantity != "weights" or not {"scale", "mask"} & set(differs):
+    if not STEPS[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
         return []
     a, b = effective_keys(comparison.a), effective_keys(comparison.b)
     if a is None or b is None:

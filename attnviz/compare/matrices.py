@@ -148,7 +148,7 @@ def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> np
 
 
 def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[npt.NDArray[np.float64] | None, str]:
-    if quantity != "weights":
+    if not STEPS[quantity].is_distribution:
         return None, "only rows of weights sum to 1"
     if keys.gaps:
         return None, "A and B do not have the same keys"
@@ -169,7 +169,7 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
-    if quantity not in ("masked", "weights"):
+    if not STEPS[quantity].masked_value:
         return numbers
     return np.where(steps.masked.isneginf().numpy(), np.float32(np.nan), numbers)
 

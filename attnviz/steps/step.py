@@ -39,6 +39,8 @@ class Step(Generic[S]):
     """The lines of PyTorch that compute this step from the one before, with this walk's constants"""
     fact: Callable[[S], str] = lambda _: ""
     """A sentence about this walk's numbers; empty if there is none"""
+    advice: Callable[[S], str] = lambda _: ""
+    """What to do if the picture looks empty, because its colours end at 1; empty if it does not"""
     weights: Mapping[str, Axes] = field(default_factory=dict)
     """The model's weights that it applies, by name, in order"""
     matrices: Mapping[str, Axes] = field(default_factory=dict)
@@ -49,6 +51,12 @@ class Step(Generic[S]):
     """Whether its matrix belongs to one head; if not, it belongs to the whole layer"""
     is_by_cell: bool = False
     """Whether it has one cell per query and key, so that two heads can be compared cell by cell"""
+    cell: str = ""
+    """What a sentence calls one such cell: "the score", "the weight", ..."""
+    masked_value: str = ""
+    """What a masked cell holds; empty if the step comes before the mask"""
+    is_distribution: bool = False
+    """Whether each row is a distribution over the keys: it sums to 1"""
     can_be_covered: bool = False
     """Whether rows of the result can be covered, for students to guess"""
     can_be_stretched: bool = False

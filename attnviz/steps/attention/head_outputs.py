@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.attention.weights import faint
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ STEP: Step[Walk] = Step(
     formula=partial(attention_formula, boxed="head_outputs"),
     notice=lambda _: "Each row is an average of the rows of V, in the proportions of the weights.",
     code=lambda _: "head_outputs = weights @ value",
+    advice=faint,
     matrices={"head_outputs": ("query", "dim")},
     can_be_covered=True,
     can_be_stretched=True,

@@ -43,6 +43,7 @@ STEP: Step[Walk] = Step(
     fact=_fact,
     matrices={"scaled": ("query", "key")},
     is_by_cell=True,
+    cell="the scaled score",
     can_be_covered=True,
     made_from="scores",
 )

@@ -21,5 +21,6 @@ STEP: Step[Walk] = Step(
     code=lambda _: "scores = query @ key.T",
     matrices={"scores": ("query", "key")},
     is_by_cell=True,
+    cell="the score",
     can_be_covered=True,
 )

@@ -15,6 +15,7 @@ from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison
 from attnviz.components.compare import comparison
 from attnviz.formatting import number
+from attnviz.steps import STEPS
 from attnviz.trace.walk import Walk
 from attnviz.ui import state
 from attnviz.ui.compare.panes import Choice, differs
@@ -57,13 +58,14 @@ def show_picture(compared: Comparison, heads: Sequence[Walk], labels: Labels, ch
     if compared.divergence is not None:
         matrices["divergence"] = compared.divergence.astype(np.float32)[:, None]
     known = {"trace": _digest(compared, labels, names), **_pin(labels)}
+    masked = STEPS[compared.quantity].masked_value
     header: dict[str, Any] = {
         **known,
         "quantity": compared.quantity,
         "panels": _panels(compared, names),
         "labels": labels,
         "own": {side.name: side.own_labels() for side in (a, b)},
-        "hidden": {"weights": "0 (masked)", "masked": "−∞ (masked)"}.get(compared.quantity),
+        "hidden": f"{masked} (masked)" if masked else None,
         "alt": describe(compared, names),
     }
     only_pinned = st.session_state.pop(_PINNED, None) == known["trace"]
@@ -93,7 +95,7 @@ def _panels(compared: Comparison, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
     both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
     largest, largest_difference = _largest(both), _largest(compared.difference)
-    weights = compared.quantity == "weights"
+    weights = STEPS[compared.quantity].is_distribution
     high = largest if state.get("stretch") or not weights else 1.0
     shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
               "scale": "weights" if weights else "signed"}  # fmt: skip

@@ -20,7 +20,6 @@ from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.formulas import latex
 from attnviz.steps import ATTENTION, STEPS, Step, unavailable
-from attnviz.steps.attention.weights import faint
 from attnviz.ui import state
 from attnviz.ui.picture import palette, show_picture
 
@@ -65,8 +64,7 @@ def _name(walk: Walk) -> str:
 def _notice(walk: Walk, step: Step[Walk]) -> str:
     facts = []
     if not (state.get("predict") and step.can_be_covered):  # a fact might reveal the covered row
-        pale = step.can_be_stretched and not state.get("stretch")
-        facts = [step.fact(walk), faint(walk) if pale else ""]
+        facts = [step.fact(walk), "" if state.get("stretch") else step.advice(walk)]
     fact = html.escape(" ".join(filter(None, facts)))
     return f'{html.escape(step.notice(walk))} <span class="fact">{fact}</span>'
 
