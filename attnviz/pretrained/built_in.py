@@ -57,6 +57,7 @@ class BuiltInModel(PretrainedModel):
         Raises:
             ModelError: their digest is not the published one.
         """
+        super().__init__()
         check_digest(folder)
         self.encoder = load_encoder(folder / "model.safetensors")
         self._run = compiled(self.encoder)

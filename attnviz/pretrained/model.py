@@ -14,9 +14,12 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.block import AfterAttention, Block
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
-from attnviz.trace.model import Description, Kind, layers_and_heads
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, recording
 from attnviz.trace.whole import Trace
+
+TRACE_BYTES = 160 * 2**20
+"""The memory for each model's traces: two 512-token traces of a bert-base-sized model, or eight of the built-in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,6 +65,10 @@ class PretrainedModel(ShortRepr, ABC):
     """One for each attention call, in execution order"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
+
+    def __init__(self) -> None:
+        """Give the model a budget of its own for its traces."""
+        self.trace_budget = TraceBudget("traces", TRACE_BYTES)
 
     def _summary(self) -> Iterator[str]:
         yield from (self.name, layers_and_heads(self.layer_counts))

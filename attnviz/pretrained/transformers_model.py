@@ -49,6 +49,7 @@ class TransformersModel(PretrainedModel):
                 attention (it has sinks, soft caps, ...), so that our steps differ from its own; or the tokenizer does
                 not belong to the model.
         """
+        super().__init__()
         self.name = name
         self._whole = cast(Any, model.eval())
         self._model = self._whole.base_model

@@ -14,12 +14,14 @@ from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
 from attnviz.toy.embeddings import SeededEmbeddings
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.model import Description, Kind, layers_and_heads
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
 from attnviz.trace.whole import Trace
 
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
 NO_HEAD = "The toy has no language head."
+TRACE_BUDGET = TraceBudget("toy", 16 * 2**20)
+"""Of all toys: some 600 traces of sixty tokens, each of which takes milliseconds to compute again"""
 
 
 class ToyBlock(nn.Module):
@@ -45,6 +47,8 @@ class ToyBlock(nn.Module):
 
 class Toy(ShortRepr):
     """The toy as a `Model`."""
+
+    trace_budget = TRACE_BUDGET
 
     def __init__(self, config: ToyConfig, tokenize: Callable[[str], Tokens]) -> None:
         """Create a toy with these settings and this tokenizer."""

@@ -49,6 +49,15 @@ def layers_and_heads(counts: dict[Kind, tuple[int, int]]) -> str:
     return ", ".join(kinds.values() if len(kinds) == 1 else (f"{kind} {count}" for kind, count in kinds.items()))
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class TraceBudget:
+    """Memory for traces. Models with the same budget share one cache, which is freed with the last of them."""
+
+    name: str
+    """The name of the cache in the metrics"""
+    nbytes: int
+
+
 class Model(Protocol):
     """A model of any source. It is immutable, so all sessions share it."""
 
@@ -60,11 +69,15 @@ class Model(Protocol):
     def description(self) -> Description:
         """The model's architecture."""
 
+    @property
+    def trace_budget(self) -> TraceBudget:
+        """The memory for its traces: its own, or one that it shares with models like it."""
+
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
         """Tokenise a text, or a pair: the tokens, and the decoder's tokens for an encoder-decoder model."""
 
     def trace_key(self, text: str, pair: str | None = None) -> Hashable:
-        """Return a cache key: traces of this model with equal keys have equal numbers."""
+        """Return a cache key: traces with equal keys have equal numbers, for all models with its name and budget."""
 
     def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text.

@@ -21,17 +21,13 @@ if TYPE_CHECKING:
 
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.trace.layer import LayerTrace
-    from attnviz.trace.model import Model
+    from attnviz.trace.model import Model, TraceBudget
     from attnviz.ui.heads.survey import Survey
 
 MODELS = 2
 """The most models in memory; the least recently used one is evicted."""
-TRACE_BYTES = 160 * 2**20
-"""The size of each model's trace cache: two 512-token traces of a bert-base-sized model, or eight of the built-in."""
 FAILURE_SECONDS = 30
 """How long a failed model load is cached: without a network, each attempt takes seconds."""
-TOY_BYTES = 16 * 2**20
-"""Some 600 traces of sixty tokens, each of which takes milliseconds to compute again."""
 SURVEY_BYTES = 32 * 2**20
 """Thumbnails, measures and norms of some 40 texts with full-size thumbnails."""
 ROLLOUT_BYTES = 32 * 2**20
@@ -95,8 +91,8 @@ def _model(name: str) -> PretrainedModel:
     return loaded
 
 
-_traces: WeakKeyDictionary[PretrainedModel, SingleFlightCache[Trace]] = WeakKeyDictionary()
-"""The traces of each model, which are freed with it."""
+_traces: WeakKeyDictionary[TraceBudget, SingleFlightCache[Trace]] = WeakKeyDictionary()
+"""The traces of each budget, which are freed with it."""
 _traces_lock = threading.Lock()
 
 
@@ -106,22 +102,17 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     Raises:
         attnviz.tokens.NoTokensError: the model's tokenizer finds no token in the text.
     """
-    from attnviz.pretrained import PretrainedModel
-
+    limit_threads()
     key = of.name, of.trace_key(text, pair)
     with queue_note() as on_wait:
-        if isinstance(of, PretrainedModel):
-            return _traces_of(of).get(key, partial(of.trace, text, pair), on_wait)
-        limit_threads()
-        results: SingleFlightCache[Trace] = _cache_of("toy", TOY_BYTES)
-        return results.get(key, partial(of.trace, text, pair), on_wait)
+        return _traces_within(of.trace_budget).get(key, partial(of.trace, text, pair), on_wait)
 
 
-def _traces_of(loaded: PretrainedModel) -> SingleFlightCache[Trace]:
+def _traces_within(budget: TraceBudget) -> SingleFlightCache[Trace]:
     with _traces_lock:
-        found = _traces.get(loaded)
+        found = _traces.get(budget)
         if found is None:
-            found = _traces[loaded] = SingleFlightCache("traces", TRACE_BYTES, worker_pool())
+            found = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
         return found
 
 

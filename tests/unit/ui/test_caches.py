@@ -17,6 +17,9 @@ from cachetools import TTLCache
 from attnviz import pretrained
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.serving.work.cache import cache_usage
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import Toy
+from attnviz.toy.config import ToyConfig
 from attnviz.ui import caches
 from tests.unit.families import save
 
@@ -117,7 +120,7 @@ def test_a_trace_is_shared_by_sessions_and_bounded(
     first = caches.trace(model, "hello", None)
     assert caches.trace(model, "hello", None) is first
     assert caches.trace(model, "hello", "there") is not first
-    monkeypatch.setattr(caches, "TRACE_BYTES", 3 * first.nbytes)
+    monkeypatch.setattr("attnviz.pretrained.model.TRACE_BYTES", 3 * first.nbytes)
     other = caches.model(folders[1])
     count, size = cache_usage()["traces"]
     for text in ("one", "two", "three", "four", "five"):
@@ -127,6 +130,18 @@ def test_a_trace_is_shared_by_sessions_and_bounded(
     long = caches.trace(other, "word " * 60, None)  # larger than the whole cache
     assert long.nbytes > 3 * first.nbytes
     assert cache_usage()["traces"][0] - count == 3
+
+
+def test_all_toys_share_one_cache_of_bounded_size() -> None:
+    def toy(seed: int) -> Toy:
+        return Toy(ToyConfig(seed=seed), WordTokenizer().tokenize)
+
+    first = caches.trace(toy(1), "one text", None)
+    count, _ = cache_usage()["toy"]
+    assert caches.trace(toy(1), "one text", None) is first
+    assert caches.trace(toy(2), "one text", None) is not first
+    assert cache_usage()["toy"][0] == count + 1
+    assert toy(1).trace_budget.nbytes == 16 * 2**20
 
 
 def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: Loads, folders: list[str]) -> None:
