@@ -1,17 +1,14 @@
 """Lessons: the shipped lessons, the visitor's own lesson, example sentences, and checks before class."""
 
-from importlib import import_module
-from importlib.util import find_spec
-
 import streamlit as st
 
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import builder as lesson_builder
+from attnviz.ui.lessons import ready
 from attnviz.ui.lessons import shipped as lesson_list
 
 shell.begin("lessons")
-ready = find_spec("attnviz.ui.lessons.ready") is not None
-names = ["Lessons", "Your own", "Example sentences", *(["Ready for class"] if ready else [])]
+names = ["Lessons", "Your own", "Example sentences", "Ready for class"]
 tabs = dict(zip(names, st.tabs(names, key="lessons_tab", on_change="rerun"), strict=True))
 if tabs["Lessons"].open:
     with tabs["Lessons"]:
@@ -22,7 +19,7 @@ if tabs["Your own"].open:
 if tabs["Example sentences"].open:
     with tabs["Example sentences"]:
         lesson_list.show_gallery()
-if ready and tabs["Ready for class"].open:
+if tabs["Ready for class"].open:
     with tabs["Ready for class"]:
-        import_module("attnviz.ui.lessons.ready").show_ready()
+        ready.show_ready()
 state.end()
