@@ -41,6 +41,11 @@ class Page:
         return tuple(dict.fromkeys((*self.keys, *(key for each in sources for key in each.keys))))
 
 
+def _keys_of_sources(*, without: str) -> tuple[str, ...]:
+    """Return the keys of all sources, each once, without this one."""
+    return tuple(dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != without))
+
+
 PAGES: dict[str, Page] = {
     page.name: page
     for page in (
@@ -50,7 +55,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "heads", "Heads", "/heads",
-            ("text", "pair", "model", "kind", "layer", "head", "rollout", "chosen", "q", "k", "show", "direction",
+            ("text", *PRETRAINED.keys, "rollout", "chosen", "q", "k", "show", "direction",
              "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more"),
             source=PRETRAINED.key,
         ),
@@ -61,8 +66,7 @@ PAGES: dict[str, Page] = {
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
             "compare", "Compare", "/compare",
-            ("text", "pair", "source", "model", "kind", "layer", "head", "scale", "mask", "tokenizer", "charset",
-             "positions", "qkv", "heads", "head_size", "seed", "quantity", "stretch", "q", "k", "compare",
+            ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "compare",
              *(f"b_{name}" for name in B_KEYS)),
         ),
         Page("lessons", "Lessons", "/lessons", ("text",), in_lessons=False),

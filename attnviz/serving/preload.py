@@ -7,8 +7,10 @@ import threading
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from attnviz.links.pages import PAGES
 from attnviz.serving.work.pool import limit_threads
 from attnviz.settings import settings
+from attnviz.sources import SOURCES
 
 DELAY = 5.0
 """Seconds for which a local server delays loading the model. Loading holds Python's global interpreter lock, and made
@@ -69,5 +71,7 @@ class PreloadTrigger:
 
 
 def shows_model(path: str, query: bytes) -> bool:
-    """Whether a link shows a pretrained model, judged by its path and query without parsing them."""
-    return path.endswith("/heads") or b"source=pretrained" in query
+    """Whether a link shows a model that has to be loaded, judged by its path and query without parsing them."""
+    loaded = [source.key for source in SOURCES.values() if source.has_names]
+    paths = tuple(page.path for page in PAGES.values() if page.source in loaded)
+    return path.endswith(paths) or any(f"source={key}".encode() in query for key in loaded)
