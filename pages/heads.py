@@ -3,21 +3,25 @@
 import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
+from attnviz.sources import PRETRAINED
+from attnviz.sources.shown import of_model
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.heads import delivery as heads_delivery
-from attnviz.ui.model_box import ask_for_model, model_or_built_in
+from attnviz.ui.model_box import ask_for_settings, open_model
+from attnviz.ui.sources import with_model
 from attnviz.ui.waiting import starting
 
 
 @st.fragment
 @page_lock().held()
-def explore(model_name: str) -> None:
+def explore(model_name: str | None) -> None:
     """Show the heads. A fragment, so requests of the browser do not rerun the controls."""
     with starting("heads"):
         from attnviz.ui.heads.view import show_heads
     try:
-        show_heads(model_or_built_in(model_name))
+        model = open_model(PRETRAINED, with_model(state.get, model_name))
+        show_heads(of_model(PRETRAINED, model, state.get))
     except NoTokensError as error:
         st.info(str(error))
     state.end()
@@ -26,6 +30,6 @@ def explore(model_name: str) -> None:
 shell.begin("heads")
 heads_delivery.start_over()
 with st.sidebar:
-    chosen = ask_for_model("in the grid")
+    chosen = ask_for_settings(PRETRAINED, "in the grid")
 shell.text()
 explore(chosen)

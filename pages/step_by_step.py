@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
+from attnviz.sources import SOURCES
 from attnviz.sources.shown import Shown
+from attnviz.steps import STEPS
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import ask_for_settings
@@ -21,7 +23,7 @@ def walk(model_name: str | None) -> None:
     """Show the steps. A fragment, so changing the step or head does not rerun the controls."""
     here = shown_with(model_name)
     try:
-        if state.get("step") == "tokens":
+        if not STEPS[state.get("step")].matrices:
             tokens = here.tokens()
             stepper(here.layers)
             show_tokens(tokens)
@@ -48,6 +50,6 @@ def show_attention(here: Shown) -> None:
 
 shell.begin("step_by_step")
 with st.sidebar:
-    chosen = ask_for_settings(controls.choose_source())
+    chosen = ask_for_settings(SOURCES[controls.choose_source()])
 shell.text()
 walk(chosen)

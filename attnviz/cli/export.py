@@ -92,6 +92,7 @@ def _write_all(
     """Write the files of every job. Report files that can't be made, and write all others."""
     from tqdm import tqdm
 
+    from attnviz.export.code.recipes import NoCodeError
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.formats import TooLongError
     from attnviz.export.numbers import TooManyNumbersError
@@ -105,7 +106,7 @@ def _write_all(
                 try:
                     files = exporter.make(job, exporter.walk(job.view), kind, steps)
                     written += _save(arguments.out, files)
-                except (NoTokensError, TooLongError, TooManyNumbersError, FontError) as error:
+                except (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError) as error:
                     failed.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
                     return _fail(f"{arguments.out} can't be written: {error.strerror or error}", 1)

@@ -19,7 +19,6 @@ from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
 """Formats of numbers and code, with their file suffixes"""
-ALL_FORMATS = (*FORMATS, *NUMBERS)
 ALL = -1
 """An index that means all layers or all heads"""
 
@@ -67,8 +66,9 @@ class Exporter:
         found = self._shown(view)
         has_layers, has_heads = found.model.description.layers[found.kind]
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
-        name = slug(view["model"]) if "model" in found.source.keys else found.source.key
-        for layer, head in product(_expand(layers, has_layers, "layer"), _expand(heads, has_heads, "head")):
+        name = slug(view["model"]) if found.source.has_names else found.source.key
+        for layer, head in product(_expand(layers, has_layers), _expand(heads, has_heads)):
+            found.at(layer, head)  # raises IndexError
             where = f"-layer{layer}" if found.source.has_layers else ""
             yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}")
 
@@ -98,6 +98,7 @@ class Exporter:
         Raises:
             attnviz.export.formats.TooLongError: there are too many tokens for the format.
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
+            attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
         """
         if kind in NUMBERS:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
@@ -128,15 +129,6 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-50:].lower() or "model"
 
 
-def _expand(indices: Sequence[int], count: int, what: str) -> list[int]:
-    """Return the requested indices of `count` layers or heads, without duplicates.
-
-    Raises:
-        IndexError: an index does not exist.
-    """
-    if ALL in indices:
-        return list(range(count))
-    beyond = [index for index in indices if index >= count]
-    if beyond:
-        raise IndexError(f"{what} {beyond[0]} does not exist: {what}s go from 0 to {count - 1}")
-    return list(dict.fromkeys(indices))
+def _expand(indices: Sequence[int], count: int) -> list[int]:
+    """Return the requested indices of `count` layers or heads, without duplicates."""
+    return list(range(count)) if ALL in indices else list(dict.fromkeys(indices))

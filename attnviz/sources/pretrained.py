@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from attnviz.sources.source import Get, Resources, Source
+from attnviz.settings import settings
+from attnviz.sources.source import Get, Names, Resources, Source
 from attnviz.trace.model import Model
+
+_OTHERS = {
+    (True, True): " Or type a name on the Hugging Face hub, or a folder on this machine.",
+    (True, False): " Or type a name on the Hugging Face hub.",
+    (False, True): " Or type a folder on this machine.",
+}.get((settings().hub, settings().folders), "")
+"""The help on other models, by whether the hub and folders are allowed"""
+
+NAMES = Names(
+    offered=lambda: settings().models,
+    fallback="minilm",
+    takes_others=bool(_OTHERS),
+    help=f"minilm needs no network.{_OTHERS}",
+)
 
 
 def open_model(get: Get, resources: Resources) -> Model:
@@ -11,4 +26,11 @@ def open_model(get: Get, resources: Resources) -> Model:
     return resources.load(get("model"))
 
 
-PRETRAINED = Source("pretrained", "Pretrained", ("pair", "model", "kind", "layer", "head"), open_model)
+PRETRAINED = Source(
+    "pretrained",
+    "Pretrained",
+    ("pair", "model", "kind", "layer", "head"),
+    open_model,
+    names=NAMES,
+    about=lambda get: f"Model: {get('model')}.",
+)

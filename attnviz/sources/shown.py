@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from attnviz.sources import SOURCES
 from attnviz.sources.source import Get, Resources, Source
@@ -90,21 +90,32 @@ def shown(get: Get, resources: Resources) -> Shown:
     return of_model(source, source.open(get, resources), get)
 
 
-def of_model(source: Source, model: Model, get: Get) -> Shown:
-    """Return what a view shows of an open model."""
+def of_model(
+    source: Source, model: Model, get: Get, *, pane: str = "", beyond: Literal["first", "last"] = "first"
+) -> Shown:
+    """Return what a view shows of an open model. What does not exist is replaced, with a note.
+
+    Args:
+        source: the source of the model.
+        model: the model.
+        get: the view.
+        pane: the pane of a comparison that the notes name; empty if there is one model only.
+        beyond: whether an index that does not exist is replaced by the first or by the last.
+    """
+    this_model, of_pane = (f"The model of {pane}", f" of {pane}") if pane else ("This model", "")
     counts = model.description.layers
     first = next(iter(counts))
     kind: Kind = get("kind") if source.has_layers else first
     notes = []
     if kind not in counts:
-        notes.append(("kind", f"This model has no {kind} attention."))
+        notes.append(("kind", f"{this_model} has no {kind} attention."))
         kind = first
     found = {}
     for name, count in zip(("layer", "head"), counts[kind], strict=True):
         found[name] = get(name) if name == "head" or source.has_layers else 0
         if found[name] >= count:
-            note = f"{name.capitalize()} {found[name]} does not exist: the choices go from 0 to {count - 1}."
+            note = f"{name.capitalize()} {found[name]}{of_pane} does not exist: the choices go from 0 to {count - 1}."
             notes.append((name, note))
-            found[name] = 0
+            found[name] = 0 if beyond == "first" else count - 1
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
     return Shown(source, model, get("text"), pair, kind, found["layer"], found["head"], tuple(notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +34,20 @@ class Resources(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """The names by which a view chooses one of a source's models, with the link key `model`."""
+
+    offered: Callable[[], Sequence[str]]
+    """The names in the menu"""
+    fallback: str
+    """The model that is shown if a view names none, or one that can't be loaded"""
+    takes_others: bool = False
+    """Whether a visitor may type another name"""
+    help: str = ""
+    """The help beside the menu"""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One source. To add one, write a module in this folder and add it to the registry."""
 
@@ -45,8 +59,14 @@ class Source:
     """The link keys of its settings, in the order in which a link writes them"""
     open: Callable[[Get, Resources], Model]
     """Opens the model that a view selects; raises attnviz.pretrained.ModelError if that fails"""
+    names: Names | None = None
+    """The names of its models; None if its settings shape a single model"""
     entry: str = ""
     """How a list of models names it, such as "the toy"; empty if its models are listed by their own names"""
+    only_layer: str = "the block"
+    """What its only layer is called, if views have no choice of a layer"""
+    about: Callable[[Get], str] = lambda _: ""
+    """What computes the attention, as a sentence for captions, or nothing"""
     caution: Callable[[Get], str] = lambda _: ""
     """What to bear in mind where another source is beside it, as a sentence, or nothing"""
 
@@ -58,7 +78,7 @@ class Source:
     @property
     def has_names(self) -> bool:
         """Whether a view chooses one of its models by name, which may take seconds to load."""
-        return "model" in self.keys
+        return self.names is not None
 
     @property
     def has_own_scale(self) -> bool:

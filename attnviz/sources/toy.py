@@ -45,4 +45,13 @@ def caution(get: Get) -> str:
     return f"The toy's weights are drawn from seed {get('seed')} and have learned nothing."
 
 
-TOY = Source("toy", "Toy", KEYS, open_toy, entry="the toy", caution=caution)
+TOY = Source(
+    "toy",
+    "Toy",
+    KEYS,
+    open_toy,
+    entry="the toy",
+    only_layer="the toy block",
+    about=lambda get: f"Toy weights of seed {get('seed')}, which have learned nothing.",
+    caution=caution,
+)

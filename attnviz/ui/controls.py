@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.links.link import MAX_TEXT
-from attnviz.settings import settings
-from attnviz.sources import SOURCES
+from attnviz.sources import SOURCES, Names, Source
+from attnviz.sources.shown import of_model
 from attnviz.ui import state
+from attnviz.ui.sources import settle
 from attnviz.ui.tokens.tokenizers import choose_charset
 
 if TYPE_CHECKING:
@@ -22,13 +23,6 @@ POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
-MODELS = settings().models
-OTHER_MODELS = {
-    (True, True): " Or type a name on the Hugging Face hub, or a folder on this machine.",
-    (True, False): " Or type a name on the Hugging Face hub.",
-    (False, True): " Or type a folder on this machine.",
-}
-"""The help on other models, by whether the hub and folders are allowed."""
 
 
 def choose_source() -> str:
@@ -100,36 +94,30 @@ def seed() -> None:
     state.bound("seed", st.number_input, "Seed", 0, 999_999, help="All weights are drawn from this number.")
 
 
-def choose_model() -> str:
+def choose_model(names: Names) -> str:
     """Show the choice of a model and return its name."""
-    current = state.get("model")
-    others = OTHER_MODELS.get((settings().hub, settings().folders), "")
-    options = list(MODELS) if current in MODELS else [*MODELS, current]
+    options = list(dict.fromkeys([*names.offered(), state.get("model")]))
     name: str = state.bound(
-        "model", st.selectbox, "Model", options, accept_new_options=bool(others),
-        help=f"minilm needs no network.{others}",
-    )  # fmt: skip
-    return name or "minilm"
+        "model", st.selectbox, "Model", options, accept_new_options=names.takes_others, help=names.help
+    )
+    return name or names.fallback
 
 
-def layer_controls(model: Model, keys: Collection[str], where: str) -> None:
+def layer_controls(source: Source, model: Model, where: str) -> None:
     """Show the settings of a model with layers.
 
     Args:
+        source: the source of the model.
         model: the open model.
-        keys: the link keys of its source.
         where: the place on the page that selects layer and head.
     """
     counts = model.description.layers
-    if "pair" in keys:
+    if "pair" in source.keys:
         label = "What the decoder reads" if "cross" in counts else "Second sentence (optional)"
         state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
+    settle(of_model(source, model, state.get), ("kind",))
     if len(counts) > 1:
         state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)
-    elif state.get("kind") not in counts:
-        if not state.is_default("kind"):
-            state.note(f"This model has no {state.get('kind')} attention.")
-        state.put("kind", next(iter(counts)))
     st.caption(f"Choose layer and head {where}. They are counted from 0, here and in links.")
 
 

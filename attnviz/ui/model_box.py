@@ -1,4 +1,4 @@
-"""Loads the chosen model with a spinner, and falls back to the built-in model with an error message."""
+"""Opens the chosen model with a spinner; if it can't be loaded, shows an error message and its source's fallback."""
 
 from __future__ import annotations
 
@@ -7,58 +7,58 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.sources import PRETRAINED, SOURCES
+from attnviz.sources import Get, Source
 from attnviz.ui import caches, controls, state
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import RESOURCES
+from attnviz.ui.sources import RESOURCES, with_model
 from attnviz.ui.tokens.chips import shorten
 
 if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel
+    from attnviz.trace.model import Model
 
 ABOVE = "above the picture"
 MAX_SHOWN = 80
 """The most characters of a model's name in the spinner."""
 
 
-def model_or_built_in(name: str) -> PretrainedModel:
-    """Return the model of this name. If it can't be loaded, show the reason and return the built-in model.
+def open_model(source: Source, get: Get = state.get) -> Model:
+    """Return the model that a view selects. If it can't be loaded, show the reason and return the source's fallback.
 
-    If the built-in model can't be loaded either, the page ends with the reason.
+    If there is no fallback, or it can't be loaded either, the page ends with the reason.
     """
+    names = source.names
+    if names is None:
+        return source.open(get, RESOURCES)
+    name = get("model") or names.fallback
     loading = nullcontext() if caches.is_loaded(name) else st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …")
     with loading:
-        from attnviz.pretrained import BUILT_IN, ModelError
+        from attnviz.pretrained import ModelError
 
         try:
-            return caches.model(name)
+            return source.open(with_model(get, name), RESOURCES)
         except ModelError as error:
             reason = str(error)
-    if name.strip() == BUILT_IN:
+    if name.strip() == names.fallback:
         st.error(plain(reason), icon="⚠️")
         st.stop()
-    st.error(plain(f"{reason} Showing {BUILT_IN}."), icon="⚠️")
-    return model_or_built_in(BUILT_IN)
+    st.error(plain(f"{reason} Showing {names.fallback}."), icon="⚠️")
+    return open_model(source, with_model(get, names.fallback))
 
 
-def ask_for_settings(source_key: str) -> str | None:
-    """Show the settings of a source; return the name of the model in use if its models have names."""
-    source = SOURCES[source_key]
-    if source.has_names:
-        return ask_for_model()
-    controls.settings_of(source.keys)
-    if source.has_layers:
-        controls.layer_controls(source.open(state.get, RESOURCES), source.keys, ABOVE)
-    return None
-
-
-def ask_for_model(where: str = ABOVE) -> str:
-    """Show the choice of a model with its settings, and return the name of the model in use.
+def ask_for_settings(source: Source, where: str = ABOVE) -> str | None:
+    """Show the settings of a source; return the name of the model in use if its models have names.
 
     `where` names the place on the page that selects layer and head.
 
     It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
     """
-    model = model_or_built_in(controls.choose_model())
-    controls.layer_controls(model, PRETRAINED.keys, where)
-    return model.name
+    get: Get = state.get
+    if source.names is not None:
+        get = with_model(get, controls.choose_model(source.names))
+    controls.settings_of(source.keys)
+    if not source.has_layers and source.names is None:
+        return None
+    model = open_model(source, get)
+    if source.has_layers:
+        controls.layer_controls(source, model, where)
+    return model.name if source.names is not None else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnviz.sources import Get
+from attnviz.sources import SOURCES, Get
 from attnviz.sources.shown import Shown, shown
 from attnviz.sources.toy import tokenizer
 from attnviz.tokens import CharVocab, Tokens
@@ -42,17 +43,20 @@ RESOURCES = AppResources()
 
 
 def shown_now(get: Get = state.get) -> Shown:
-    """Return what a view shows, with the built-in model if the view's model can't be loaded.
+    """Return what a view shows, with the source's fallback if the view's model can't be loaded.
 
     Raises:
         attnviz.pretrained.ModelError: neither model can be loaded.
     """
-    from attnviz.pretrained import BUILT_IN, ModelError
+    from attnviz.pretrained import ModelError
 
     try:
         return shown(get, RESOURCES)
     except ModelError:
-        return shown(with_model(get, BUILT_IN), RESOURCES)
+        names = SOURCES[get("source")].names
+        if names is None:
+            raise
+        return shown(with_model(get, names.fallback), RESOURCES)
 
 
 def shown_with(model_name: str | None, get: Get = state.get) -> Shown:
@@ -61,15 +65,24 @@ def shown_with(model_name: str | None, get: Get = state.get) -> Shown:
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    found = shown(get if model_name is None else with_model(get, model_name), RESOURCES)
-    for name, sentence in found.notes:
-        state.note(sentence)
-        state.put(name, getattr(found, name))
+    found = shown(with_model(get, model_name), RESOURCES)
+    settle(found)
     return found
 
 
-def with_model(get: Get, model_name: str) -> Get:
-    """Return the same settings with a model of this name."""
+def settle(found: Shown, names: Collection[str] = ("kind", "layer", "head")) -> None:
+    """Reset those of these settings that the model does not have, with a note unless the value is the default."""
+    for name, sentence in found.notes:
+        if name in names:
+            if not state.is_default(name):
+                state.note(sentence)
+            state.put(name, getattr(found, name))
+
+
+def with_model(get: Get, model_name: str | None) -> Get:
+    """Return the same settings with a model of this name; with None, the same settings."""
+    if model_name is None:
+        return get
 
     def read(name: str) -> Any:
         return model_name if name == "model" else get(name)

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from attnviz.pretrained import opening
-from attnviz.ui import caches, controls, model_box
+from attnviz.settings import Settings
+from attnviz.ui import caches, model_box
 from tests.app.pages import boxes, choose, open_page
 from tests.unit.families import drop_special_tokens, save
 
@@ -72,7 +73,7 @@ def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = str(save("gpt2", tmp_path / "decoder"))
-    monkeypatch.setattr(controls, "MODELS", ("minilm", decoder))
+    monkeypatch.setattr("attnviz.sources.pretrained.settings", lambda: Settings(models=("minilm", decoder)))
     at = open_page(source="pretrained", model=decoder, layer="1", head="3", step="weights")
     assert at.session_state["view"]["kind"] == "decoder"
     at.selectbox(key="model").set_value("minilm").run()
@@ -94,7 +95,7 @@ def test_a_link_to_a_missing_layer_or_head_gives_a_warning() -> None:
 def test_a_model_is_evicted_while_a_session_shows_it(tmp_path: Path) -> None:
     folders = [str(save("bert", tmp_path / name)) for name in "abc"]
     at = open_page(source="pretrained", model=folders[0], step="weights")
-    first = model_box.model_or_built_in(folders[0])
+    first = caches.model(folders[0])
     last_hidden = caches.trace(first, "hello", None).last_hidden_state
     model, trace = weakref.ref(first), weakref.ref(last_hidden)
     del first, last_hidden

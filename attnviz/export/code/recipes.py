@@ -7,10 +7,15 @@ from typing import Any, cast
 
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
+from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.shown import KIND_NAMES, Shown
 from attnviz.trace.walk import Walk
 
 Cells = tuple[code.Cell, ...]
+
+
+class NoCodeError(ValueError):
+    """No code can be written for the models of a source. The message is one sentence for the user."""
 
 
 def walk_cells(shown: Shown, walk: Walk) -> Cells:
@@ -21,9 +26,16 @@ def walk_cells(shown: Shown, walk: Walk) -> Cells:
         walk: the walk.
 
     Raises:
-        KeyError: there is no code for models of this source.
+        NoCodeError: there is no code for models of this source.
     """
+    if reason := no_code_reason(shown.source.key):
+        raise NoCodeError(reason)
     return RECIPES[shown.source.key](shown, walk)
+
+
+def no_code_reason(source: str) -> str:
+    """Return why there is no code for models of this source, as a sentence; empty if there is."""
+    return "" if source in RECIPES else f"There is no code for the source “{SOURCES[source].title}”, only numbers."
 
 
 def _from_seed(shown: Shown, walk: Walk) -> Cells:
@@ -39,5 +51,5 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
     return code.cells(walk, recipe_of_model, place=place, needs="torch and transformers", link=walk.link)
 
 
-RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {"toy": _from_seed, "pretrained": _from_transformers}
+RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {TOY.key: _from_seed, PRETRAINED.key: _from_transformers}
 """By source. Models of other sources are exported without code."""

@@ -9,18 +9,17 @@ import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import MAX_TEXT
-from attnviz.sources import PRETRAINED, SOURCES, Source
+from attnviz.sources import SOURCES, Source
+from attnviz.sources.pretrained import NAMES
+from attnviz.sources.shown import of_model
 from attnviz.steps import STEPS
 from attnviz.ui import controls, state
 from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset
-from attnviz.ui.controls import MODELS
-from attnviz.ui.model_box import model_or_built_in
-from attnviz.ui.sources import RESOURCES
+from attnviz.ui.model_box import open_model
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from attnviz.trace.model import Kind, Model
+    from attnviz.sources.shown import Shown
+    from attnviz.trace.model import Model
 
 CSS = """
 <style>
@@ -66,7 +65,7 @@ def shared() -> None:
         "quantity", st.segmented_control, "Quantity", QUANTITIES, format_func=QUANTITIES.get, required=True,
         width="stretch",
     )  # fmt: skip
-    if state.get("quantity") == "weights":
+    if STEPS[state.get("quantity")].can_be_stretched:
         state.bound("stretch", st.toggle, "Stretch colours", help="End the colours at the largest weight, not at 1.")
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
@@ -78,7 +77,7 @@ def shared() -> None:
 def presets() -> None:
     """Show the presets, with the current one selected."""
     st.html(CSS)
-    offered = [preset for preset in PRESETS if preset != "model" or len(MODELS) > 1]
+    offered = [preset for preset in PRESETS if preset != "model" or len(NAMES.offered()) > 1]
     current = current_preset()
     st.session_state[_PRESET] = current if current in offered else None
     st.pills(
@@ -95,24 +94,21 @@ def choose(pane: Pane) -> Choice:
         st.html(f'<b class="pane-name">{pane.name}</b>', width="content")
         _source(pane)
     source = SOURCES[pane.get("source")]
-    if source.has_names:
-        model: Model = model_or_built_in(pane.get("model") or MODELS[0])
-    else:
-        model = source.open(pane.get, RESOURCES)
-    counts = model.description.layers
-    if source.has_layers:
-        kind = _kind(row, pane, list(counts))
-        layers, heads = counts[kind]
-        layer = _position(row, pane, "layer", layers)
-    else:
-        kind, layer = state.get("kind"), state.get("layer")
-        ((_, heads),) = counts.values()
-    head = _position(row, pane, "head", heads)
+    model = open_model(source, pane.get)
+    here = _settled(pane, source, model)
+    kinds = list(model.description.layers)
     with row:
+        if source.has_layers and len(kinds) > 1:
+            _select(pane, "kind", kinds, controls.KINDS.__getitem__)
+            here = _settled(pane, source, model)
+        if source.has_layers:
+            _select(pane, "layer", range(here.layers), "layer {}".format)
+        _select(pane, "head", range(here.heads), "head {}".format)
         _select(pane, "scale", *_named(_scales(pane, source)))
         own = "its own mask" if source.has_own_scale else "no mask"
         _select(pane, "mask", *_named({"none": own, "causal": "causal mask"}))
-    return Choice(pane, source, model.name if source.has_names else None, kind, layer, head)
+    here = of_model(source, model, pane.get, beyond="last")  # a menu may have changed the view
+    return Choice(pane, source, model.name if source.has_names else None, here.kind, here.layer, here.head)
 
 
 def _source(pane: Pane) -> None:
@@ -121,7 +117,7 @@ def _source(pane: Pane) -> None:
     open_ = pane is B and B.own("source") is None and B.own("model") is None
     shown = SOURCES[pane.get("source")].entry or pane.get("model")
     st.session_state[key] = None if open_ else shown
-    options = list(dict.fromkeys([*_entries(), *MODELS, A.get("model"), B.get("model")]))
+    options = list(dict.fromkeys([*_entries(), A.get("model"), B.get("model")]))
     st.selectbox(
         f"Model of {pane.name}", options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
         accept_new_options=True, label_visibility="collapsed", on_change=_take_source, args=(pane, key),
@@ -135,39 +131,33 @@ def _take_source(pane: Pane, key: str) -> None:
             B.put("source", None)
             B.put("model", None)
         return
-    source = _entries().get(chosen, PRETRAINED)
+    named = (one for one in SOURCES.values() if one.has_names)  # of which one may type a name
+    source = _entries().get(chosen) or next(named)
     pane.put("source", source.key)
     if source.has_names:
         pane.put("model", chosen[:200])
 
 
 def _entries() -> dict[str, Source]:
-    """Return the sources that the list of models names as a whole."""
-    return {source.entry: source for source in SOURCES.values() if source.entry}
+    """Return the sources by their entries in the list of models: first whole sources, then models by name."""
+    whole = {source.entry: source for source in SOURCES.values() if source.entry}
+    named = {name: one for one in SOURCES.values() if one.names is not None for name in one.names.offered()}
+    return {**whole, **named}
 
 
-def _kind(row: DeltaGenerator, pane: Pane, kinds: list[Kind]) -> Any:
-    """Return the kind of attention; show a choice if the model has several."""
-    own = pane.own("kind")
-    if own is not None and own not in kinds:
-        if pane is B or not state.is_default("kind"):
-            state.note(f"The model of {pane.name} has no {own} attention.")
-        pane.put("kind", kinds[0] if pane is A else None)
-    if len(kinds) > 1:
-        with row:
-            _select(pane, "kind", kinds, controls.KINDS.__getitem__)
-    return pane.get("kind") if pane.get("kind") in kinds else kinds[0]
+def _settled(pane: Pane, source: Source, model: Model) -> Shown:
+    """Return what a pane shows. Its own settings that the model does not have are reset, with a note.
 
-
-def _position(row: DeltaGenerator, pane: Pane, name: str, count: int) -> int:
-    """Show the choice of a layer or head. If B would inherit an index that it does not have, it uses its last."""
-    own = pane.own(name)
-    if own is not None and own >= count:
-        state.note(f"{name.capitalize()} {own} of {pane.name} does not exist: the choices go from 0 to {count - 1}.")
-        pane.put(name, 0 if pane is A else None)
-    with row:
-        _select(pane, name, range(count), lambda at: f"{name} {at}")
-    return min(int(pane.get(name)), count - 1)
+    An index that B inherits from A and does not have is replaced by B's last, without a note.
+    """
+    found = of_model(source, model, pane.get, pane=pane.name)
+    for name, sentence in found.notes:
+        if pane.own(name) is None:
+            continue
+        if pane is B or not state.is_default(name):
+            state.note(sentence)
+        pane.put(name, None if pane is B else getattr(found, name))
+    return of_model(source, model, pane.get, beyond="last")
 
 
 def _scales(pane: Pane, source: Source) -> dict[str, str]:

@@ -9,9 +9,9 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.link import B_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.sources import PRETRAINED, SOURCES, TOY, Source
+from attnviz.sources.pretrained import NAMES
 from attnviz.sources.shown import shown
 from attnviz.ui import state
-from attnviz.ui.controls import MODELS
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
@@ -147,11 +147,11 @@ def apply_preset(preset: str) -> None:
         state.put("source", TOY.key)
         state.put("tokenizer", "bert")  # BERT's pieces, so that both have the same tokens
         B.put("source", PRETRAINED.key)
-        if A.get("model") not in MODELS:
-            B.put("model", MODELS[0])
+        if A.get("model") not in NAMES.offered():
+            B.put("model", NAMES.offered()[0])
     elif preset == "model":
         state.put("source", PRETRAINED.key)
-        B.put("model", next((name for name in MODELS if name != A.get("model")), None))
+        B.put("model", next((name for name in NAMES.offered() if name != A.get("model")), None))
     elif preset in ("head", "layer"):
         if preset == "layer" and not SOURCES[A.get("source")].has_layers:
             state.put("source", PRETRAINED.key)

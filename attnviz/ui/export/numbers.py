@@ -34,9 +34,8 @@ def show_numbers_export() -> None:
     except TooManyNumbersError as why:
         too_many = str(why)
     _buttons(shown, heads, _file_name(shown), too_many)
-    st.caption(
-        f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. The code does not need attnviz."
-    )
+    code = shown.no_code_reason or "The code does not need attnviz."
+    st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
 
 
 def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
@@ -67,7 +66,7 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
     with st.container(horizontal=True, key="numbers_export"):
         file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
         file_button("npz", f"{name}.npz", "application/octet-stream", npz, key="export_npz")
-        if shown.has_code:
+        if not shown.no_code_reason:
             file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
             file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
 

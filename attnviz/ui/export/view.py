@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from attnviz.components.export_view import export_view
 from attnviz.links.link import ROLLOUT
-from attnviz.sources import SOURCES
+from attnviz.sources import PRETRAINED, SOURCES, Get, Source
 from attnviz.steps import STEPS
 from attnviz.ui import state
 
@@ -50,10 +47,14 @@ def caption(page: str) -> str:
     if page == "compare":
         from attnviz.ui.compare.panes import A, B
 
-        sides = [f"{pane.name}: {_quoted(pane.get('text'))} {_model(pane.get)}" for pane in (A, B)]
+        sides = [f"{pane.name}: {_shown(pane.get, _source(pane.get))}" for pane in (A, B)]
         return " ".join([*sides, AXES])
-    model = f"Model: {state.get('model')}." if page == "heads" else _model(state.get)
-    return " ".join([_quoted(state.get("text")), model, AXES])
+    return f"{_shown(state.get, PRETRAINED if page == 'heads' else _source(state.get))} {AXES}"
+
+
+def _shown(get: Get, source: Source) -> str:
+    """Return the text and what computes its attention."""
+    return f"{_quoted(get('text'))} {source.about(get)}".rstrip()
 
 
 def _quoted(text: str) -> str:
@@ -61,16 +62,14 @@ def _quoted(text: str) -> str:
     return f"“{text}”" if len(text) <= MAX_QUOTED_TEXT else f"“{text[:MAX_QUOTED_TEXT]} …”"
 
 
-def _model(get: Callable[[str], Any]) -> str:
-    if "model" in SOURCES[get("source")].keys:
-        return f"Model: {get('model')}."
-    return f"Toy weights of seed {get('seed')}, which have learned nothing."
+def _source(get: Get) -> Source:
+    return SOURCES[get("source")]
 
 
 def _head() -> str:
     if not STEPS[state.get("step")].is_of_head:
-        return f"layer {state.get('layer')}" if SOURCES[state.get("source")].has_layers else ""
-    return _named(state.get("layer") if SOURCES[state.get("source")].has_layers else None, state.get("head"))
+        return f"layer {state.get('layer')}" if _source(state.get).has_layers else ""
+    return _named(state.get("layer") if _source(state.get).has_layers else None, state.get("head"))
 
 
 def _named(layer: int | None, head: int) -> str:

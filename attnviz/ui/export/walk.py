@@ -60,11 +60,11 @@ class ShownWalk:
         return walk_of(self.view, self.shown(), RESOURCES, self.site)
 
     @property
-    def has_code(self) -> bool:
-        """Whether code can be written for models of this source."""
-        from attnviz.export.code.recipes import RECIPES
+    def no_code_reason(self) -> str:
+        """Why there is no code for models of this source, as a sentence; empty if there is."""
+        from attnviz.export.code.recipes import no_code_reason
 
-        return self.view["source"] in RECIPES
+        return no_code_reason(self.view["source"])
 
     def cells(self) -> tuple[Cell, ...]:
         """Return the head as code cells. Raises the errors of `walk`."""

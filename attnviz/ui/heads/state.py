@@ -38,10 +38,8 @@ def view() -> dict[str, Any]:
 
 
 def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str]) -> None:
-    """Reset values that this model or text does not have, with notes."""
+    """Reset values that this model or text does not have, with notes; the current layer and head are there."""
     layers, heads = survey.overview.shape[:2]
-    state.keep_within("layer", "Layer", range(layers))
-    state.keep_within("head", "Head", range(heads))
     if state.get("rollout") and not rollout:
         _reset("rollout", "There is no rollout of cross-attention: it goes from one text to another.")
     existing = tuple(

@@ -14,34 +14,37 @@ from attnviz.components.updates import acknowledged
 from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
 from attnviz.links.pages import PAGES
 from attnviz.measures.labels import possible_labels
-from attnviz.pretrained import Kind, PretrainedModel, Trace
+from attnviz.sources.shown import Shown
+from attnviz.trace.model import Kind
+from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import delivery as heads_delivery
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.heads.payload import explorer_payload, first_heads, within
 from attnviz.ui.heads.survey import Survey, encoded_weights, survey_name
+from attnviz.ui.sources import RESOURCES, settle
 
 CAUTION = "A weight says where a head looks, not why the model answers as it does: see *With care*, below."
 MORE = {"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}
 
 
-def show_heads(model: PretrainedModel) -> None:
-    """Show all heads of the view's text and kind of attention.
+def show_heads(here: Shown) -> None:
+    """Show all heads of a text and kind of attention.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token for this model.
     """
     # A container for notes, so that they do not change the explorer's position in the element tree.
     notes = st.container()
-    kind: Kind = state.get("kind")
-    trace = caches.trace(model, state.get("text"), state.get("pair").strip() or None)
+    kind, trace = here.kind, here.trace(RESOURCES)
     survey = caches.survey(trace, kind, survey_name(trace, kind))
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     with notes:
         for tokens in dict.fromkeys((queries, keys)):
             shell.token_notes(tokens)
         labels = possible_labels(survey.measures)
+        settle(here)
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(CAUTION, width="content")

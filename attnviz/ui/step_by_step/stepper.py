@@ -71,7 +71,8 @@ def _mount(
 
 
 def _layer_label() -> str:
-    return f"layer {state.get('layer')}" if SOURCES[state.get("source")].has_layers else "the toy block"
+    source = SOURCES[state.get("source")]
+    return f"layer {state.get('layer')}" if source.has_layers else source.only_layer
 
 
 def _place(layers: int) -> str:

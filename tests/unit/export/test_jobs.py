@@ -11,9 +11,10 @@ import nbformat
 import numpy as np
 import pytest
 
+from attnviz.cli.export import FORMATS as EVERY
 from attnviz.export.drawing.themes import THEMES
 from attnviz.export.formats import FORMATS
-from attnviz.export.jobs import ALL, ALL_FORMATS, Exporter, slug
+from attnviz.export.jobs import ALL, Exporter, slug
 from attnviz.export.walk import link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
@@ -55,8 +56,8 @@ def test_what_is_written_is_named_before_and_is_of_the_head_that_was_asked_for()
     exporter, steps = Exporter(theme=THEMES["dark"]), ("tokens", "weights")
     (job,) = exporter.jobs([view(mask="causal")], [0], [1])
     walk = exporter.walk(job.view)
-    made = {name: content for kind in ALL_FORMATS for name, content in exporter.make(job, walk, kind, steps).items()}
-    assert sorted(made) == sorted(job.files(ALL_FORMATS, steps))
+    made = {name: content for kind in EVERY for name, content in exporter.make(job, walk, kind, steps).items()}
+    assert sorted(made) == sorted(job.files(EVERY, steps))
     with np.load(io.BytesIO(made["toy-head1.npz"])) as arrays:
         assert arrays["heads"].tolist() == [1]
         np.testing.assert_array_equal(arrays["weights"][0], walk.layer.attentions()[1].numpy())

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attnviz.cli import main
 from attnviz.links.link import KEYS, read_link
-from attnviz.pretrained import load
-from attnviz.sources import SOURCES, Get, Resources, Source
+from attnviz.pretrained import ModelError, load
+from attnviz.sources import PRETRAINED, SOURCES, Get, Names, Resources, Source
 from attnviz.sources.direct import Direct
-from attnviz.sources.shown import Shown, shown
+from attnviz.sources.shown import Shown, of_model, shown
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from tests.app.compare import notice, picture
-from tests.app.pages import messages, open_page
+from tests.app.pages import boxes, messages, open_page
 from tests.unit.families import save
 
 
@@ -63,6 +64,17 @@ def test_a_missing_kind_layer_or_head_is_replaced_with_a_note(
     assert here.kind == "encoder"
 
 
+def test_in_a_comparison_the_last_may_replace_what_does_not_exist_and_notes_name_the_pane() -> None:
+    view, _ = read_link({"kind": "decoder", "layer": "9", "head": "12"})
+    here = of_model(PRETRAINED, load(), view.__getitem__, pane="B", beyond="last")
+    assert (here.kind, here.layer, here.head) == ("encoder", 5, 11)
+    assert here.notes == (
+        ("kind", "The model of B has no decoder attention."),
+        ("layer", "Layer 9 of B does not exist: the choices go from 0 to 5."),
+        ("head", "Head 12 of B does not exist: the choices go from 0 to 11."),
+    )
+
+
 def test_of_a_pair_the_rows_are_the_decoders(tmp_path: Path) -> None:
     folder = str(save("bart", tmp_path))
     here = seen(source="pretrained", model=folder, kind="cross", text="the cat sat", pair="a dog", layer="2")
@@ -103,6 +115,9 @@ def test_without_a_browser_an_uploaded_vocabulary_is_shakespeares() -> None:
 def test_every_key_of_a_source_is_a_key_of_links() -> None:
     for source in SOURCES.values():
         assert set(source.keys) <= KEYS.keys()
+
+
+NO_CODE = "There is no code for the source “Tiny”, only numbers."
 
 
 @pytest.fixture
@@ -168,6 +183,52 @@ def test_a_source_without_code_offers_its_numbers_alone(tiny: Source) -> None:
     at.run()
     assert not at.exception
     assert [button.proto.label for button in at.get("download_button")] == ["CSV", "npz"]
+    assert any(caption.value.endswith(NO_CODE) for caption in at.caption)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_command_line_says_that_a_source_has_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["export", "the cat sat", "--source", "tiny", "--head", "4", "--out", str(tmp_path), "--quiet"]
+    assert main([*asked, "--format", "py,npz,ipynb"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"attnviz: tiny-head4, {kind}: {NO_CODE}" for kind in ("py", "ipynb")
+    ]
+    assert [file.name for file in tmp_path.iterdir()] == ["tiny-head4.npz"]
+
+
+@pytest.fixture
+def named() -> Iterator[Source]:
+    """Yield a fourth source whose models have names: a block with one head, and one with three."""
+    sizes = {"one": 1, "three": 3}
+
+    def open_named(get: Get, _: Resources) -> Any:
+        if get("model") not in sizes:
+            raise ModelError("There is no such model.")
+        toy = Toy(ToyConfig(heads=sizes[get("model")]), WordTokenizer().tokenize)
+        toy.name = get("model")
+        return toy
+
+    names = Names(offered=lambda: list(sizes), fallback="one", help="They have names.")
+    source = Source("named", "Named", ("model", "head"), open_named, names=names)
+    SOURCES["named"] = source
+    yield source
+    del SOURCES["named"]
+
+
+@pytest.mark.usefixtures("named")
+def test_a_source_offers_the_names_of_its_models() -> None:
+    at = open_page(source="named", model="three", text="the cat sat", head="2", step="weights")
+    assert at.selectbox(key="model").options == ["one", "three"]
+    assert not messages(at)
+    assert at.query_params["head"] == "2"
+    at = open_page(source="named", model="five", text="the cat sat", head="2", step="weights")
+    assert boxes(at, "error") == ["There is no such model. Showing one."]
+    assert "Head 2 does not exist: the choices go from 0 to 0." in messages(at)
+    at = open_page("compare", text="the cat sat", b_source="named", b_model="three", b_head="2")
+    assert at.selectbox(key="compare_source_A").options[-2:] == ["one", "three"]
+    at.selectbox(key="compare_source_A").set_value("three").run()
+    assert not at.exception
+    assert (at.query_params["source"], at.query_params["model"]) == ("named", "three")
 
 
 def test_a_source_that_is_not_registered_is_refused() -> None:
