@@ -8,7 +8,7 @@ from attnviz.sources.shown import of_model
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.heads import delivery as heads_delivery
-from attnviz.ui.model_box import ask_for_settings, open_model
+from attnviz.ui.model_box import open_model, source_settings
 from attnviz.ui.sources import with_model
 from attnviz.ui.waiting import starting
 
@@ -30,6 +30,6 @@ def explore(model_name: str | None) -> None:
 shell.begin("heads")
 heads_delivery.start_over()
 with st.sidebar:
-    chosen = ask_for_settings(PRETRAINED, "in the grid")
+    chosen = source_settings(PRETRAINED, "in the grid")
 shell.text()
 explore(chosen)

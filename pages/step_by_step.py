@@ -10,7 +10,7 @@ from attnviz.sources.shown import Shown
 from attnviz.steps import STEPS
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import ask_for_settings
+from attnviz.ui.model_box import source_settings
 from attnviz.ui.sources import RESOURCES, shown_with
 from attnviz.ui.step_by_step.stepper import stepper
 from attnviz.ui.step_by_step.tokens import show_tokens
@@ -50,6 +50,6 @@ def show_attention(here: Shown) -> None:
 
 shell.begin("step_by_step")
 with st.sidebar:
-    chosen = ask_for_settings(SOURCES[controls.choose_source()])
+    chosen = source_settings(SOURCES[controls.choose_source()])
 shell.text()
 walk(chosen)

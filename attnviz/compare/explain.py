@@ -15,16 +15,6 @@ from attnviz.steps import STEPS
 ROUNDING = 1e-5
 """Differences below this fraction of the largest number count as float32 rounding (sums of some hundred products)."""
 
-FORMULAS = {
-    "mean |A − B|": r"\frac{1}{n} \sum_{ij} |A_{ij} - B_{ij}| \quad \text{over the } n \text{ cells that both have}",
-    "JSD of a row": (
-        r"\tfrac{1}{2} \sum_j p_j \log_2 \frac{p_j}{m_j} + \tfrac{1}{2} \sum_j q_j \log_2 \frac{q_j}{m_j},"
-        r"\quad m = \tfrac{1}{2}(p + q)"
-    ),
-    "cosine": r"\frac{\sum_{ij} A_{ij} B_{ij}}{\sqrt{\sum_{ij} A_{ij}^2} \sqrt{\sum_{ij} B_{ij}^2}}",
-}
-"""The formulas of a comparison's figures, in LaTeX"""
-
 SOURCES = (
     "JSD is the Jensen-Shannon divergence of two rows of weights, p in A and q in B: 0 bits where they are the same, "
     "1 bit where they share no key (Lin 1991, “Divergence measures based on the Shannon entropy”). The "
@@ -66,14 +56,14 @@ def notice(
         first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
         first = _largest_cell_change(comparison, distance, queries, keys)
-    return " ".join([first, *_only_changed_tokens(comparison, queries), *_effective_keys_note(comparison, differs)])
+    return " ".join([first, *_only_changed_tokens(comparison, queries), *_perplexity_note(comparison, differs)])
 
 
-def effective_keys(weights: npt.NDArray[np.float32]) -> float | None:
-    """Return the mean number of keys that a row of weights (P, R) spreads over: 2 to the power of the row's entropy.
+def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
+    """Return the mean perplexity of the rows of weights (P, R): 2 to the power of a row's entropy in bits.
 
-    It is 1 if all weight is on one key and R if all keys have equal weight. Rows without weights do not count. Returns
-    None if no row has weights.
+    A row's perplexity is the number of keys that it spreads over: 1 if all weight is on one key, R if all keys have
+    equal weight. Rows without weights do not count. Returns None if no row has weights.
     """
     p = np.nan_to_num(weights.astype(np.float64))
     p = p[p.sum(axis=1) > 0]
@@ -133,10 +123,10 @@ def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list
     return [f"Only rows and columns of {names} differ: the change affects nothing else in this layer."]
 
 
-def _effective_keys_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
+def _perplexity_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
     if not STEPS[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
         return []
-    a, b = effective_keys(comparison.a), effective_keys(comparison.b)
+    a, b = perplexity(comparison.a), perplexity(comparison.b)
     if a is None or b is None:
         return []
     return [f"On average a row of A spreads over {number(a, 1)} keys, one of B over {number(b, 1)} (2 to its entropy)."]

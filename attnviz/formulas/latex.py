@@ -7,8 +7,10 @@ from functools import partial
 
 from attnviz.formulas import tree
 
+_LETTERS = {"α": r"\alpha"}
+_SIGNS = {"+": "+", "−": "-"}
 _BETWEEN = {"thin": r"\,", "dot": r" \cdot ", "none": " "}
-_RELATIONS = {"=": " = ", "≤": r" \le ", "→": r" \;\rightarrow\; ", "for": r" \;\text{for}\; "}
+_RELATIONS = {"=": " = ", "≤": r" \le ", "∈": r" \in ", "→": r" \;\rightarrow\; ", "for": r" \;\text{for}\; "}
 
 
 def latex(formula: tree.Expression, colour: Callable[[tree.Role], str], *, tight: bool = False) -> str:  # noqa: PLR0911, PLR0912 — one case a kind
@@ -22,38 +24,68 @@ def latex(formula: tree.Expression, colour: Callable[[tree.Role], str], *, tight
     write = partial(latex, colour=colour, tight=tight)
     match formula:
         case tree.Symbol(name, role):
-            return name if role is None else rf"{{\color{{{colour(role)}}}{name}}}"
+            letter = _LETTERS.get(name, name)
+            return letter if role is None else rf"{{\color{{{colour(role)}}}{letter}}}"
         case tree.Name(name):
             return rf"\operatorname{{{name}}}"
         case tree.Text(words):
             return rf"\text{{{words}}}"
         case tree.Indexed(base, index):
-            below = write(index, tight=True)
-            return f"{write(base)}_{below if len(below) == 1 else f'{{{below}}}'}"
+            return f"{write(base)}_{_script(index, write)}"
         case tree.Transpose(of):
             return rf"{write(of)}^{{\top}}"
+        case tree.Power(base, exponent):
+            return f"{write(base)}^{_script(exponent, write)}"
+        case tree.Negative(of):
+            return f"-{_grouped(of, write)}"
+        case tree.Absolute(of):
+            return rf"\lvert {write(of, tight=True)} \rvert"
         case tree.Product(factors, sign):
-            return ("" if tight and sign == "none" else _BETWEEN[sign]).join(map(write, factors))
+            written = [_grouped(factor, write) for factor in factors]
+            is_word = tight and sign == "none" and all(len(factor) == 1 for factor in written)
+            return ("" if is_word else _BETWEEN[sign]).join(written)
         case tree.Sum(terms):
-            return ("+" if tight else " + ").join(map(write, terms))
+            return _sum(terms, write, "" if tight else " ")
         case tree.Total(low, high, of):
-            return rf"\sum_{{{write(low, tight=True)}}}^{{{write(high, tight=True)}}} {write(of)}"
+            end = "" if high is None else f"^{{{write(high, tight=True)}}}"
+            start = f"{{{write(low, tight=True)}}}" if end else _script(low, write)
+            return rf"\sum_{start}{end} {_grouped(of, write)}"
         case tree.Fraction(top, bottom, small):
             command = r"\tfrac" if small else r"\frac"
             return f"{command}{{{write(top, tight=True)}}}{{{write(bottom, tight=True)}}}"
         case tree.Root(of):
             return rf"\sqrt {write(of)}" if isinstance(of, tree.Symbol) else rf"\sqrt{{{write(of)}}}"
+        case tree.Logarithm(base, of):
+            return rf"\log_{_script(base, write)} {_grouped(of, write)}"
         case tree.Call():
             return _call(formula, write)
         case tree.Relation(sign, parts):
-            return (_RELATIONS[sign].strip() if tight else _RELATIONS[sign]).join(map(write, parts))
+            return ("=" if tight and sign == "=" else _RELATIONS[sign]).join(map(write, parts))
+        case tree.List(items):
+            return ("," if tight else ", ").join(map(write, items))
         case tree.Row(formulas, comma):
             return (r", \qquad " if comma else r" \qquad ").join(map(write, formulas))
         case tree.Box(of):
             return rf"\boxed{{{write(of)}}}"
 
 
-def _call(call: tree.Call, write: Callable[[tree.Expression], str]) -> str:
+def _script(formula: tree.Expression, write: Callable[..., str]) -> str:
+    """Write a subscript or a superscript."""
+    written = write(formula, tight=True)
+    return written if len(written) == 1 else f"{{{written}}}"
+
+
+def _sum(terms: tuple[tree.Expression, ...], write: Callable[..., str], space: str) -> str:
+    signed = map(tree.sign_and_term, terms[1:])
+    return write(terms[0]) + "".join(f"{space}{_SIGNS[sign]}{space}{_grouped(term, write)}" for sign, term in signed)
+
+
+def _grouped(formula: tree.Expression, write: Callable[..., str]) -> str:
+    """Write an operand, in brackets if it is a sum or has a minus sign."""
+    return f"({write(formula)})" if isinstance(formula, tree.Sum | tree.Negative) else write(formula)
+
+
+def _call(call: tree.Call, write: Callable[..., str]) -> str:
     opening, closing = call.brackets
     if call.stretch:
         # \left adds a space, which is too wide before a bracket as high as a fraction.

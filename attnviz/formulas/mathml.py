@@ -36,18 +36,29 @@ def _write(formula: tree.Expression) -> str:  # noqa: PLR0911, PLR0912 — one c
             return f"<msub>{_write(base)}{_write(index)}</msub>"
         case tree.Transpose(of):
             return f"<msup>{_write(of)}<mo>⊤</mo></msup>"
+        case tree.Power(base, exponent):
+            return f"<msup>{_write(base)}{_write(exponent)}</msup>"
+        case tree.Negative(of):
+            return f"<mrow><mo>−</mo>{_grouped(of)}</mrow>"
+        case tree.Absolute(of):
+            return f"<mrow><mo>|</mo>{_write(of)}<mo>|</mo></mrow>"
         case tree.Product(factors, sign):
-            return _between(factors, _BETWEEN[sign])
+            return f"<mrow>{_BETWEEN[sign].join(map(_grouped, factors))}</mrow>"
         case tree.Sum(terms):
-            return _between(terms, "<mo>+</mo>")
+            signed = (f"<mo>{sign}</mo>{_grouped(term)}" for sign, term in map(tree.sign_and_term, terms[1:]))
+            return f"<mrow>{_write(terms[0])}{''.join(signed)}</mrow>"
+        case tree.Total(low, None, of):
+            return f"<mrow><munder><mo>∑</mo>{_write(low)}</munder>{_grouped(of)}</mrow>"
         case tree.Total(low, high, of):
             total = f"<munderover><mo>∑</mo>{_write(low)}{_write(high)}</munderover>"
-            return f"<mrow>{total}{_write(of)}</mrow>"
+            return f"<mrow>{total}{_grouped(of)}</mrow>"
         case tree.Fraction(top, bottom, small):
             fraction = f"<mfrac>{_write(top)}{_write(bottom)}</mfrac>"
             return f'<mstyle displaystyle="false">{fraction}</mstyle>' if small else fraction
         case tree.Root(of):
             return f"<msqrt>{_write(of)}</msqrt>"
+        case tree.Logarithm(base, of):
+            return f"<mrow><msub><mi>log</mi>{_write(base)}</msub>{_APPLY}{_grouped(of)}</mrow>"
         case tree.Call(function, argument, brackets, stretch):
             opening, closing = brackets
             grows = "" if stretch else ' stretchy="false"'
@@ -57,10 +68,18 @@ def _write(formula: tree.Expression) -> str:  # noqa: PLR0911, PLR0912 — one c
             return _between(parts, "<mtext>\N{NO-BREAK SPACE}for\N{NO-BREAK SPACE}</mtext>")
         case tree.Relation(sign, parts):
             return _between(parts, f"<mo>{sign}</mo>")
+        case tree.List(items):
+            return _between(items, "<mo>,</mo>")
         case tree.Row(formulas, comma):
             return _between(formulas, ("<mo>,</mo>" if comma else "") + _GAP)
         case tree.Box(of):
             return f'<mrow class="boxed">{_write(of)}</mrow>'
+
+
+def _grouped(formula: tree.Expression) -> str:
+    """Return an operand as one element, in brackets if it is a sum or has a minus sign."""
+    written = _write(formula)
+    return f"<mrow><mo>(</mo>{written}<mo>)</mo></mrow>" if isinstance(formula, tree.Sum | tree.Negative) else written
 
 
 def _between(parts: Iterable[tree.Expression], sign: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import UnionType
 
 from attnviz.formulas import tree
 
 _BETWEEN = {"thin": "\N{THIN SPACE}", "dot": " · ", "none": ""}
 _GAP = "     "
+_SIGNED = tree.Sum | tree.Negative
+"""What is bracketed as an operand"""
+_SEVERAL = tree.Sum | tree.Product | tree.Relation
+"""What is bracketed in a fraction or a root: several terms or factors"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ def runs(formula: tree.Expression) -> tuple[Run, ...]:
     for run in _runs(formula, Run("")):
         if joined and replace(joined[-1], text="") == replace(run, text=""):
             joined[-1] = replace(run, text=joined[-1].text + run.text)
-        else:
+        elif run.text:
             joined.append(run)
     return tuple(joined)
 
@@ -47,45 +52,75 @@ def _runs(formula: tree.Expression, like: Run) -> Iterator[Run]:  # noqa: PLR091
         case tree.Transpose(of):
             yield from _runs(of, like)
             yield replace(like, text="ᵀ")
+        case tree.Power(base, exponent):
+            yield from _runs(base, like)
+            yield from _runs(exponent, replace(like, level=1))
+        case tree.Negative(of):
+            yield replace(like, text="−")
+            yield from _operand(of, like)
+        case tree.Absolute(of):
+            yield from _enclosed(of, "||", like)
         case tree.Product(factors, sign):
-            yield from _between(factors, _BETWEEN[sign], like)
+            yield from _between(factors, _BETWEEN[sign], like, write=_operand)
         case tree.Sum(terms):
-            yield from _between(terms, "+" if like.level else " + ", like)
-        case tree.Total(low, high, of):
-            yield replace(like, text="Σ")
-            yield from _runs(low, replace(like, level=-1))
-            yield from _runs(high, replace(like, level=1))
-            yield from _runs(of, like)
+            yield from _sum(terms, like)
+        case tree.Total():
+            yield from _total(formula, like)
         case tree.Fraction(top, bottom):
-            yield from _closed(top, like)
+            yield from _operand(top, like, _SEVERAL)
             yield replace(like, text="/")
-            yield from _closed(bottom, like)
+            yield from _operand(bottom, like, _SEVERAL)
         case tree.Root(of):
             yield replace(like, text="√")
-            yield from _closed(of, like)
+            yield from _operand(of, like, _SEVERAL)
+        case tree.Logarithm(base, of):
+            yield replace(like, text="log")
+            yield from _runs(base, replace(like, level=-1))
+            yield replace(like, text="\N{THIN SPACE}")
+            yield from _operand(of, like, _SEVERAL | tree.Fraction)
         case tree.Call(function, argument, brackets):
             yield from _runs(function, like)
             yield from _enclosed(argument, brackets, like)
         case tree.Relation(sign, parts):
             yield from _between(parts, sign if like.level else f" {sign} ", like)
+        case tree.List(items):
+            yield from _between(items, "," if like.level else ", ", like)
         case tree.Row(formulas, comma):
             yield from _between(formulas, ("," if comma else "") + _GAP, like)
         case tree.Box(of):
             yield from _runs(of, replace(like, boxed=True))
 
 
-def _between(parts: Iterable[tree.Expression], sign: str, like: Run) -> Iterator[Run]:
+def _between(
+    parts: Iterable[tree.Expression],
+    sign: str,
+    like: Run,
+    write: Callable[[tree.Expression, Run], Iterator[Run]] = _runs,
+) -> Iterator[Run]:
     """Yield the runs of several parts, separated by `sign`."""
     for place, part in enumerate(parts):
-        if place and sign:
-            yield replace(like, text=sign)
-        yield from _runs(part, like)
+        yield replace(like, text=sign if place else "")
+        yield from write(part, like)
 
 
-def _closed(formula: tree.Expression, like: Run) -> Iterator[Run]:
-    """Yield the runs of a part of a fraction or a root, in brackets if it has several terms or factors."""
-    several = isinstance(formula, tree.Sum | tree.Product | tree.Relation)
-    yield from _enclosed(formula, "()", like) if several else _runs(formula, like)
+def _sum(terms: Sequence[tree.Expression], like: Run) -> Iterator[Run]:
+    yield from _runs(terms[0], like)
+    for sign, term in map(tree.sign_and_term, terms[1:]):
+        yield replace(like, text=sign if like.level else f" {sign} ")
+        yield from _operand(term, like)
+
+
+def _total(total: tree.Total, like: Run) -> Iterator[Run]:
+    yield replace(like, text="Σ")
+    yield from _runs(total.low, replace(like, level=-1))
+    if total.high is not None:
+        yield from _runs(total.high, replace(like, level=1))
+    yield from _operand(total.of, like)
+
+
+def _operand(formula: tree.Expression, like: Run, bracketed: UnionType = _SIGNED) -> Iterator[Run]:
+    """Yield the runs of an operand, in brackets if it is of these kinds."""
+    yield from _enclosed(formula, "()", like) if isinstance(formula, bracketed) else _runs(formula, like)
 
 
 def _enclosed(formula: tree.Expression, brackets: str, like: Run) -> Iterator[Run]:

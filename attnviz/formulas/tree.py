@@ -47,6 +47,28 @@ class Transpose:
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """A power."""
+
+    base: Symbol | Indexed
+    exponent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """An expression with a minus sign; as a term of a sum it is subtracted."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """An absolute value."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Product:
     """A product of factors."""
 
@@ -64,10 +86,10 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum over an index, from `low` to `high`."""
+    """A sum over an index: from `low` to `high`, or over all that `low` names if `high` is None."""
 
     low: Expression
-    high: Expression
+    high: Expression | None
     of: Expression
 
 
@@ -89,6 +111,14 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
+class Logarithm:
+    """A logarithm."""
+
+    base: Expression
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function call."""
 
@@ -103,8 +133,15 @@ class Call:
 class Relation:
     """Expressions with a relation sign between them; "for" separates a formula from its condition."""
 
-    sign: Literal["=", "≤", "→", "for"]
+    sign: Literal["=", "≤", "∈", "→", "for"]
     parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Expressions separated by commas."""
+
+    items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +160,28 @@ class Box:
 
 
 Expression: TypeAlias = (
-    Symbol | Name | Text | Indexed | Transpose | Product | Sum | Total | Fraction | Root | Call | Relation | Row | Box
+    Symbol
+    | Name
+    | Text
+    | Indexed
+    | Transpose
+    | Power
+    | Negative
+    | Absolute
+    | Product
+    | Sum
+    | Total
+    | Fraction
+    | Root
+    | Logarithm
+    | Call
+    | Relation
+    | List
+    | Row
+    | Box
 )
+
+
+def sign_and_term(term: Expression) -> tuple[Literal["+", "−"], Expression]:
+    """Return the sign before a term of a sum, and the term without it."""
+    return ("−", term.of) if isinstance(term, Negative) else ("+", term)

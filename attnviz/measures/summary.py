@@ -11,6 +11,8 @@ from math import log2
 import torch
 from torch import Tensor
 
+from attnviz.formulas import Expression
+from attnviz.measures import formulas
 from attnviz.measures.rows import distance, entropy, weight_at, weight_on
 from attnviz.tokens import Tokens
 
@@ -31,8 +33,8 @@ class Measure:
     """`low` and `high` bound it for this text"""
     rows: Callable[[Tensor], Tensor]
     """weights (..., Tq, Tk) -> one number per query, (..., Tq); NaN where it is undefined"""
-    formula: str
-    """In LaTeX"""
+    formula: Expression
+    """That number for the query i"""
     source: str
     label: str = ""
     """The label of a head with a high value; empty if the measure gives no label"""
@@ -50,7 +52,7 @@ def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool
     return (
         Measure(
             "entropy", "entropy", "bits", 0.0, log2(max(len(keys), 1)), entropy,
-            r"-\sum_j \alpha_{ij} \log_2 \alpha_{ij}", "Clark et al. 2019",
+            formulas.ENTROPY, "Clark et al. 2019",
         ),
         *(_position_measures(queries, causal=causal) if same_text else ()),
         *_token_measures(keys),
@@ -88,14 +90,14 @@ def _position_measures(tokens: int, *, causal: bool) -> list[Measure]:
     found = [
         Measure(
             "distance", "mean distance", "tokens", 0.0, farthest, distance,
-            r"\sum_j \alpha_{ij}\,|i-j|", "Vig and Belinkov 2019",
+            formulas.DISTANCE, "Vig and Belinkov 2019",
         )
     ]  # fmt: skip
-    for name, offset, at in (("previous", -1, "i-1"), ("next", 1, "i+1"), ("same", 0, "i")):
+    for name, offset in (("previous", -1), ("next", 1), ("same", 0)):
         if name == "next" and causal:
             continue  # the mask hides it from every query, so its share says nothing about the head
         rows = partial(weight_at, offset=offset)
-        formula, source = rf"\alpha_{{i,{at}}}", "Clark et al. 2019"
+        formula, source = formulas.weight_at_offset(offset), "Clark et al. 2019"
         title, label = f"to {name} token", f"{name}-token head"
         found.append(Measure(name, title, "", 0.0, 1.0, rows, formula, source, label))
     return found
@@ -112,7 +114,7 @@ def _token_measures(keys: Tokens) -> list[Measure]:
     return [
         Measure(
             name, f"to {what}", "", 0.0, 1.0, partial(weight_on, keys=torch.tensor(marked)),
-            r"\sum_{j \in S} \alpha_{ij}", "Clark et al. 2019", f"attends to {what}",
+            formulas.WEIGHT_ON_SET, "Clark et al. 2019", f"attends to {what}",
         )
         for name, (what, marked) in groups.items()
         if any(marked)

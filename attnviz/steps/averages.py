@@ -2,58 +2,50 @@
 
 from __future__ import annotations
 
-from attnviz.formulas import (
-    Call,
-    Expression,
-    Fraction,
-    Indexed,
-    Name,
-    Product,
-    Relation,
-    Root,
-    Row,
-    Sum,
-    Symbol,
-    Total,
-    Transpose,
-)
+from attnviz.formulas import tree
 from attnviz.steps.step import Step
 
 CODE_WIDTH = 30
 """The longest line of code that fits beside the picture at 1280 pixels, also in lecture mode"""
 
-_A, _X, _Y, _M = map(Symbol, "AXYM")
-_I, _J, _ZERO, _ONE = map(Symbol, "ij01")
-_NEXT = Sum((_I, _ONE))
+_A, _X, _Y, _M = map(tree.Symbol, "AXYM")
+_I, _J, _ZERO, _ONE = map(tree.Symbol, "ij01")
+_NEXT = tree.Sum((_I, _ONE))
 
 
-def _softmax(scores: Expression, *, stretch: bool) -> Expression:
+def _softmax(scores: tree.Expression, *, stretch: bool) -> tree.Expression:
     """Return the softmax of scores with the future masked."""
-    return Call(Name("softmax"), Sum((scores, _M)), stretch=stretch)
+    return tree.Call(tree.Name("softmax"), tree.Sum((scores, _M)), stretch=stretch)
 
 
-_LOOP = Relation(
+_LOOP = tree.Relation(
     "=",
     (
-        Indexed(Symbol("y"), _I),
-        Product((Fraction(_ONE, _NEXT), Total(Relation("=", (_J, _ZERO)), _I, Indexed(Symbol("x"), _J))), "none"),
+        tree.Indexed(tree.Symbol("y"), _I),
+        tree.Product(
+            (
+                tree.Fraction(_ONE, _NEXT),
+                tree.Total(tree.Relation("=", (_J, _ZERO)), _I, tree.Indexed(tree.Symbol("x"), _J)),
+            ),
+            "none",
+        ),
     ),
 )
-_SHARES = Relation(
+_SHARES = tree.Relation(
     "for",
     (
-        Relation("=", (Indexed(_A, Product((_I, _J), "none")), Fraction(_ONE, _NEXT, small=True))),
-        Relation("≤", (_J, _I)),
+        tree.Relation("=", (tree.Indexed(_A, tree.Product((_I, _J), "none")), tree.Fraction(_ONE, _NEXT, small=True))),
+        tree.Relation("≤", (_J, _I)),
     ),
 )
-_MATRIX = Row((Relation("=", (_Y, Product((_A, _X)))), _SHARES), comma=True)
-_SOFTMAX = Relation("=", (_Y, Product((_softmax(_ZERO, stretch=False), _X))))
-_SCALE = Fraction(_ONE, Root(Symbol("D")), small=True)
-_SCORES = Product((_SCALE, Product((Symbol("Q"), Transpose(Symbol("K"))), "none")))
-_DATA = Relation("=", (_Y, Product((_softmax(_SCORES, stretch=True), _X), "none")))
+_MATRIX = tree.Row((tree.Relation("=", (_Y, tree.Product((_A, _X)))), _SHARES), comma=True)
+_SOFTMAX = tree.Relation("=", (_Y, tree.Product((_softmax(_ZERO, stretch=False), _X))))
+_SCALE = tree.Fraction(_ONE, tree.Root(tree.Symbol("D")), small=True)
+_SCORES = tree.Product((_SCALE, tree.Product((tree.Symbol("Q"), tree.Transpose(tree.Symbol("K"))), "none")))
+_DATA = tree.Relation("=", (_Y, tree.Product((_softmax(_SCORES, stretch=True), _X), "none")))
 
 
-def _way(name: str, title: str, formula: Expression, notice: str, code: str) -> Step[object]:
+def _way(name: str, title: str, formula: tree.Expression, notice: str, code: str) -> Step[object]:
     """Return one way to mix the past into each token. Its texts do not depend on the numbers.
 
     Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No

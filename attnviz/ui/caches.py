@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from attnviz.measures.survey import Survey
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.model import Model, TraceBudget
-    from attnviz.ui.heads.survey import Survey
 
 MODELS = 2
 """The most models in memory; the least recently used one is evicted."""
@@ -34,7 +34,8 @@ ROLLOUT_BYTES = 32 * 2**20
 """Two rollouts of 512 tokens and twelve layers, or five of the built-in model's six layers."""
 
 
-_failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
+failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
+"""The messages of failed loads, by the model's name"""
 _failures_lock = threading.Lock()
 _loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
@@ -58,6 +59,13 @@ def model(name: str) -> PretrainedModel:
     return found
 
 
+def clear() -> None:
+    """Drop all models with their traces, and the failures."""
+    _model.cache_clear()
+    with _failures_lock:
+        failures.clear()
+
+
 def is_loaded(name: str) -> bool:
     """Whether the model is in memory, so that `model` returns at once."""
     return name.strip() in _loaded
@@ -75,7 +83,7 @@ def _model(name: str) -> PretrainedModel:
     from attnviz import pretrained
 
     with _failures_lock:
-        failure = _failures.get(name)
+        failure = failures.get(name)
     if failure is not None:
         raise pretrained.ModelError(failure)
     limit_threads()
@@ -83,7 +91,7 @@ def _model(name: str) -> PretrainedModel:
         loaded = pretrained.load(name)
     except pretrained.ModelError as error:
         with _failures_lock:
-            _failures[name] = str(error)
+            failures[name] = str(error)
         raise
     gc.unfreeze()  # objects frozen with an evicted model may be garbage now
     gc.collect()
@@ -122,7 +130,7 @@ _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary
 
 def overview(layer: LayerTrace) -> NDArray[np.uint8]:
     """Return the cached thumbnails of all heads of a layer, (H, n, m), or compute them."""
-    from attnviz.figures.thumbnails import thumbnails
+    from attnviz.measures.thumbnails import thumbnails
 
     pictures = _overviews.get(layer)
     if pictures is None:
@@ -133,21 +141,21 @@ def overview(layer: LayerTrace) -> NDArray[np.uint8]:
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:
-    """Return the cached survey of all heads, or compute it; `name` is `heads_survey.survey_name(trace, kind)`."""
-    from attnviz.ui.heads import survey as heads_survey
+    """Return the cached survey of all heads, or compute it; `name` is `survey_name(trace, kind)`."""
+    from attnviz.measures import survey as heads
 
     results: SingleFlightCache[Survey] = _cache_of("surveys", SURVEY_BYTES)
     with queue_note() as on_wait:
-        return results.get(name, partial(heads_survey.survey, trace, kind, name), on_wait)
+        return results.get(name, partial(heads.survey, trace, kind, name), on_wait)
 
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     """Return the cached rollout, (L, T, T), or compute it; `name` as for `survey`."""
-    from attnviz.ui.heads import survey as heads_survey
+    from attnviz.measures import survey as heads
 
     results: SingleFlightCache[NDArray[np.float32]] = _cache_of("rollouts", ROLLOUT_BYTES)
     with queue_note() as on_wait:
-        return results.get(name, partial(heads_survey.rolled_out, trace, kind), on_wait)
+        return results.get(name, partial(heads.rolled_out, trace, kind), on_wait)
 
 
 @cache

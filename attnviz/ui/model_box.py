@@ -45,7 +45,7 @@ def open_model(source: Source, get: Get = state.get) -> Model:
     return open_model(source, with_model(get, names.fallback))
 
 
-def ask_for_settings(source: Source, where: str = ABOVE) -> str | None:
+def source_settings(source: Source, where: str = ABOVE) -> str | None:
     """Show the settings of a source; return the name of the model in use if its models have names.
 
     `where` names the place on the page that selects layer and head.

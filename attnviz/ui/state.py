@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link, write_link
+from attnviz.links.link import B_KEYS, KEYS, SHARED_KEYS, BadValueError, read_link, write_link
 from attnviz.links.pages import PAGES
 from attnviz.ui.plain import plain
 
@@ -73,6 +73,7 @@ def _is_known(query: Mapping[str, str], page_changed: bool) -> bool:
     if query == links[-1]:
         st.session_state[_LINKS] = links[-1:]  # the browser acknowledges the newest link
         return True
+    # An attribute of the Streamlit version that pyproject.toml allows; without it, the link counts as a new one.
     run = get_script_run_ctx(suppress_warning=True)
     return query in links and not getattr(run, "is_history_navigation", True)
 
@@ -90,6 +91,12 @@ def get(name: str) -> Any:
     return _view()[name]
 
 
+def get_b(name: str) -> Any:
+    """Return the value of this key for pane B of Compare: its own, or A's if it has none."""
+    own = get(f"b_{name}") if name in B_KEYS else None
+    return get(name) if own is None or (isinstance(own, str) and not own.strip()) else own
+
+
 def is_default(name: str) -> bool:
     """Whether the view has the default value of this key."""
     return bool(get(name) == KEYS[name].default)
@@ -100,6 +107,12 @@ def put(name: str, value: Any) -> None:
     _view()[name] = value
     if name in st.session_state:
         st.session_state[name] = value
+
+
+def choose_head(layer: int, head: int) -> None:
+    """Show this head only: on Heads neither the rollout nor other heads with it."""
+    for name, value in (("layer", layer), ("head", head), ("rollout", False), ("chosen", ())):
+        put(name, value)
 
 
 def visit(link: Mapping[str, str]) -> None:

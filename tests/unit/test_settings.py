@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_defaults_are_for_a_local_machine() -> None:
@@ -36,19 +39,19 @@ def test_what_may_be_a_folder_is_none_of_the_hubs_names(name: str) -> None:
 
 
 def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Path) -> None:
-    said = {
+    environment = {
         "PUBLIC": "yes", "MODELS": "minilm, gpt2 ,", "HUB": "on", "FOLDERS": "0", "UPLOADS": "true",
         "LARGEST_UPLOAD": "2", "LARGEST_TEXT": "900", "SESSIONS": "7", "REQUESTS": "60",
         "CHANGES": "90", "TRUSTED_PROXIES": "10.0.0.0/8,::1", "FRAME_ANCESTORS": "'self',https://lms.example.org:8443",
         "REPLICA": "a1", "PASSES": "3",
     }  # fmt: skip
-    assert {name.lower() for name in said} == {field.name for field in fields(Settings)}
+    assert {name.lower() for name in environment} == {field.name for field in fields(Settings)}
     expected = Settings(
         public=True, models=("minilm", "gpt2"), hub=True, folders=False, uploads=True, largest_upload=2,
         largest_text=900, sessions=7, requests=60, changes=90, trusted_proxies=("10.0.0.0/8", "::1"),
         frame_ancestors=("'self'", "https://lms.example.org:8443"), replica="a1", passes=3,
     )  # fmt: skip
-    assert read({f"ATTNVIZ_{name}": value for name, value in said.items()}) == expected
+    assert read({f"ATTNVIZ_{name}": value for name, value in environment.items()}) == expected
     file = tmp_path / "settings.toml"
     file.write_text(
         'public = true\nmodels = ["minilm", "gpt2"]\nhub = true\nfolders = false\nuploads = true\n'
@@ -98,3 +101,17 @@ def test_defaults_are_within_their_own_limits() -> None:
     for defaults in (Settings(), PUBLIC):
         assert all(low <= getattr(defaults, name) <= high for name, (low, high) in LIMITS.items())
         assert defaults.parallel_passes >= 1
+
+
+def test_streamlits_options_keep_speed_and_privacy() -> None:
+    config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
+    expected = {
+        "runner": {"postScriptGC": False},
+        "server": {"headless": True, "fileWatcherType": "none", "disconnectedSessionTTL": 120},
+        "browser": {"gatherUsageStats": False},
+        "client": {"toolbarMode": "minimal", "showErrorDetails": "none", "showErrorLinks": False},
+    }
+    for section, options in expected.items():
+        assert config[section].items() >= options.items()
+    assert 0 < config["server"]["maxUploadSize"] <= 5
+    assert {"light", "dark"} <= config["theme"].keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.formulas import Box, Row
+from attnviz.formulas.tree import Box, Row
 from attnviz.steps.attention.formula import X, projection_formula
 from attnviz.steps.step import Step
 

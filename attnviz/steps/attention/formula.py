@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.formulas import Box, Call, Expression, Indexed, Name, Product, Relation, Row, Sum, Symbol, Transpose
+from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Row, Sum, Symbol, Transpose
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.formulas import Box
+from attnviz.formulas.tree import Box
 from attnviz.steps.attention.formula import projection_formula, projection_kind
 from attnviz.steps.step import Step
 

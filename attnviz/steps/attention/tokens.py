@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.formulas import Box, Relation, Symbol, Text
+from attnviz.formulas.tree import Box, Relation, Symbol, Text
 from attnviz.steps.step import Step
 from attnviz.tokens import NO_ID
 

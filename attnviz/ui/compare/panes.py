@@ -50,8 +50,7 @@ class Pane:
 
     def get(self, name: str) -> Any:
         """Return the value of a setting in this pane."""
-        own = self.own(name) if self.prefix and name in B_KEYS else None
-        return state.get(name) if own is None else own
+        return state.get_b(name) if self.prefix else state.get(name)
 
     def put(self, name: str, value: Any) -> None:
         """Set this pane's own value; with None, B inherits A's value again."""

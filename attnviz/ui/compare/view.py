@@ -12,12 +12,15 @@ import numpy as np
 import streamlit as st
 
 from attnviz.compare import explain as explain_compare
+from attnviz.compare.formulas import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, align_tokens, compare, joined_labels, measure_distance
 from attnviz.formatting import number
+from attnviz.formulas import latex
 from attnviz.trace.walk import Walk
 from attnviz.ui import shell, state
 from attnviz.ui.compare.panes import Choice, differs, run
 from attnviz.ui.compare.picture import show_picture
+from attnviz.ui.picture import palette
 from attnviz.ui.plain import plain
 
 ONE_MODEL = """So both panes would show {0}, and there is nothing to compare. A second model has to be fetched once,
@@ -44,14 +47,14 @@ def show(a: Choice, b: Choice) -> None:
     }
     show_picture(compared, (left, right), labels, (a, b))
     distance = measure_distance(compared)
-    said = explain_compare.notice(compared, distance, labels["query"], labels["key"], differs(a, b))
-    about = " ".join(part for part in (said, explain_compare.gap_note(compared), caveats(a, b)) if part)
+    sentence = explain_compare.notice(compared, distance, labels["query"], labels["key"], differs(a, b))
+    about = " ".join(part for part in (sentence, explain_compare.gap_note(compared), caveats(a, b)) if part)
     st.html(f'<div class="notice">{html.escape(about)}</div>')
     st.html(figures(compared, distance, labels))
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
-            for name, formula in explain_compare.FORMULAS.items():
-                st.latex(rf"\text{{{name}}} = {formula}")
+            for formula in FORMULAS.values():
+                st.latex(latex(formula, palette().ink.of))
             st.caption(explain_compare.SOURCES)
 
 

@@ -45,9 +45,8 @@ def title(page: str) -> str:
 def caption(page: str) -> str:
     """Return the caption: the text, the model or seed, and the axes."""
     if page == "compare":
-        from attnviz.ui.compare.panes import A, B
-
-        sides = [f"{pane.name}: {_shown(pane.get, _source(pane.get))}" for pane in (A, B)]
+        panes = {"A": state.get, "B": state.get_b}
+        sides = [f"{name}: {_shown(get, _source(get))}" for name, get in panes.items()]
         return " ".join([*sides, AXES])
     return f"{_shown(state.get, PRETRAINED if page == 'heads' else _source(state.get))} {AXES}"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.formatting import number
+from attnviz.formulas import latex
 from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM
 from attnviz.measures.summary import Measure
-from attnviz.ui.heads.survey import Survey
+from attnviz.measures.survey import Survey
+from attnviz.ui.picture import palette
 from attnviz.ui.plain import plain
 
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of
@@ -68,7 +70,7 @@ def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
     for one, level in zip(measures, uniform, strict=True):
         shown = "–" if level != level else f"{number(level, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
-        formula = one.formula.replace("|i-j|", r"\lvert i-j \rvert")  # "|" would end the cell
+        formula = latex(one.formula, palette().ink.of)
         lines.append(f"| {plain(one.title)} | ${formula}$ | {one.source} | {shown} |")
     return "\n".join(lines)
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from attnviz.components.packing import pack
 from attnviz.links.link import ROLLOUT, Head
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
+from attnviz.measures.survey import Survey
 from attnviz.pretrained import Kind, Trace
 from attnviz.tokens import Tokens
-from attnviz.ui.heads.survey import Survey
 
 ALL_BYTES = 2_500_000
 """Up to this size, all weights of a text are sent at once"""

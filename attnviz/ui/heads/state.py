@@ -12,7 +12,7 @@ from attnviz.links.link import KEYS, MAX_CHOSEN, ROLLOUT, BadValueError, Head, w
 from attnviz.ui import state
 
 if TYPE_CHECKING:
-    from attnviz.ui.heads.survey import Survey
+    from attnviz.measures.survey import Survey
 
 WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
 """Keys with a fixed set of words"""
@@ -58,12 +58,6 @@ def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[s
         _reset("label", f"No head can have the label “{state.get('label')}” here.")
     if state.get("sort") and state.get("sort") not in [measure.name for measure in survey.measures]:
         _reset("sort", f"The heads have no measure {state.get('sort')} on this text, so they keep their order.")
-
-
-def choose(layer: int, head: int) -> None:
-    """Show this head only."""
-    for name, value in (("layer", layer), ("head", head), ("rollout", False), ("chosen", ())):
-        state.put(name, value)
 
 
 def take(partial: Mapping[str, object]) -> None:

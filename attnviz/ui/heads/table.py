@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.survey import Survey
 
 HEIGHT = 320
 _PICKED = "heads_picked"
@@ -47,7 +47,7 @@ def show_table(survey: Survey) -> None:
         rows = table_state.selection.rows if table_state else []
         if rows and rows[0] < len(table):
             row = table.iloc[rows[0]]
-            heads_state.choose(int(row["layer"]), int(row["head"]))
+            state.choose_head(int(row["layer"]), int(row["head"]))
             st.session_state[_PICKED] = (st.session_state[_PICKED][0], heads_state.current())
 
     st.dataframe(

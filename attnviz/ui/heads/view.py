@@ -14,6 +14,7 @@ from attnviz.components.updates import acknowledged
 from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
 from attnviz.links.pages import PAGES
 from attnviz.measures.labels import possible_labels
+from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
 from attnviz.trace.model import Kind
 from attnviz.trace.whole import Trace
@@ -22,7 +23,7 @@ from attnviz.ui.heads import delivery as heads_delivery
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.heads.payload import explorer_payload, first_heads, within
-from attnviz.ui.heads.survey import Survey, encoded_weights, survey_name
+from attnviz.ui.heads.weights import encoded_weights
 from attnviz.ui.sources import RESOURCES, settle
 
 CAUTION = "A weight says where a head looks, not why the model answers as it does: see *With care*, below."

@@ -47,14 +47,14 @@ def shortcuts(page: str) -> list[Shortcut]:
 
 def _steps(page: str) -> list[Shortcut]:
     """Return the shortcuts for steps and scenes. A presenter's Page keys go through an open lesson, else the steps."""
-    turns: tuple[str, ...] = ("Page Down", "Page Up")
+    page_keys: tuple[str, ...] = ("Page Down", "Page Up")
     arrows: tuple[str, ...] = ("→", "←")
     found = []
     sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in ORDERS else {}
     if lesson_bar.is_open():
-        found.append(Shortcut(turns, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
+        found.append(Shortcut(page_keys, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
     else:
-        sends, arrows = {**sends, "PageDown": "next", "PageUp": "previous"}, (*arrows, *turns)
+        sends, arrows = {**sends, "PageDown": "next", "PageUp": "previous"}, (*arrows, *page_keys)
     if page in ORDERS:
         found.append(Shortcut(arrows, "next, previous step", sends))
     return found
@@ -119,9 +119,7 @@ def _move(name: str, by: int) -> Callable[[str], None]:
         to = {"layer": state.get("layer"), "head": state.get("head")}
         to[name] = min(max(to[name] + by, 0), count - 1)
         if page == "heads":
-            from attnviz.ui.heads import state as heads_state
-
-            heads_state.choose(**to)
+            state.choose_head(**to)
         else:
             state.put(name, to[name])
 

@@ -10,8 +10,8 @@ from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES
 from attnviz.components.stepper import stepper as mount
 from attnviz.components.updates import acknowledged
-from attnviz.figures.thumbnails import hidden_thumbnail
 from attnviz.links.link import KEYS, BadValueError
+from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS

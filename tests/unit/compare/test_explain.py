@@ -8,9 +8,11 @@ import torch
 
 from attnviz.attention import AttentionSteps, attend, causal_mask
 from attnviz.compare.alignment import Alignment, align
-from attnviz.compare.explain import FORMULAS, effective_keys, gap_note, name, notice
+from attnviz.compare.explain import gap_note, name, notice, perplexity
+from attnviz.compare.formulas import FORMULAS
 from attnviz.compare.matrices import compare, measure_distance
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, MinimalPair, counterpart
+from attnviz.formulas import latex
 from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
 from tests.toy import run_block
@@ -23,7 +25,7 @@ def steps(weights: list[list[float]]) -> AttentionSteps:
     return attend(scores, torch.eye(n), torch.eye(n), scale=1.0)
 
 
-def said(
+def explain(
     a: AttentionSteps, b: AttentionSteps, quantity: str = "weights", words: str = "x y", differs: tuple[str, ...] = ()
 ) -> str:
     labels = words.split()
@@ -34,14 +36,14 @@ def said(
 
 def test_the_row_that_changes_most_and_where_it_looks() -> None:
     a, b = steps([[0.5, 0.5], [0.9, 0.1]]), steps([[0.5, 0.5], [0.2, 0.8]])
-    sentence = said(a, b)
+    sentence = explain(a, b)
     # ½ (0.9 log₂(0.9/0.55) + 0.1 log₂(0.1/0.45)) + ½ (0.2 log₂(0.2/0.55) + 0.8 log₂(0.8/0.45)) = ½ (0.4224 + 0.3722)
     assert sentence.startswith("The row that changes most is “y” (0.40 of at most 1 bit; a row's average is 0.199): ")
     assert sentence.endswith("A looks most at “x” (0.90; B: 0.20), B at “y” (0.80; A: 0.10).")
 
 
 def test_a_common_maximum_is_named_once() -> None:
-    sentence = said(steps([[0.9, 0.1], [0.5, 0.5]]), steps([[0.6, 0.4], [0.5, 0.5]]))
+    sentence = explain(steps([[0.9, 0.1], [0.5, 0.5]]), steps([[0.6, 0.4], [0.5, 0.5]]))
     assert "both look most at “x”, A with 0.90 and B with 0.60." in sentence
 
 
@@ -52,7 +54,7 @@ def test_repeated_words_are_numbered() -> None:
 
 def test_scores_name_the_cell() -> None:
     a, b = steps([[1.0, 1.0], [1.0, 1.0]]), steps([[1.0, 1.0], [float(np.e), 1.0]])
-    assert said(a, b, "scores") == "The largest change is the score of “y” for “x”: 0.00 in A, 1.00 in B."
+    assert explain(a, b, "scores") == "The largest change is the score of “y” for “x”: 0.00 in A, 1.00 in B."
 
 
 @pytest.mark.parametrize(
@@ -67,13 +69,13 @@ def test_scores_name_the_cell() -> None:
 )
 def test_equal_matrices_are_called_equal_and_why(differs: tuple[str, ...], quantity: str, why: str) -> None:
     a = steps([[0.3, 0.7], [0.5, 0.5]])
-    assert said(a, a, quantity, differs=differs) == f"A and B are equal in every cell. {why}".strip()
+    assert explain(a, a, quantity, differs=differs) == f"A and B are equal in every cell. {why}".strip()
 
 
 def test_what_the_mask_leaves_is_equal_only_where_both_have_it() -> None:
     a = steps([[0.3, 0.7], [0.5, 0.5]])
     b = attend(a.query, a.key, a.value, scale=1.0, mask=causal_mask(2))
-    assert said(a, b, "masked") == "A and B are equal in every cell that both have."
+    assert explain(a, b, "masked") == "A and B are equal in every cell that both have."
 
 
 def test_matrices_without_common_cells_are_reported() -> None:
@@ -105,15 +107,15 @@ def test_of_many_changed_words_three_are_named_and_a_change_elsewhere_is_not_den
     assert "Only rows" not in notice(found, measure_distance(found), labels, labels)
 
 
-def test_effective_keys_of_rows() -> None:
+def test_perplexity_of_rows() -> None:
     rows = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0, 0], [np.nan] * 4], np.float32)
-    assert effective_keys(rows) == pytest.approx((1 + 4 + 2) / 3)
-    assert effective_keys(np.full((2, 2), np.nan, np.float32)) is None
+    assert perplexity(rows) == pytest.approx((1 + 4 + 2) / 3)
+    assert perplexity(np.full((2, 2), np.nan, np.float32)) is None
 
 
 @pytest.mark.parametrize("differs", [("scale",), ("mask",), ("head",)])
 def test_scale_and_mask_are_explained_by_how_rows_spread(differs: tuple[str, ...]) -> None:
-    sentence = said(steps([[0.5, 0.5], [0.5, 0.5]]), steps([[0.9, 0.1], [0.9, 0.1]]), differs=differs)
+    sentence = explain(steps([[0.5, 0.5], [0.5, 0.5]]), steps([[0.9, 0.1], [0.9, 0.1]]), differs=differs)
     assert ("a row of A spreads over 2.0 keys, one of B over 1.4" in sentence) is (differs != ("head",))
 
 
@@ -130,7 +132,14 @@ def test_gaps_are_counted() -> None:
 
 
 def test_all_figures_have_a_formula() -> None:
-    assert set(FORMULAS) == {"mean |A − B|", "JSD of a row", "cosine"}
+    assert {name: latex(formula, str) for name, formula in FORMULAS.items()} == {
+        "mean |A − B|": r"\text{mean |A − B|} = \frac{1}{n} \sum_{ij} \lvert A_{ij}-B_{ij} \rvert"
+        r" \qquad \text{over the } n \text{ cells that both have}",
+        "JSD of a row": r"\text{JSD of a row} = \tfrac{1}{2} \sum_j p_j \log_2 \frac{p_j}{m_j}"
+        r" + \tfrac{1}{2} \sum_j q_j \log_2 \frac{q_j}{m_j}, \qquad m = \tfrac{1}{2} (p + q)",
+        "cosine": r"\text{cosine} = \frac{\sum_{ij} A_{ij} B_{ij}}"
+        r"{\sqrt{\sum_{ij} A_{ij}^2} \sqrt{\sum_{ij} B_{ij}^2}}",
+    }
 
 
 @pytest.mark.parametrize("pair", MINIMAL_PAIRS, ids=lambda pair: pair.a[:20])

@@ -160,7 +160,7 @@ def test_a_value_of_zeros_moves_nothing() -> None:
 
 def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_token() -> None:
     """Known of this model on many texts; were rows and columns swapped, each would be called the other."""
-    from attnviz.ui.heads.survey import survey
+    from attnviz.measures.survey import survey
 
     kind: Kind = "encoder"
     labels = survey(load("minilm").trace(TEXT), kind, "").labels

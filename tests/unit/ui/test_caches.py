@@ -1,4 +1,4 @@
-"""What sessions share: loaded once, freed when it makes room, told apart when it changed, and no failure tried anew."""
+"""What sessions share: loaded once, freed when it makes room, loaded anew when it changed; failures are not retried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.families import save
 
 
 class Loads:
-    """Stands in for `pretrained.load`: counts, and can be told to wait or to fail."""
+    """Stands in for `pretrained.load`: counts, and can wait or fail."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -47,11 +47,9 @@ class Loads:
 def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loads]:
     counting = Loads()
     monkeypatch.setattr(pretrained, "load", counting)
-    caches._model.cache_clear()
-    caches._failures.clear()
+    caches.clear()
     yield counting
-    caches._model.cache_clear()
-    caches._failures.clear()
+    caches.clear()
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +161,7 @@ def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: L
 
 def test_a_failure_is_cached_and_its_message_repeated(loads: Loads, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(caches, "_failures", TTLCache(64, caches.FAILURE_SECONDS, timer=lambda: now[0]))
+    monkeypatch.setattr(caches, "failures", TTLCache(64, caches.FAILURE_SECONDS, timer=lambda: now[0]))
     loads.failing["some/model"] = "some/model is not on this machine."
 
     def say() -> str:

@@ -11,17 +11,18 @@ import torch
 from attnviz.attention import Mask, causal_mask
 from attnviz.components.explorer import MAX_REQUESTED, read_heads
 from attnviz.components.packing import unpack
-from attnviz.figures.thumbnails import thumbnails
 from attnviz.links.link import Head
 from attnviz.measures.norms import transformed_norms
 from attnviz.measures.rollout import rollout
 from attnviz.measures.summary import measure_head
+from attnviz.measures.survey import Survey, hidden_cells, rolled_out, survey, survey_name
+from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.ui.heads.delivery import UNCERTAIN_SECONDS, Delivery
 from attnviz.ui.heads.payload import ALL_BYTES, MAX_BYTES, explorer_payload, first_heads, groups, within
-from attnviz.ui.heads.survey import Survey, encoded_weights, hidden_cells, rolled_out, survey, survey_name
+from attnviz.ui.heads.weights import encoded_weights
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and <img src=x onerror=alert(1)> was “🙂 مرحبا”."
@@ -252,7 +253,7 @@ def test_what_is_no_head_of_this_model_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "heads"),
+    ("sent", "heads"),
     [
         ([[1, 2], [3, 4.0], [1, 2]], [(1, 2), (3, 4)]),
         ([[2, -1], [2, -2], [-1, 0]], [(2, -1)]),
@@ -266,8 +267,8 @@ def test_what_is_no_head_of_this_model_is_not_sent() -> None:
         (7, None),
     ],
 )
-def test_heads_from_the_browser(said: object, heads: list[Head] | None) -> None:
-    assert read_heads(said) == heads
+def test_heads_from_the_browser(sent: object, heads: list[Head] | None) -> None:
+    assert read_heads(sent) == heads
 
 
 def test_a_request_for_a_million_heads_is_cut() -> None:

@@ -21,14 +21,18 @@ from attnviz.ui.heads import state as heads_state
 def fresh_view() -> Iterator[None]:
     """A session of its own, with the default view."""
     stl.session_state.clear()
-    stl.session_state["view"], stl.session_state["view_notes"] = read_link({})
+    state.begin("heads")
     yield
     stl.session_state.clear()
 
 
+def whole_view() -> dict[str, Any]:
+    return {name: state.get(name) for name in KEYS}
+
+
 def own() -> dict[str, Any]:
     """The view's keys of this page, where they differ from a plain link."""
-    return write_link(stl.session_state["view"], PAGES["heads"].keys)
+    return write_link(whole_view(), PAGES["heads"].keys)
 
 
 def test_the_plain_view_is_one_head() -> None:
@@ -56,7 +60,7 @@ def test_all_that_the_browser_may_change_ends_in_the_link() -> None:
         "values": "norms", "mean": "1", "stretch": "1", "sort": "entropy", "label": "attends to [SEP]",
     }  # fmt: skip
     view, notes = read_link(link)
-    assert view == stl.session_state["view"]
+    assert view == whole_view()
     assert notes == []
     assert heads_state.chosen() == [(3, 5), (4, 1), (2, -1)]
 
@@ -76,7 +80,7 @@ def test_rollout_stands_in_for_a_head_and_gives_it_back() -> None:
     heads_state.take({"head": 4, "chosen": [[2, 4]]})
     assert own() == {"layer": "2", "head": "4"}
     heads_state.take({"head": -1})
-    heads_state.choose(5, 6)
+    state.choose_head(5, 6)
     assert heads_state.view()["chosen"] == [(5, 6)]
 
 
@@ -96,7 +100,7 @@ NONSENSE = [
 @pytest.mark.parametrize("name", [*PAGES["heads"].keys, "nonsense", ""])
 def test_nonsense_leaves_a_view_that_a_link_can_hold(name: str, value: object) -> None:
     heads_state.take({name: value})
-    view = stl.session_state["view"]
+    view = whole_view()
     again, notes = read_link(write_link(view, KEYS))
     assert (again, notes) == (view, [])
     assert all(len(one) <= 200 for one in own().values())
@@ -113,7 +117,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(PAGES["heads"].keys) | st.text(max_size=5), JSON, max_size=6))
 def test_any_message_leaves_a_view_that_a_link_can_hold(message: dict[str, object]) -> None:
     heads_state.take(message)
-    view = stl.session_state["view"]
+    view = whole_view()
     assert read_link(write_link(view, KEYS)) == (view, [])
 
 
@@ -164,5 +168,5 @@ def test_what_is_no_threshold_is_named(raw: str) -> None:
 @given(st.floats(0, 1))
 def test_thresholds_are_written_as_they_are_read(value: float) -> None:
     heads_state.take({"threshold": value})
-    written = write_link(stl.session_state["view"], ["threshold"])
+    written = write_link(whole_view(), ["threshold"])
     assert KEYS["threshold"].read(written.get("threshold", "0.05")) == pytest.approx(value, abs=5.1e-5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnviz.figures.thumbnails import SIZE, hidden_thumbnail, thumbnails
+from attnviz.measures.thumbnails import SIZE, hidden_thumbnail, thumbnails
 
 
 def attention(heads: int, queries: int, keys: int) -> np.ndarray:

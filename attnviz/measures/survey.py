@@ -1,4 +1,4 @@
-"""The survey of all heads of one kind of attention on one text: thumbnails, measures, labels, norms. No Streamlit.
+"""The survey of all heads of one kind of attention on one text: thumbnails, measures, labels, norms.
 
 It is computed once per text, a few heads at a time: all weights of 12 x 12 heads at 512 tokens would take 150 MB.
 """
@@ -14,15 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from attnviz.figures.thumbnails import thumbnails
-from attnviz.links.link import ROLLOUT, Head
 from attnviz.measures.chunks import weights_by_chunk
 from attnviz.measures.labels import label_heads
 from attnviz.measures.norms import transformed_norms
 from attnviz.measures.rollout import mean_weights, rollout
 from attnviz.measures.summary import Measure, choose_measures, measure_head, uniform_measures
-from attnviz.pretrained import Kind, Trace
+from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.model import Kind
+from attnviz.trace.whole import Trace
 
 Labels = tuple[tuple[tuple[str, ...], ...], ...]
 
@@ -108,24 +108,6 @@ def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:
     return hidden.numpy()
 
 
-def encoded_weights(
-    trace: Trace, kind: Kind, heads: Sequence[Head], rolled: npt.NDArray[np.float32] | None
-) -> npt.NDArray[np.uint16]:
-    """Compute the weights of S heads, (S, Tq, Tk), as rint(weight · 65535), at most 7.7e-6 from the float32.
-
-    `rolled` (L, T, T) is the rollout, required if `heads` contains the head `ROLLOUT`.
-    """
-    rows, cols = len(trace.query_tokens(kind)), len(trace.key_tokens(kind))
-    codes = np.empty((len(heads), rows, cols), np.uint16)
-    for layer in dict.fromkeys(layer for layer, _ in heads):
-        places = {head: place for place, (own, head) in enumerate(heads) if own == layer}
-        if ROLLOUT in places and rolled is not None:
-            codes[places.pop(ROLLOUT)] = _encode(rolled[layer])
-        for chunk, weights in weights_by_chunk(trace.layers[kind][layer], list(places)):
-            codes[[places[head] for head in chunk]] = _encode(weights.numpy())
-    return codes
-
-
 def rolled_out(trace: Trace, kind: Kind) -> npt.NDArray[np.float32]:
     """Compute the rollout up to each layer, (L, T, T)."""
     return _frozen(rollout(mean_weights(layer) for layer in trace.layers[kind]).numpy())
@@ -140,11 +122,6 @@ def _survey_layer(
         values.append(measure_head(weights, measures).numpy())
         small.append(thumbnails(weights.numpy()))
     return np.concatenate(values), np.concatenate(small)
-
-
-def _encode(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
-    codes: npt.NDArray[np.uint16] = np.rint(weights * np.float32(65535)).astype(np.uint16)
-    return codes
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
