@@ -29,7 +29,7 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
 
         return opening.open_folder(opening.find_folder(name), name)
     except OSError as error:
-        raise ModelError(f"{shown(name)} can't be read: {error.strerror or 'the file system says no'}.") from error
+        raise ModelError(f"{shown(name)} can't be read: {error.strerror or 'unknown reason'}.") from error
 
 
 def open_model(model: Any, tokenizer: Any) -> PretrainedModel:

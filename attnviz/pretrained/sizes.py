@@ -124,4 +124,4 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _short(number: int) -> str:
-    return f"{number:,}" if number < 10**15 else "beyond all measure"
+    return f"{number:,}" if number < 10**15 else "a quadrillion or more"

@@ -61,7 +61,7 @@ class _Connection:
                 checked = self._check(message)
             except RefusedMessageError as refused:
                 self._count(refused.why)
-                if refused.is_breach or self._refused > MOST_REFUSED:
+                if refused.must_close or self._refused > MOST_REFUSED:
                     return await self._close()
             else:
                 return {"type": "websocket.receive", "bytes": checked.frame}

@@ -19,9 +19,9 @@ UNCOUNTED = (
 """Paths that do not count towards the limit: files of which a page fetches many, and paths for monitoring."""
 UPLOADS = "/_stcore/upload_file"
 STREAM = "/_stcore/stream"
-COME_BACK = 20
+RETRY_AFTER = 20
 """Seconds after which the busy page reloads itself."""
-FULL = "As many people as this server takes are looking at attention right now."
+FULL = "This server has as many visitors as it allows right now."
 TOO_MANY = "Very many requests come from your address right now."
 
 PAGE = """<!doctype html>
@@ -80,7 +80,7 @@ class Limits:
         if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
             if self.traffic.full():
                 self.traffic.refused["full"] += 1
-                return busy(503, FULL, COME_BACK)
+                return busy(503, FULL, RETRY_AFTER)
             self.traffic.expect()
         return None
 
@@ -122,7 +122,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a connection before it is open, so that a load balancer can try another server."""
     if "websocket.http.response" in scope.get("extensions", {}):
         await receive()
-        headers = [(b"retry-after", str(COME_BACK).encode())]
+        headers = [(b"retry-after", str(RETRY_AFTER).encode())]
         await send({"type": "websocket.http.response.start", "status": 503, "headers": headers})
         await send({"type": "websocket.http.response.body", "body": b""})
     else:

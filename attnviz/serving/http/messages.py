@@ -42,13 +42,13 @@ KindOf = Callable[[str], Kind | None]
 class RefusedMessageError(ValueError):
     """A message is refused. `why` is one word, for the log and the metrics.
 
-    `is_breach`: whether no browser sends such a message, so that the connection is closed.
+    `must_close`: whether the connection must be closed, because no browser sends such a message.
     """
 
-    def __init__(self, why: str, *, is_breach: bool = False) -> None:
+    def __init__(self, why: str, *, must_close: bool = False) -> None:
         super().__init__(why)
         self.why = why
-        self.is_breach = is_breach
+        self.must_close = must_close
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +70,20 @@ def check(frame: bytes | None, kind_of: KindOf, *, uploads: bool) -> Checked:
         uploads: whether files may be uploaded.
 
     Raises:
-        RefusedMessageError: `size`, `format`, `count` or `length`, each a breach; `purpose` or `type`.
+        RefusedMessageError: `size`, `format`, `count` or `length`, and the connection must be closed; or `purpose` or
+            `type`.
     """
     if frame is None:
-        raise RefusedMessageError("format", is_breach=True)
+        raise RefusedMessageError("format", must_close=True)
     if len(frame) > MESSAGE:
-        raise RefusedMessageError("size", is_breach=True)
+        raise RefusedMessageError("size", must_close=True)
     if frame.count(WIDGET_BYTE) > MOST_WIDGET_BYTES:
-        raise RefusedMessageError("count", is_breach=True)
+        raise RefusedMessageError("count", must_close=True)
     message = BackMsg()
     try:
         message.ParseFromString(frame)
     except DecodeError:
-        raise RefusedMessageError("format", is_breach=True) from None
+        raise RefusedMessageError("format", must_close=True) from None
     _check_sizes(message)
     _check_purpose(message, uploads=uploads)
     left_out = _check_widgets(message.rerun_script.widget_states.widgets, kind_of)
@@ -94,14 +95,14 @@ def _check_sizes(message: Message) -> None:
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
         if len(values) > COUNTS.get(field.name, COUNT):
-            raise RefusedMessageError("count", is_breach=True)
+            raise RefusedMessageError("count", must_close=True)
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             for inner in values:
                 _check_sizes(inner)
         elif field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES) and field.name not in VALUES:
             longest = LENGTHS.get(field.name, LENGTH)
             if any(len(text) > longest for text in values):
-                raise RefusedMessageError("length", is_breach=True)
+                raise RefusedMessageError("length", must_close=True)
 
 
 def _check_purpose(message: BackMsg, *, uploads: bool) -> None:

@@ -17,7 +17,7 @@ __all__ = ["MEDIA_TYPE", "metrics"]
 
 
 def metrics(traffic: Traffic, *, ready: bool) -> bytes:
-    """Return all metrics of this process in Prometheus' text format; memory and CPU time exclude child processes."""
+    """Return all metrics of this process in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(_Server(traffic, ready=ready))
     ProcessCollector(registry=registry)

@@ -66,6 +66,7 @@ def make_room(session: str) -> bool:
 
     if not runtime.exists():
         return True
+    # Internals of the Streamlit version that pyproject.toml allows: its public interface can't remove a file.
     manager: Any = runtime.get_instance().uploaded_file_mgr
     held = manager.file_storage
     for file in list(held.get(session, ()))[: 1 - FILES]:

@@ -129,8 +129,8 @@ KINDS = {
     "time_input": TEXT,
     "vega_lite_chart": SELECTION,
 }
-"""What each type of element or block sends (Streamlit 1.67). Editable tables and components of API version 1 are
-missing, because attnviz has none: their messages are refused."""
+"""What each type of element or block sends, in the Streamlit version that pyproject.toml allows. Editable tables and
+components of API version 1 are missing, because attnviz has none: their messages are refused."""
 
 
 class Widgets:
