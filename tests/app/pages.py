@@ -53,19 +53,19 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
 
 
 def choose(at: AppTest, name: str, value: object) -> AppTest:
-    """Choose something in the stepper, as the browser tells it."""
-    return tell(at, "stepper", {"number": next(_numbers), "values": {name: value}})
+    """Choose something in the stepper, as the browser sends it."""
+    return send_update(at, "stepper", {"number": next(_numbers), "values": {name: value}})
 
 
-def tell(at: AppTest, component: str, message: object) -> AppTest:
-    """Have a browser component tell something of the values that its user has changed."""
+def send_update(at: AppTest, component: str, message: object) -> AppTest:
+    """Send a message of a browser component about values that its user has changed, and run the page."""
     (shown,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == f"attnviz.{component}"]
-    told = at._tree.get_widget_states()
-    told.widgets.add(
+    states = at._tree.get_widget_states()
+    states.widgets.add(
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
         json_trigger_value=json.dumps([{"event": "updates", "value": message}]),
     )
-    return at._run(told)
+    return at._run(states)
 
 
 def boxes(at: AppTest, kind: str) -> list[str]:

@@ -14,7 +14,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
-from tests.app.pages import messages, sent
+from tests.app.pages import messages, send_update, sent
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -135,10 +135,9 @@ def test_a_pin_is_in_the_picture_and_in_the_link() -> None:
 
 
 def test_a_run_for_the_pin_alone_sends_the_pin_alone_and_the_next_one_all() -> None:
-    at = open_link(q="3", k="1")
+    at = open_link()
     whole, _ = picture(at)
-    at.session_state["compare_pinned"] = at.session_state["compare_sent"]  # what a pin in the browser does
-    header, arrays = picture(at.run())
+    header, arrays = picture(send_update(at, "compare", {"number": 1, "values": {"pin": {"q": 3, "k": 1}}}))
     assert (header["trace"], header["q"], header["k"], arrays) == (whole["trace"], 3, 1, {})
     again, arrays = picture(at.run())
     assert (again["trace"], again["q"], sorted(arrays)) == (whole["trace"], 3, ["a", "b", "difference", "divergence"])

@@ -102,7 +102,7 @@ def test_settings_survive_a_change_of_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "note"),
     [
         ({"b_layer": "x"}, "b_layer=x is not a whole number from 0 to 100000, so A's is used"),
         ({"quantity": "dance"}, "quantity=dance is not one of scores, scaled, masked, weights, so weights is used"),
@@ -116,9 +116,9 @@ def test_settings_survive_a_change_of_page() -> None:
         ({"b_scale": "nan"}, "b_scale=nan is neither"),
     ],
 )
-def test_nonsense_in_a_link_gives_defaults_and_a_note(query: dict[str, str], said: str) -> None:
+def test_nonsense_in_a_link_gives_defaults_and_a_note(query: dict[str, str], note: str) -> None:
     at = open_link(**query)
-    assert said in messages(at)
+    assert note in messages(at)
     assert picture(at)[1]["a"].size
 
 

@@ -15,10 +15,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
-from attnviz.ui.heads.survey import survey
 from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
@@ -92,7 +92,7 @@ def test_a_long_text_is_sent_in_part_with_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "said"),
+    ("link", "note"),
     [
         ({"layer": "99"}, "Layer 99 does not exist"),
         ({"head": "12"}, "Head 12 does not exist"),
@@ -112,9 +112,9 @@ def test_a_long_text_is_sent_in_part_with_a_note() -> None:
         ({"kind": "cross"}, "This model has no cross attention"),
     ],
 )
-def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said: str) -> None:
+def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], note: str) -> None:
     at = open_link(**link)
-    assert said in messages(at)
+    assert note in messages(at)
     header, _ = explorer(at)
     shown = {**header["view"], "chosen": [one for one in header["view"]["chosen"] if one != [3, 5]]}
     assert shown == view(open_link())

@@ -15,7 +15,7 @@ APP = FRAME
 
 
 def keyboard(at: AppTest) -> dict[str, Any]:
-    """Read what the listener is told."""
+    """Return the header of the keyboard shortcuts."""
     headers = [unpack(component.proto.bytes)[0] for component in at.get("bidi_component")]
     return next(header for header in headers if "lines" in header)
 
@@ -25,7 +25,7 @@ def offered(at: AppTest) -> set[str]:
 
 
 def stepper(at: AppTest) -> dict[str, Any]:
-    """Read what the stepper is told."""
+    """Return the stepper's header."""
     header, _ = payload(at, "stepper")
     return header
 
@@ -63,7 +63,7 @@ def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
     assert keyboard(at)["lecture"]
     html = " ".join(block.proto.body for block in at.get("html"))
     assert "--least-type" in html
-    assert stepper(at)["place"] == "layer 3 · head 5"  # said, where nothing on the screen is there to choose it
+    assert stepper(at)["place"] == "layer 3 · head 5"  # shown, because lecture mode has no controls for it
     at.switch_page("../../pages/averages.py").run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]

@@ -38,8 +38,8 @@ def test_every_scene_opens_as_it_is_meant() -> None:
             go_to_page(at, scene.page, expected)
             assert messages(at) == "", scene.link
             assert link(at) == expected, scene.link  # nothing is dropped, nothing added: the link is whole
-            said = scene.question or scene.sentence
-            assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
+            sentence = scene.question or scene.sentence
+            assert sentence.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), scene.link
     for example in gallery():
         for page in ("heads", "step_by_step"):
             go_to_page(at, page, example.link(page))
@@ -59,8 +59,8 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             if number == 1:
                 del expected["scene"]
             assert (messages(at), link(at)) == ("", expected), (name, number)
-            said = scene.question or scene.sentence
-            assert said.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), (name, number)
+            sentence = scene.question or scene.sentence
+            assert sentence.replace("'", "&#x27;") in bar(at).replace("&quot;", '"'), (name, number)
             assert scene.page == at.session_state["view_page"]
 
 
@@ -82,10 +82,12 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
     scene = shipped()["attention"].scenes[number - 1]
     go_to_page(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
     reveal = {"r": "lesson_reveal", "a": "lesson_reveal"}
-    assert reveal in [line["sends"] for line in told(at)["lines"]]  # who uncovers the row by a key answers too
+    assert reveal in [
+        line["sends"] for line in lecture_header(at)["lines"]
+    ]  # who uncovers the row by a key answers too
     at.button(key="lesson_reveal").click().run()
     assert scene.sentence[:20] in bar(at)
-    assert reveal not in [line["sends"] for line in told(at)["lines"]]
+    assert reveal not in [line["sends"] for line in lecture_header(at)["lines"]]
     assert "predict" not in link(at)
     at.button(key="lesson_back_button").click().run()
     assert link(at)["predict"] == "1"
@@ -110,7 +112,7 @@ def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "sentence"),
     [
         ({"lesson": "dance"}, "There is no lesson “dance”"),
         ({"lesson": HOSTILE}, "There is no lesson “<img"),
@@ -119,10 +121,10 @@ def test_exploring_leaves_the_scene_and_a_button_restores_it() -> None:
         ({"lesson": "why", "scene": "-1"}, "scene=-1 is not a whole number"),
     ],
 )
-def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], said: str) -> None:
+def test_nonsense_about_lessons_gets_a_note(asked: dict[str, str], sentence: str) -> None:
     at = go_to_page(open_page(), "tokens", asked)
-    assert said in messages(at)
-    assert messages(at).count(said) == 1 or not said
+    assert sentence in messages(at)
+    assert messages(at).count(sentence) == 1 or not sentence
 
 
 def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
@@ -146,15 +148,15 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     assert "&lt;img" in bar(at)
     assert "<img" not in bar(at)
     go_to_page(at, "lessons", {})
-    assert read_lesson(told(at)["lesson"].encode(), OWN) == kept
+    assert read_lesson(lecture_header(at)["lesson"].encode(), OWN) == kept
     at.session_state["lessons_tab"] = "Your own"
     at.run()
     at.button(key="lesson_drop").click().run()
-    assert told(at)["lesson"] == ""  # which the browser forgets
+    assert lecture_header(at)["lesson"] == ""  # which the browser forgets
 
 
-def told(at: AppTest) -> dict[str, Any]:
-    """Read what the keyboard component, which keeps one's own lesson in the browser, is told."""
+def lecture_header(at: AppTest) -> dict[str, Any]:
+    """Return the header of the component that keeps the visitor's own lesson in the browser."""
     return payload(at, "lecture")[0]
 
 
@@ -176,7 +178,7 @@ MINE = Lesson(
 def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
     explored = {"text": "something else", "lesson": OWN, "scene": "1"}
     at = open_page("tokens", **explored)
-    assert (told(at)["lesson"], messages(at), bar(at)) == (None, "", "")  # the browser is asked
+    assert (lecture_header(at)["lesson"], messages(at), bar(at)) == (None, "", "")  # the browser is asked
     browser_has(at, write_lesson(MINE))
     assert (at.session_state["lesson_own"], messages(at)) == (MINE, "")
     assert "Says a." in bar(at)
@@ -191,7 +193,7 @@ def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
 
 def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:
     at = open_page("tokens", text="a word")
-    assert "lesson" not in told(at)
+    assert "lesson" not in lecture_header(at)
     browser_has(at, write_lesson(MINE))
     assert at.session_state["lesson_own"] == MINE
     assert (link(at), messages(at), bar(at)) == ({"text": "a word"}, "", "")
@@ -214,7 +216,7 @@ def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:
 def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
     at = open_page("tokens", text="a word")
     browser_has(at, nonsense)
-    assert (at.session_state["lesson_own"], messages(at), told(at)["lesson"]) == (None, "", "")
+    assert (at.session_state["lesson_own"], messages(at), lecture_header(at)["lesson"]) == (None, "", "")
     at = open_page("tokens", text="a word", lesson=OWN, scene="2")
     browser_has(at, nonsense)
     assert messages(at).count("Open its file on the page Lessons") == 1
@@ -225,4 +227,4 @@ def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
 def test_a_value_from_the_browser_that_is_no_text_is_ignored(nonsense: object) -> None:
     at = open_page("tokens", lesson=OWN)
     browser_has(at, nonsense)
-    assert (told(at)["lesson"], messages(at)) == (None, "")
+    assert (lecture_header(at)["lesson"], messages(at)) == (None, "")

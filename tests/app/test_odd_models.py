@@ -87,9 +87,9 @@ def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeyp
 
 def test_a_link_to_a_missing_layer_or_head_gives_a_warning() -> None:
     at = open_page(source="pretrained", kind="decoder", layer="7", step="weights")
-    said = " ".join(boxes(at, "warning"))
-    assert "This model has no decoder attention." in said
-    assert "Layer 7 does not exist" in said
+    warnings = " ".join(boxes(at, "warning"))
+    assert "This model has no decoder attention." in warnings
+    assert "Layer 7 does not exist" in warnings
 
 
 def test_a_model_is_evicted_while_a_session_shows_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
-from tests.app.pages import choose, messages, open_page, payload, sent, tell
+from tests.app.pages import choose, messages, open_page, payload, send_update, sent
 from tests.toy import run_block
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
@@ -46,7 +46,7 @@ def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def stepper(at: AppTest) -> dict[str, Any]:
-    """Read what the stepper is told."""
+    """Return the stepper's header."""
     header, _ = payload(at, "stepper")
     return header
 
@@ -133,9 +133,9 @@ def acknowledged(at: AppTest) -> tuple[int, int]:
 def test_each_component_receives_the_number_of_its_last_acknowledged_update() -> None:
     at = open_page(step="scores")
     assert acknowledged(at) == (0, 0)
-    tell(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
-    tell(at, "inspector", {"number": 7, "values": {"pin": {"q": 2, "k": 3}}})
-    tell(at, "stepper", {"number": 1_790_000_000_000 - 1, "values": {"step": "qkv"}})  # comes late, and is no news
+    send_update(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
+    send_update(at, "inspector", {"number": 7, "values": {"pin": {"q": 2, "k": 3}}})
+    send_update(at, "stepper", {"number": 1_790_000_000_000 - 1, "values": {"step": "qkv"}})  # too late
     assert (payload(at, "stepper")[0]["acknowledged"], payload(at, "inspector")[0]["acknowledged"]) == (
         1_790_000_000_000,
         7,
@@ -153,7 +153,7 @@ def test_each_component_receives_the_number_of_its_last_acknowledged_update() ->
 )  # fmt: skip
 @pytest.mark.parametrize("component", ["stepper", "inspector"])
 def test_a_forged_message_changes_nothing(component: str, message: object) -> None:
-    at = tell(open_page(step="scaled"), component, message)
+    at = send_update(open_page(step="scaled"), component, message)
     assert not at.exception
     assert not at.error
     assert dict(at.query_params) == {"step": "scaled"}
@@ -223,7 +223,7 @@ def test_settings_survive_a_change_of_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "said"),
+    ("link", "note"),
     [
         ({"step": "dance"}, "step=dance is not one of"),
         ({"heads": "99"}, "heads=99 is not a whole number from 1 to 8"),
@@ -236,9 +236,9 @@ def test_settings_survive_a_change_of_page() -> None:
         ({"source": "pretrained", "kind": "cross"}, "no cross attention"),
     ],
 )
-def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], said: str) -> None:
+def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], note: str) -> None:
     at = open_page(**link)
-    assert said in messages(at)
+    assert note in messages(at)
     assert panels(at)
 
 
@@ -327,7 +327,7 @@ def test_averages_page_shows_three_equal_results() -> None:
     at = open_page("averages")
     results = {}
     for number, way in enumerate(("loop", "matrix", "softmax", "data"), 1):
-        tell(at, "stepper", {"number": number, "values": {"step": way}})
+        send_update(at, "stepper", {"number": number, "values": {"step": way}})
         assert not at.exception
         assert at.query_params.get("way", "loop") == way
         results[way] = panels(at)["averages"]

@@ -73,7 +73,7 @@ def fetch(package: str) -> None:
     folder = library(package).parent
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             ["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True, text=True, timeout=120
         )
     except (OSError, subprocess.SubprocessError) as error:
@@ -81,7 +81,7 @@ def fetch(package: str) -> None:
             f"BertViz's browser library {package} is not in {CACHE} and `npm pack` can't get it: is there no network, "
             "or no npm? Run `python -m tests.bench --only heads` once with both."
         ) from error
-    archive = folder / said.stdout.split()[-1]
+    archive = folder / result.stdout.split()[-1]
     with tarfile.open(archive) as packed:
         packed.extractall(folder, filter="data")
     archive.unlink()
@@ -124,14 +124,14 @@ class Workshop:
         ran = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
         if ran.returncode:
             raise BrokeError(f"its Python ended with status {ran.returncode}: {ran.stderr[-300:]}")
-        said = json.loads(ran.stdout.splitlines()[-1])
+        result = json.loads(ran.stdout.splitlines()[-1])
         html = (self.folder / name).read_text()
         for address, (package, _) in LIBRARIES.items():
             served = served_as(package)
             # require.js is named in full, and adds ".js" itself to what it loads.
             html = html.replace(address, f"/{served}" if address.endswith(".js") else f"/{Path(served).stem}")
         (self.folder / name).write_text(f"<!doctype html><meta charset='utf-8'><body>\n{html}\n</body>")
-        return Made(f"http://127.0.0.1:{self.server.server_port}/{name}", said["ms"], said["bytes"])
+        return Made(f"http://127.0.0.1:{self.server.server_port}/{name}", result["ms"], result["bytes"])
 
 
 def served_as(package: str) -> str:

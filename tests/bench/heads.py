@@ -43,7 +43,7 @@ class Comparison:
     theirs: str
     ours: str
     ratios: dict[int, float | None]
-    """The ratio to reach at these lengths; None: it is only told"""
+    """The ratio to reach at these lengths; None: it is only reported"""
     limits: dict[int, float] = field(default_factory=dict)
     """What ours must reach by itself at these lengths"""
     unit: str = "ms"

@@ -11,7 +11,7 @@ import psutil
 from tests.bench.load import ENTRANCE, Crowd, Figures, served
 from tests.bench.table import Row
 from tests.safety.hostile import breaches
-from tests.safety.test_hostile import look_around, send
+from tests.safety.test_hostile import open_all_pages, send
 
 ORDINARY, HOSTILE, MESSAGES = 10, 400, 1_700
 SECONDS = 30.0
@@ -20,7 +20,7 @@ SECONDS = 30.0
 def rows() -> Iterator[Row]:
     """Measure ordinary visitors without the attack and during it, against one server."""
     with served(ours=True) as server, ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        messages = breaches(MESSAGES, 11, look_around(server))
+        messages = breaches(MESSAGES, 11, open_all_pages(server))
         process = psutil.Process(server.process.pid)
 
         def measure() -> Figures:

@@ -183,10 +183,10 @@ def _loaded(server: Server) -> None:
     for _ in range(1500):
         try:
             with urllib.request.urlopen(f"{server.url}/metrics", timeout=5) as figures:
-                said = figures.read().decode()
+                metrics = figures.read().decode()
         except OSError:
-            said = ""
-        if "attnviz_ready 1.0\n" in said:
+            metrics = ""
+        if "attnviz_ready 1.0\n" in metrics:
             return
         time.sleep(0.2)
     raise RuntimeError(f"the model did not load:\n{server.log_text()}")

@@ -84,7 +84,7 @@ class Visitor:
         return await self._change(widget, WidgetState(id=widget.id, string_value=text))
 
     async def tell(self, name: str, event: str, value: Any) -> float:
-        """Have a browser component tell its event, as setTriggerValue does."""
+        """Send an event of a browser component, as setTriggerValue does."""
         widget = self.widgets[name]
         news = json.dumps([{"event": event, "value": value}])
         state = WidgetState(id=f"{INTERNAL}_{widget.id}__events", json_trigger_value=news)

@@ -23,7 +23,7 @@ PAGES = (
 VISIT = 10
 """Texts that one visitor looks at."""
 TELL = 50
-"""Whoever waits is told after so many texts what is held."""
+"""The memory is printed after so many texts."""
 MOST = 1.5e9
 """Bytes that a server may hold, as with a hundred visitors."""
 GROWTH = 1.05
@@ -58,7 +58,7 @@ def held_after(count: int) -> list[int]:
                     for page, query in PAGES:
                         shown = visitor.open(page, f"{query}&text={text(number).replace(' ', '+')}")
                         if shown.broke:
-                            raise RuntimeError(f"/{page}?{query}: {shown.said}")
+                            raise RuntimeError(f"/{page}?{query}: {shown.messages}")
                     held.append(memory(process))
                     if len(held) % TELL == 0:
                         sys.stderr.write(f"in memory after {len(held)} texts: {held[-1] / 1e6:.0f} MB\n")

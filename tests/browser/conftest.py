@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.apps.explored import Explore, Explored
-from tests.browser.apps.sight import See, Sight, serving
+from tests.browser.apps.inspector_page import InspectorPage, See, serving
 from tests.browser.modules import Run, imported
 from tests.browser.server import ROOT, running
 
@@ -44,7 +44,7 @@ def run(page: Page, served: str) -> Run:
 @pytest.fixture
 def see(page: Page, served: str) -> See:
     """Open the inspector's page with these link values: `see(step="scores", mask="causal")`."""
-    return lambda **link: Sight.open(page, served, **link)
+    return lambda **link: InspectorPage.open(page, served, **link)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.browser.modules import imported
 
 
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
-    """Describe left (rows, inner) @ right (inner, cols) = result as the board is told of it."""
+    """Describe left (rows, inner) @ right (inner, cols) = result as the board receives it."""
     panels = [
         {"name": "key_t", "title": "Kᵀ", "shape": [inner, cols], "rows": "dim", "cols": "key"},
         {"name": "query", "title": "Q", "shape": [rows, inner], "rows": "query", "cols": "dim"},
@@ -65,10 +65,10 @@ def test_cells_have_one_size_where_there_is_room(page: Page, served: str) -> Non
 
 def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str) -> None:
     body = "return given.map(([text, room]) => m.shorten(text, room, (t) => 10 * Array.from(t).length))"
-    said = imported(
+    shortened = imported(
         page, served, "board_layout.js", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["x", 1]]
     )
-    assert said == ["short", "abc…ij", "🙂…🙃", "…"]
+    assert shortened == ["short", "abc…ij", "🙂…🙃", "…"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class Compare:
         self.page.mouse.move(*self.at(panel, i, j))
         frames(self.page)
 
-    def said(self, name: str) -> float:
+    def value(self, name: str) -> float:
         return float(self.line.locator(f"[data-of={name}]").get_attribute("data-value") or "")
 
     def matrix(self, name: str) -> np.ndarray:
@@ -103,9 +103,9 @@ def test_the_numbers_of_the_cell_under_the_pointer_are_torchs(compare: Compare, 
     for panel, i, j in (("a", 9, 4), ("b", 0, 15), ("difference", 15, 0)):
         compare.hover(panel, i, j)
         expect(compare.line).to_contain_text(f"{i} ")
-        assert compare.said("a") == a[i, j]
-        assert compare.said("b") == b[i, j]
-        assert compare.said("difference") == np.float32(a[i, j]) - np.float32(b[i, j])
+        assert compare.value("a") == a[i, j]
+        assert compare.value("b") == b[i, j]
+        assert compare.value("difference") == np.float32(a[i, j]) - np.float32(b[i, j])
     np.testing.assert_array_equal(compare.matrix("difference"), (a - b).astype(float))
 
 
@@ -115,7 +115,7 @@ def test_the_row_of_the_divergence_says_its_bits(compare: Compare, app_url: str)
     p, q = weights(0, 2)[9].astype(float), weights(0, 5)[9].astype(float)
     middle = (p + q) / 2
     bits = (np.sum(p * np.log2(p / middle)) + np.sum(q * np.log2(q / middle))) / 2
-    assert compare.said("divergence") == pytest.approx(bits, abs=1e-6)
+    assert compare.value("divergence") == pytest.approx(bits, abs=1e-6)
     expect(compare.line).to_contain_text("Jensen-Shannon divergence of A's row and B's")
 
 
@@ -124,7 +124,7 @@ def test_hidden_and_missing_cells_say_what_they_are(compare: Compare, app_url: s
     compare.hover("b", 0, 1)
     expect(compare.line).to_contain_text("B 0 (masked)")
     layer = run_block(WordTokenizer().tokenize("it was good").ids, ToyConfig()).layer(0)
-    assert compare.said("difference") == float(layer.attentions()[0, 0, 1])
+    assert compare.value("difference") == float(layer.attentions()[0, 0, 1])
     compare.hover("a", 1, 2)
     expect(compare.line).to_contain_text("A has no such column · B")
     compare.hover("a", 2, 1)

@@ -16,9 +16,9 @@ def test_every_chosen_head_has_torchs_weights(explore: Explore) -> None:
         explored.choose(layer, head)
         explored.point_at_cell(q, k)
         expected = float(model.weights[layer, head, q, k])
-        (said,) = explored.values()
-        assert said == pytest.approx(expected, abs=HALF_A_STEP)
-        expect(explored.tooltip.locator(".result")).to_have_text(f"{said:.4f}")
+        (value,) = explored.values()
+        assert value == pytest.approx(expected, abs=HALF_A_STEP)
+        expect(explored.tooltip.locator(".result")).to_have_text(f"{value:.4f}")
         expect(explored.tooltip.locator(".value-line .name")).to_have_text(f"layer {layer} · head {head}")
 
 
@@ -49,8 +49,8 @@ def test_the_grid_says_which_head_is_active(explore: Explore) -> None:
     explored.page.keyboard.press("ArrowRight")
     cell = explored.grid.get_by_role("gridcell")
     entropy, peak = model.measures[1, 1]
-    said = f"layer 1 head 1; [SEP]; <b>bold</b>; entropy {entropy:.3f} bits; largest weight {peak:.3f}"
-    expect(cell).to_have_accessible_name(said)
+    value = f"layer 1 head 1; [SEP]; <b>bold</b>; entropy {entropy:.3f} bits; largest weight {peak:.3f}"
+    expect(cell).to_have_accessible_name(value)
     expect(cell).to_have_attribute("aria-selected", "true")
     assert explored.grid.get_attribute("aria-activedescendant") == cell.get_attribute("id")
 

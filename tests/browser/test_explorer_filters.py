@@ -38,9 +38,9 @@ def test_what_cant_be_renormalised_is_not_shown(explore: Explore) -> None:
     q = int(torch.argmax(left * kept))
     oracle = model.without_special(1, 1)[q]
     k = int(torch.argmax(oracle.nan_to_num()))
-    said = explored.value_at(q, k)
-    # Little is left, so fewer digits are certain, and no more are said.
-    assert said == pytest.approx(float(oracle[k]), abs=1.5 / 65535 / float(left[q]))
+    value = explored.value_at(q, k)
+    # Little is left, so fewer digits are certain, and no more are shown.
+    assert value == pytest.approx(float(oracle[k]), abs=1.5 / 65535 / float(left[q]))
     expect(explored.tooltip.locator(".result")).to_contain_text("≈")
 
 

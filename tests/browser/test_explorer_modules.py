@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 

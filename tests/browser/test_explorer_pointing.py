@@ -1,4 +1,4 @@
-"""Pointing at the explorer and pinning: what lights up, what is said, what stays."""
+"""Pointing at the explorer and pinning: what lights up, what is shown, what stays."""
 
 from __future__ import annotations
 

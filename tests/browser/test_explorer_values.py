@@ -34,9 +34,9 @@ def filtered(run: Run, weights: np.ndarray, groups: tuple[list[int], list[int]],
     norms = more.pop("norms", None)
     filters = {"special": "keep", "between": "all", **more}
     given = {"codes": np.rint(weights * 65535).astype(int).ravel().tolist(), "frame": frame, "filters": filters}
-    said: dict[str, Any] = run("explorer_values.js", FILTER, {**given, "norms": norms})
-    said["at"] = np.array([np.nan if x is None else x for x in said["at"]]).reshape(rows, cols)
-    return said
+    shown: dict[str, Any] = run("explorer_values.js", FILTER, {**given, "norms": norms})
+    shown["at"] = np.array([np.nan if x is None else x for x in shown["at"]]).reshape(rows, cols)
+    return shown
 
 
 def expected(weights: np.ndarray, groups: tuple[list[int], list[int]], special: str, between: str) -> np.ndarray:
@@ -66,17 +66,17 @@ def test_filters_do_what_numpy_does(
     run: Run, seed: int, query: list[int], key: list[int], special: str, between: str
 ) -> None:
     weights = softmax_rows(seed, len(query), len(key))
-    said = filtered(run, weights, (query, key), special=special, between=between)
+    shown = filtered(run, weights, (query, key), special=special, between=between)
     left = weights[:, np.array(key) != 0].sum(-1)
     oracle = expected(weights, (query, key), special, between)
     certain = (left > 1.1e-3) if special == "renormalise" else np.ones(len(query), bool)
-    assert np.array_equal(np.isnan(said["at"][certain]), np.isnan(oracle[certain]))
-    off = np.abs(said["at"] - oracle)[certain]
-    allowed = np.array(said["errors"])[certain, None] + 1e-7
+    assert np.array_equal(np.isnan(shown["at"][certain]), np.isnan(oracle[certain]))
+    off = np.abs(shown["at"] - oracle)[certain]
+    allowed = np.array(shown["errors"])[certain, None] + 1e-7
     assert np.all((off <= allowed) | np.isnan(off))
-    assert said["seen"] == np.count_nonzero(~np.isnan(said["at"]))
-    if said["seen"]:
-        assert said["high"] == pytest.approx(np.nanmax(said["at"]), rel=1e-6)
+    assert shown["seen"] == np.count_nonzero(~np.isnan(shown["at"]))
+    if shown["seen"]:
+        assert shown["high"] == pytest.approx(np.nanmax(shown["at"]), rel=1e-6)
 
 
 def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
@@ -84,45 +84,45 @@ def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
     n = 512
     weights = np.full((1, n), 0.02 / (n - 1))
     weights[0, 0] = 0.98
-    said = filtered(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
-    assert np.nansum(said["at"]) == pytest.approx(1, abs=0.25)  # each weight is only 2.6 steps
+    shown = filtered(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
+    assert np.nansum(shown["at"]) == pytest.approx(1, abs=0.25)  # each weight is only 2.6 steps
     error = 2 * ERROR / 0.02
-    assert said["errors"] == pytest.approx([error], rel=1e-3)
-    assert np.nanmax(np.abs(said["at"] - weights / 0.02)) <= error
+    assert shown["errors"] == pytest.approx([error], rel=1e-3)
+    assert np.nanmax(np.abs(shown["at"] - weights / 0.02)) <= error
 
 
 def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> None:
     weights = softmax_rows(0, 3, 4)
     weights[1] = 0
     hidden = [0] * 4 + [1] * 4 + [0] * 4
-    said = filtered(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
-    assert np.isnan(said["at"][1]).all()
-    assert said["at"][[0, 2], 1:].sum(-1) == pytest.approx([1, 1], abs=1e-3)
-    assert said["short"] == 1
+    shown = filtered(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
+    assert np.isnan(shown["at"][1]).all()
+    assert shown["at"][[0, 2], 1:].sum(-1) == pytest.approx([1, 1], abs=1e-3)
+    assert shown["short"] == 1
 
 
 def test_masked_cells_are_nowhere(run: Run) -> None:
     weights = softmax_rows(3, 6, 6, causal=True)
-    said = filtered(run, weights, ([1] * 6, [1] * 6), causal=True)
-    assert np.array_equal(np.isnan(said["at"]), np.triu(np.ones((6, 6), bool), 1))
-    assert said["seen"] == 21
+    shown = filtered(run, weights, ([1] * 6, [1] * 6), causal=True)
+    assert np.array_equal(np.isnan(shown["at"]), np.triu(np.ones((6, 6), bool), 1))
+    assert shown["seen"] == 21
 
 
 def test_cells_that_a_mask_of_any_shape_hides_are_nowhere(run: Run) -> None:
     weights = softmax_rows(8, 5, 7)
     hidden = np.random.default_rng(8).random((5, 7)) < 0.4
-    said = filtered(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
-    assert np.array_equal(np.isnan(said["at"]), hidden)
-    assert said["at"][~hidden] == pytest.approx(weights[~hidden], abs=ERROR)
-    assert said["seen"] == np.count_nonzero(~hidden)
-    assert said["high"] == pytest.approx(weights[~hidden].max(), abs=ERROR)
+    shown = filtered(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
+    assert np.array_equal(np.isnan(shown["at"]), hidden)
+    assert shown["at"][~hidden] == pytest.approx(weights[~hidden], abs=ERROR)
+    assert shown["seen"] == np.count_nonzero(~hidden)
+    assert shown["high"] == pytest.approx(weights[~hidden].max(), abs=ERROR)
 
 
 def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     weights, norms = softmax_rows(4, 5, 3), [0.5, 12.0, 3.25]
-    said = filtered(run, weights, ([1] * 5, [1] * 3), norms=norms)
-    assert said["at"] == pytest.approx(weights * norms, abs=12 * ERROR)
-    assert said["errors"] == pytest.approx([12 * ERROR] * 5)
+    shown = filtered(run, weights, ([1] * 5, [1] * 3), norms=norms)
+    assert shown["at"] == pytest.approx(weights * norms, abs=12 * ERROR)
+    assert shown["errors"] == pytest.approx([12 * ERROR] * 5)
 
 
 @pytest.mark.parametrize(("rows", "causal"), [(12, False), (40, False), (17, True), (25, True), (64, True)])
@@ -176,8 +176,8 @@ def test_the_strongest_come_first_and_ties_in_order(run: Run) -> None:
 
 
 def test_weights_are_written_as_exactly_as_they_are_known(run: Run) -> None:
-    said = run(
+    shown = run(
         "explorer_words.js",
         "return [m.weightText(0.12345), m.weightText(1e-5), m.weightText(0), m.weightText(0.126, 2)]",
     )
-    assert said == ["0.1235", "< 0.0001", "0.0000", "≈ 0.13"]
+    assert shown == ["0.1235", "< 0.0001", "0.0000", "≈ 0.13"]

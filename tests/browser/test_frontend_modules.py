@@ -118,8 +118,8 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     body = (
         "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
     )
-    said = imported(page, served, "format.js", body, list(shown))
-    assert said == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
+    written = imported(page, served, "format.js", body, list(shown))
+    assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
 def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None:

@@ -112,7 +112,7 @@ def test_stepping_and_pinning_are_in_the_link(
         explored.page.keyboard.press(key)
     explored.pin_cell(4, 7)
     explored.set("Special tokens", "hide")
-    explored.page.wait_for_url(re.compile("special=hide"))  # which is told with all the rest
+    explored.page.wait_for_url(re.compile("special=hide"))  # which is sent with all the rest
     link = link_of(explored.page)
     assert (link["layer"], link["head"], link["chosen"], link["q"], link["k"]) == ("2", "2", "2.1_2.2", "4", "7")
     assert link["special"] == "hide"
@@ -187,9 +187,9 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     exact = weights(5, 11, LONG)
     q, k = divmod(int(exact.argmax()), 512)
     explored.pin_cell(q, k)
-    (said,) = explored.values(explored.readout)
+    (value,) = explored.values(explored.readout)
     row, column = (int(x) for x in explored.readout.locator(".token .position").all_inner_texts())
-    assert said == pytest.approx(float(exact[row, column]), abs=NEAR)
+    assert value == pytest.approx(float(exact[row, column]), abs=NEAR)
     assert max(abs(row - q), abs(column - k)) <= 1  # a cell is less than a pixel wide
     settled(explored.page)
     explored.choose(0, 3)

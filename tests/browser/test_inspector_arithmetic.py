@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.apps.inspector_page import InspectorPage, See, oracle
 from tests.browser.apps.operands import Operands
-from tests.browser.apps.sight import See, Sight, oracle
 
 
 @pytest.mark.parametrize(
@@ -23,35 +23,35 @@ from tests.browser.apps.sight import See, Sight, oracle
 def test_the_chain_under_the_pointer_is_what_torch_computes(
     see: See, step: str, panel: str, mask: str, q: int, k: int
 ) -> None:
-    sight = see(step=step, mask=mask)
-    sight.hover(panel, q, k)
+    inspector = see(step=step, mask=mask)
+    inspector.hover(panel, q, k)
     given = Operands(mask=mask)
     steps = oracle(given)
     for name in ("scores", "scaled", "masked", "weights"):
-        assert sight.result(name) == pytest.approx(steps[name][q, k], abs=1e-9), name
-    sight.panel.locator("[data-terms=head_outputs]").evaluate("details => { details.open = true }")
-    own, whole = ([float(x) for x in values(sight, name)] for name in ("share", "total"))
+        assert inspector.result(name) == pytest.approx(steps[name][q, k], abs=1e-9), name
+    inspector.panel.locator("[data-terms=head_outputs]").evaluate("details => { details.open = true }")
+    own, whole = ([float(x) for x in values(inspector, name)] for name in ("share", "total"))
     assert own == pytest.approx(steps["weights"][q, k] * given.value[k], abs=1e-9)
     assert whole == pytest.approx(steps["head_outputs"][q], abs=1e-9)
 
 
-def values(sight: Sight, name: str) -> list[str]:
-    cells = sight.panel.locator(f"[data-{name}]")
+def values(inspector: InspectorPage, name: str) -> list[str]:
+    cells = inspector.panel.locator(f"[data-{name}]")
     expect(cells).not_to_have_count(0)
     return [str(x) for x in cells.evaluate_all("all => all.map((cell) => cell.dataset.value)")]
 
 
 def test_all_products_are_listed_and_sum_to_the_score(see: See) -> None:
-    sight, given = see(step="scores", size=16), Operands(size=16)
-    sight.click("scores", 3, 1)
-    sight.panel.get_by_text("all 16 products").click()
-    products = sight.line("scores").locator(".term-product")
+    inspector, given = see(step="scores", size=16), Operands(size=16)
+    inspector.click("scores", 3, 1)
+    inspector.panel.get_by_text("all 16 products").click()
+    products = inspector.line("scores").locator(".term-product")
     expect(products).to_have_count(16)
     shown = [float(x) for x in products.evaluate_all("all => all.map((x) => x.dataset.value)")]
     assert shown == pytest.approx(given.query[3].astype(float) * given.key[1], abs=1e-12)
-    total = sight.line("scores").locator("[data-sum]").get_attribute("data-sum")
+    total = inspector.line("scores").locator("[data-sum]").get_attribute("data-sum")
     assert float(total or "nan") == pytest.approx(sum(shown), abs=1e-12)
-    first = sight.line("scores").locator(".term-sum").first.inner_text()
+    first = inspector.line("scores").locator(".term-sum").first.inner_text()
     assert signed(first) == f"{given.query[3, 0]:.4f} × {given.key[1, 0]:.4f} = {shown[0]:.4f}"
 
 
@@ -60,7 +60,7 @@ def signed(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("mask", "q", "k", "said"),
+    ("mask", "q", "k", "reason"),
     [
         ("none", 2, 5, "kept: nothing is masked"),
         ("causal", 3, 1, "kept: key 1 is not after query 3"),
@@ -69,41 +69,41 @@ def signed(text: str) -> str:
         ("array", 1, 3, "the mask adds a number here"),
     ],
 )
-def test_the_mask_says_why(see: See, mask: str, q: int, k: int, said: str) -> None:
-    sight = see(step="weights", mask=mask)
-    sight.hover("weights", q, k)
-    expect(sight.line("masked")).to_contain_text(said)
-    assert sight.result("masked") == pytest.approx(oracle(Operands(mask=mask))["masked"][q, k], abs=1e-9)
-    if said.startswith("hidden"):
-        assert sight.result("weights") == 0
+def test_the_mask_says_why(see: See, mask: str, q: int, k: int, reason: str) -> None:
+    inspector = see(step="weights", mask=mask)
+    inspector.hover("weights", q, k)
+    expect(inspector.line("masked")).to_contain_text(reason)
+    assert inspector.result("masked") == pytest.approx(oracle(Operands(mask=mask))["masked"][q, k], abs=1e-9)
+    if reason.startswith("hidden"):
+        assert inspector.result("weights") == 0
 
 
 def test_a_row_hidden_throughout_has_no_weights_and_says_so(see: See) -> None:
-    sight = see(step="weights", mask="array")
-    sight.hover("weights", 5, 4)
-    expect(sight.line("weights")).to_contain_text("every key is hidden from this row, so all its weights are 0")
-    assert sight.result("weights") == 0
+    inspector = see(step="weights", mask="array")
+    inspector.hover("weights", 5, 4)
+    expect(inspector.line("weights")).to_contain_text("every key is hidden from this row, so all its weights are 0")
+    assert inspector.result("weights") == 0
 
 
 def test_a_product_with_a_bias_is_written_out(see: See) -> None:
-    sight, given = see(step="qkv"), Operands()
-    sight.hover("query", 3, 5)
-    expect(sight.panel.get_by_role("heading")).to_contain_text("query[3, dim 5]")
-    expect(sight.line("product")).to_contain_text("embeddings[3, ·] · W_query[·, dim 5]")
-    expect(sight.line("product")).to_contain_text("(bias)")
+    inspector, given = see(step="qkv"), Operands()
+    inspector.hover("query", 3, 5)
+    expect(inspector.panel.get_by_role("heading")).to_contain_text("query[3, dim 5]")
+    expect(inspector.line("product")).to_contain_text("embeddings[3, ·] · W_query[·, dim 5]")
+    expect(inspector.line("product")).to_contain_text("(bias)")
     expected = given.embeddings[3].astype(float) @ given.weight[:, 5] + given.bias[5]
-    assert sight.result("product") == pytest.approx(expected, abs=1e-9)
-    expect(sight.line("cell")).to_have_count(0)  # the cell's number is the one worked out: once is enough
+    assert inspector.result("product") == pytest.approx(expected, abs=1e-9)
+    expect(inspector.line("cell")).to_have_count(0)  # the cell's number is the one worked out: once is enough
 
 
 def test_a_head_output_is_the_weighted_sum_of_the_values(see: See) -> None:
-    sight = see(step="head_outputs", mask="causal")
-    sight.hover("head_outputs", 6, 2)
-    assert sight.result("product") == pytest.approx(oracle(Operands(mask="causal"))["head_outputs"][6, 2], abs=1e-6)
+    inspector = see(step="head_outputs", mask="causal")
+    inspector.hover("head_outputs", 6, 2)
+    assert inspector.result("product") == pytest.approx(oracle(Operands(mask="causal"))["head_outputs"][6, 2], abs=1e-6)
 
 
 def test_a_plain_operand_shows_its_name_and_value(see: See) -> None:
-    sight = see(step="qkv")
-    sight.hover("W_query", 4, 7)
-    expect(sight.line("cell")).to_contain_text("W_query[feature 4, dim 7]")
-    assert sight.result("cell") == pytest.approx(float(Operands().weight[4, 7]))
+    inspector = see(step="qkv")
+    inspector.hover("W_query", 4, 7)
+    expect(inspector.line("cell")).to_contain_text("W_query[feature 4, dim 7]")
+    assert inspector.result("cell") == pytest.approx(float(Operands().weight[4, 7]))

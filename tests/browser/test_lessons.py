@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.writing import write_lesson
-from tests.browser.apps.sight import PICTURE, POINT
+from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.board import painted
 from tests.browser.settle import settled, still
 from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
@@ -38,7 +38,7 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         at_scene(page, number)
     assert painted(page, "weights")["inside"].count("?") == 6
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].question[:30])
-    page.keyboard.press("r")  # who reveals the row has the answer said
+    page.keyboard.press("r")  # revealing the row shows the answer
     expect(page.locator(".lesson-says")).to_contain_text(scenes[7].sentence[:30])
     settled(page)  # the address comes last
     page.go_back()
@@ -93,9 +93,9 @@ def test_the_numbers_of_a_sentence_can_be_read_from_the_last_row(
         settled(page)
         texts = [text for _, text in (*page.evaluate(WRITTEN), *page.evaluate(PAINTED)) if text != scene.sentence]
         shown = [float(one) for text in texts for one in re.findall(r"\d*\.\d+", text)]
-        for said in re.findall(r"\d+\.\d+", scene.sentence):
-            digits = len(said.partition(".")[2])
-            assert said in elsewhere or any(f"{one:.{digits}f}" == said for one in shown), (number, said)
+        for decimal in re.findall(r"\d+\.\d+", scene.sentence):
+            digits = len(decimal.partition(".")[2])
+            assert decimal in elsewhere or any(f"{one:.{digits}f}" == decimal for one in shown), (number, decimal)
 
 
 def lines_of_the_outline_are_even(page: Page) -> None:

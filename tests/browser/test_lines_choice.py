@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.apps.lines_sight import CHOICE, heads_of, kept, softmax_rows
+from tests.browser.apps.lines_page import CHOICE, heads_of, kept, softmax_rows
 
 
 def chosen(page: Page, served: str, weights: np.ndarray, rules: dict[str, float], cap: int = 20_000) -> np.ndarray:

@@ -35,7 +35,7 @@ NOTE = """() => {
   new MutationObserver(() => { window.noted ||= note.test(document.body.innerText); })
     .observe(document.body, { childList: true, subtree: true, characterData: true });
 }"""
-"""Notices how many texts are before one's own, however short a time it is said."""
+"""Notices how many texts are before one's own, however briefly the page mentions them."""
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
 
 
 def notes(page: Page, sentence: str) -> bool:
-    """Type a sentence, wait until it is shown, and say whether the page has told of others' texts before it by then."""
+    """Type a sentence, wait until it is shown, and return whether the page mentioned others' texts."""
     stage, text = page.locator(STAGE), page.get_by_label("Text", exact=True)
     painted = stage.get_attribute("data-painted") or ""
     text.fill(sentence)
@@ -149,7 +149,7 @@ def read_long_texts(url: str, numbers: Iterator[int], enough: threading.Event) -
         while not enough.is_set():
             text = "+".join([str(next(numbers)), *["lamp"] * 600])
             shown = visitor.open("", f"source=pretrained&step=weights&text={text}")
-            assert not shown.broke, shown.said
+            assert not shown.broke, shown.messages
 
 
 def test_a_wrong_setting_ends_the_start_with_one_line() -> None:

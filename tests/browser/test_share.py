@@ -193,7 +193,7 @@ def check_what_is_said_of_a_failure(page: Page) -> None:
     """Where a file can't be made, Streamlit's own words give way to a sentence that says what to do."""
     (own,) = Path(streamlit.__file__).parent.glob("static/static/js/DownloadButton.*.js")
     assert '"data-testid":`stDownloadButtonError`' in own.read_text(encoding="utf-8")
-    said = """(button) => {
+    script = """(button) => {
       const words = Object.assign(document.createElement('small'), { textContent: 'Failed to generate' });
       words.dataset.testid = 'stDownloadButtonError';
       button.append(words);
@@ -202,5 +202,5 @@ def check_what_is_said_of_a_failure(page: Page) -> None:
       words.remove();
       return found;
     }"""
-    found = page.locator(".st-key-export_walk_pdf [data-testid=stDownloadButton]").evaluate(said)
+    found = page.locator(".st-key-export_walk_pdf [data-testid=stDownloadButton]").evaluate(script)
     assert found == ["0px", f'"{FAILED}"', "14px"]

@@ -52,8 +52,8 @@ class Line:
         while self.held and runs:
             message = self.held.pop(0)
             self._browser.send(message)
-            told = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-            runs -= told.WhichOneof("type") == "script_finished" and told.script_finished in OVER
+            received = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+            runs -= received.WhichOneof("type") == "script_finished" and received.script_finished in OVER
         self.page.wait_for_timeout(1000)
         return frames(self.page)
 

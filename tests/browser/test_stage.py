@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
-from tests.browser.apps.sight import Sight
+from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import frames, in_the_end, settled
 from tests.toy import run_block
@@ -33,27 +33,27 @@ def link_key(page: Page, name: str) -> str | None:
 
 
 def test_pointing_at_a_score_lights_its_row_and_column_in_the_operands(page: Page, app_url: str) -> None:
-    sight = Sight.open(page, app_url, step="scores")
-    sight.hover("scores", 3, 5)
-    expect(sight.line("scores")).to_be_visible()
+    inspector = InspectorPage.open(page, app_url, step="scores")
+    inspector.hover("scores", 3, 5)
+    expect(inspector.line("scores")).to_be_visible()
     lit = {("scores", "row"), ("scores", "column"), ("scores", "cell"), ("query", "row"), ("key_t", "column")}
-    assert lit <= sight.marks()
+    assert lit <= inspector.marks()
     names = page.locator("[data-attnviz-overlay] text[data-state=hovered]")
     assert set(names.all_text_contents()) == {"3 cross", "5 street"}
-    assert sight.result("scores") == pytest.approx(float(toy_head().scores[3, 5]), rel=1e-5)
+    assert inspector.result("scores") == pytest.approx(float(toy_head().scores[3, 5]), rel=1e-5)
 
 
 def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: Page, app_url: str) -> None:
-    sight = Sight.open(page, app_url, step="weights")
-    sight.click("weights", 2, 2)
+    inspector = InspectorPage.open(page, app_url, step="weights")
+    inspector.click("weights", 2, 2)
     page.wait_for_url(re.compile("q=2&k=2"))
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
     page.wait_for_url(re.compile("q=4&k=1"))
     settled(page)
-    sight.leave()
-    expect(sight.panel.locator(".badge")).to_have_text("pinned")
-    assert sight.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
+    inspector.leave()
+    expect(inspector.panel.locator(".badge")).to_have_text("pinned")
+    assert inspector.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "q=" not in url)
     settled(page)
@@ -62,18 +62,18 @@ def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: P
 
 
 def test_enter_pins_and_the_arrows_stop_at_the_edge(page: Page, app_url: str) -> None:
-    sight = Sight.open(page, app_url, step="weights")
-    sight.leave()
+    inspector = InspectorPage.open(page, app_url, step="weights")
+    inspector.leave()
     page.locator(BOARD).focus()
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowUp")
     page.wait_for_url(re.compile("q=0&k=0"))
     settled(page)
-    assert sight.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
+    assert inspector.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
 
 
 def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> None:
-    Sight.open(page, app_url, source="pretrained", layer=3, head=5, step="weights", text=LONG, q=30, k=20)
+    InspectorPage.open(page, app_url, source="pretrained", layer=3, head=5, step="weights", text=LONG, q=30, k=20)
     assert painted(page, "weights")["inside"] == []
     page.locator(BOARD).focus()
     for _ in range(5):
@@ -95,16 +95,16 @@ def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> No
 
 
 def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page, app_url: str) -> None:
-    sight = Sight.open(page, app_url, source="pretrained", step="weights", text=LONG)
+    inspector = InspectorPage.open(page, app_url, source="pretrained", step="weights", text=LONG)
     where = "(e) => { const v = e.attnviz.views.views.get('key'); return v ? v.from : null }"
-    sight.hover("weights", 40, 40)
+    inspector.hover("weights", 40, 40)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
     before = in_the_end(page, lambda: page.locator(BOARD).evaluate(where), lambda found: found is not None)
     assert before is not None
     settled(page)
-    x, y = sight.at("weights", 40, 40)
+    x, y = inspector.at("weights", 40, 40)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 60, y + 40, steps=6)
@@ -115,14 +115,14 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
 
 
 def test_a_guess_is_covered_and_revealed_cell_by_cell_row_and_all(page: Page, app_url: str) -> None:
-    sight = Sight.open(page, app_url, step="weights", predict=1, q=2)
+    inspector = InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
     texts = painted(page, "weights")["inside"]
     assert texts.count("?") == 11
     assert len(texts) == 121
-    sight.hover("weights", 2, 4)
-    expect(sight.panel).to_contain_text("Covered")
-    expect(sight.line("weights")).to_have_count(0)
-    sight.click("weights", 2, 4)
+    inspector.hover("weights", 2, 4)
+    expect(inspector.panel).to_contain_text("Covered")
+    expect(inspector.line("weights")).to_have_count(0)
+    inspector.click("weights", 2, 4)
     settled(page)
     assert painted(page, "weights")["inside"].count("?") == 10
     assert link_key(page, "k") is None, "revealing is not pinning"
@@ -137,7 +137,7 @@ def cells_of_row(page: Page, row: int) -> list[str]:
 
 
 def test_the_next_row_is_covered_anew(page: Page, app_url: str) -> None:
-    Sight.open(page, app_url, step="weights", predict=1)
+    InspectorPage.open(page, app_url, step="weights", predict=1)
     assert cells_of_row(page, 0).count("?") == 11
     page.keyboard.press("a")
     frames(page)
@@ -150,7 +150,7 @@ def test_the_next_row_is_covered_anew(page: Page, app_url: str) -> None:
 
 
 def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> None:
-    Sight.open(page, app_url, step="masked", mask="causal")
+    InspectorPage.open(page, app_url, step="masked", mask="causal")
     page.evaluate(
         """(css) => {
       const { morph } = document.querySelector(css).attnviz;
@@ -190,7 +190,7 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
 
 def test_reduced_motion_has_no_transitions(app_url: str, new_context: Contexts) -> None:
     page = new_context(reduced_motion="reduce").new_page()
-    Sight.open(page, app_url, step="scores")
+    InspectorPage.open(page, app_url, step="scores")
     page.evaluate("(css) => { document.querySelector(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)
     page.get_by_role("radio", name="Scaled").click()
     page.wait_for_url(re.compile("step=scaled"))
@@ -201,16 +201,16 @@ def test_reduced_motion_has_no_transitions(app_url: str, new_context: Contexts) 
 
 def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(page: Page, app_url: str) -> None:
     word = "pneumono" * 25
-    sight = Sight.open(page, app_url, step="weights", text=f"a {word} b")
+    inspector = InspectorPage.open(page, app_url, step="weights", text=f"a {word} b")
     texts = painted(page, "weights")["all"]
     assert word not in texts
     assert any("…" in text and text.startswith("pneu") for text in texts)
-    sight.hover("weights", 1, 0)
-    assert word in (sight.panel.get_by_role("heading").text_content() or "")
+    inspector.hover("weights", 1, 0)
+    assert word in (inspector.panel.get_by_role("heading").text_content() or "")
 
 
 def test_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
-    Sight.open(page, app_url, step="weights")
+    InspectorPage.open(page, app_url, step="weights")
     pixel = """(css) => {
       const board = document.querySelector(css).attnviz;
       const { x, y } = board.panels()[1];
@@ -225,20 +225,20 @@ def test_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
 
 def test_a_tap_pins_on_a_phone(app_url: str, new_context: Contexts) -> None:
     page = new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
-    sight = Sight.open(page, app_url, step="weights")
-    page.touchscreen.tap(*sight.at("weights", 6, 3))
+    inspector = InspectorPage.open(page, app_url, step="weights")
+    page.touchscreen.tap(*inspector.at("weights", 6, 3))
     page.wait_for_url(re.compile("q=6&k=3"))
-    assert sight.result("weights") == pytest.approx(float(toy_head().weights[6, 3]), rel=1e-5)
+    assert inspector.result("weights") == pytest.approx(float(toy_head().weights[6, 3]), rel=1e-5)
 
 
 def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
     text = " ".join(f"w{i}" for i in range(512))
-    sight = Sight.open(page, app_url, step="weights", text=text, mask="causal", q=500, k=9)
+    inspector = InspectorPage.open(page, app_url, step="weights", text=text, mask="causal", q=500, k=9)
     head = toy_head(text, causal=True)
     np.testing.assert_allclose(
         np.nan_to_num(matrix(page, "weights"), nan=0.0), head.weights.numpy(), rtol=1e-6, atol=1e-9
     )
-    assert sight.result("weights") == pytest.approx(float(head.weights[500, 9]), rel=1e-4)
+    assert inspector.result("weights") == pytest.approx(float(head.weights[500, 9]), rel=1e-4)
     names = page.locator("[data-attnviz-overlay] text[data-state=pinned]")
     assert {"500 w500", "9 w9"} <= set(names.all_text_contents())
     assert (
@@ -255,7 +255,7 @@ def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_t
     new_context: Contexts, app_url: str
 ) -> None:
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
-    Sight.open(page, app_url, step="weights", q=3, k=1)
+    InspectorPage.open(page, app_url, step="weights", q=3, k=1)
     for narrow, width in ((True, 390), (False, 1280), (True, 400), (False, 1920)):
         page.set_viewport_size({"width": width, "height": 844})
         settled(page)

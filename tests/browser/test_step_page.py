@@ -17,7 +17,7 @@ from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
-from tests.browser.apps.sight import Sight
+from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import settled
 from tests.toy import run_block
@@ -64,30 +64,30 @@ def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> No
     """Hover a cell of layer 3, head 5 of MiniLM and follow it from the dot product to the head's output."""
     text = "The animal didn't cross the street because it was too tired."
     go(page, app_url, source="pretrained", layer=3, head=5, step="weights")
-    sight = Sight(page)
-    sight.hover("weights", 9, 10)
+    inspector = InspectorPage(page)
+    inspector.hover("weights", 9, 10)
     steps = load("minilm").trace(text).head(3, 5)
-    assert sight.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
-    assert sight.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
-    assert sight.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
-    expect(sight.panel).to_contain_text("because")
+    assert inspector.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
+    assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
+    assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
+    expect(inspector.panel).to_contain_text("because")
 
 
 def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
     page: Page, app_url: str, new_context: Contexts
 ) -> None:
     go(page, app_url, text="you can link to this", mask="causal", step="weights")
-    sight = Sight(page)
-    sight.click("weights", 3, 1)
+    inspector = InspectorPage(page)
+    inspector.click("weights", 3, 1)
     page.wait_for_url(re.compile(r"q=3"))
     settled(page)
     assert query(page) == {"text": "you can link to this", "mask": "causal", "step": "weights", "q": "3", "k": "1"}
-    here = matrix(page, "weights"), sight.result("weights")
+    here = matrix(page, "weights"), inspector.result("weights")
     other = new_context().new_page()
     other.goto(page.url)
     settled(other)
     np.testing.assert_array_equal(matrix(other, "weights"), here[0])
-    assert Sight(other).result("weights") == here[1]
+    assert InspectorPage(other).result("weights") == here[1]
     layer = toy("you can link to this", causal=True)
     assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
 
@@ -98,7 +98,7 @@ def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
     for step in ("scores", "scaled", "weights"):
         assert query(page).get("step", "scores") == step
         expected = getattr(layer.head(0), step)[2, 4]
-        assert Sight(page).result(step) == pytest.approx(float(expected), rel=1e-5)
+        assert InspectorPage(page).result(step) == pytest.approx(float(expected), rel=1e-5)
         for _ in range(2 if step == "scaled" else 1):
             page.keyboard.press("ArrowRight")
             settled(page)
@@ -227,12 +227,12 @@ def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) 
 
 def test_a_hidden_weight_counts_as_nothing_in_the_sum(page: Page, app_url: str) -> None:
     go(page, app_url, mask="causal", step="head_outputs")
-    sight = Sight(page)
-    sight.hover("head_outputs", 2, 1)
+    inspector = InspectorPage(page)
+    inspector.hover("head_outputs", 2, 1)
     expected = (
         toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
     )
-    assert sight.result("product") == pytest.approx(float(expected), rel=1e-4)
+    assert inspector.result("product") == pytest.approx(float(expected), rel=1e-4)
 
 
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:

@@ -169,7 +169,7 @@ def give(page: Page, name: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("photo.png", b"\x89PNG\r\n\x1a\n\0\0", "this one holds NUL bytes, so it is not text."),
         ("latin.txt", "café".encode("latin-1"), "has the byte 0xE9 at position 3, which is not UTF-8"),
@@ -177,10 +177,10 @@ def give(page: Page, name: str, data: bytes) -> None:
     ],
     ids=["binary", "latin-1", "6 MB"],
 )
-def test_bad_uploads_are_refused_with_the_limit(page: Page, app_url: str, name: str, data: bytes, said: str) -> None:
+def test_bad_uploads_are_refused_with_the_limit(page: Page, app_url: str, name: str, data: bytes, message: str) -> None:
     open_tokens(page, app_url, text="abc", charset="file")
     give(page, name, data)
-    expect(page.locator("[data-testid=stSidebar]").get_by_text(said)).to_be_visible()
+    expect(page.locator("[data-testid=stSidebar]").get_by_text(message)).to_be_visible()
     expect(page.get_by_text("Until you upload a file, Shakespeare's 65 characters are used.")).to_be_visible()
     assert page.locator(".st-key-strip_char .tv-id").all_inner_texts() == ["39", "40", "41"]
 

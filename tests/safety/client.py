@@ -26,7 +26,7 @@ class Shown:
 
     kinds: list[str] = field(default_factory=list)
     """Every element, by its kind"""
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     """Messages, without the backslashes that keep Markdown out, and exceptions"""
     widgets: dict[str, str] = field(default_factory=dict)
     """The id of each widget, by its key"""
@@ -40,7 +40,7 @@ class Shown:
     @property
     def text(self) -> str:
         """All messages."""
-        return " ".join(self.said)
+        return " ".join(self.messages)
 
     def take(self, message: ForwardMsg) -> bool:
         """Note a message, and say whether it was the last one of the run."""
@@ -58,7 +58,7 @@ class Shown:
         inner = getattr(element, kind, None)
         if kind in ("alert", "exception"):
             body = inner.body if kind == "alert" else f"{inner.type}: {inner.message}"
-            self.said.append(re.sub(r"\\(.)", r"\1", body))
+            self.messages.append(re.sub(r"\\(.)", r"\1", body))
         name = re.fullmatch(r"\$\$ID-[0-9a-f]+-(.+)", getattr(inner, "id", ""))
         if name:
             self.widgets[name[1]] = inner.id

@@ -23,9 +23,9 @@ def served() -> Iterator[Server]:
             yield server
         finally:
             server.stop()
-            said = server.log_text()
+            log = server.log_text()
             server.log.unlink()
         outside.setblocking(False)
         with pytest.raises(BlockingIOError):
             outside.accept()
-    assert SECRET.lower() not in said.lower(), f"the log holds a visitor's text:\n{said}"
+    assert SECRET.lower() not in log.lower(), f"the log holds a visitor's text:\n{log}"

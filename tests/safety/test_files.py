@@ -111,9 +111,9 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
         check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30,) * 2),
     )
-    *said, most = done.stdout.splitlines()
-    assert len(said) == len(BOMBS), done.stderr
-    for name, line in zip(BOMBS, said, strict=True):
+    *lines, most = done.stdout.splitlines()
+    assert len(lines) == len(BOMBS), done.stderr
+    for name, line in zip(BOMBS, lines, strict=True):
         assert "configuration" in line, f"{name}: {line}"
         assert "(its " in line or "4300" in line, f"{name}: {line}"
     assert int(most) < MEMORY

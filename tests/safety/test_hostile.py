@@ -40,8 +40,8 @@ def figures(server: Server) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
 
 
-def look_around(server: Server) -> Shown:
-    """Open every page as a browser would, and note what a stranger can know of it."""
+def open_all_pages(server: Server) -> Shown:
+    """Open every page as a browser would, and record what its messages reveal."""
     shown = Shown()
     with Visitor(server.url, note=shown.note) as visitor:
         for page in PATHS:
@@ -80,7 +80,7 @@ def p95(times: list[float]) -> float:
 
 @pytest.fixture(scope="module")
 def shown(served: Server) -> Shown:
-    return look_around(served)
+    return open_all_pages(served)
 
 
 def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown) -> None:
@@ -93,8 +93,8 @@ def test_values_that_no_widget_offers_break_no_page(served: Server, shown: Shown
                 for message in well_typed(WELL_TYPED // len(PATHS) // 2, SEED + number, shown, visitor.page_hash):
                     visitor.send_raw(message)
             assert not visitor.open(page).broke
-    said = served.log_text()[logged:]
-    assert "Traceback" not in said, said[-4_000:]
+    log = served.log_text()[logged:]
+    assert "Traceback" not in log, log[-4_000:]
 
 
 @pytest.mark.timeout(300)
@@ -131,5 +131,5 @@ def test_400_hostile_visitors_neither_slow_others_down_nor_leak_memory(
     for why in ("type", "count", "length", "size", "format", "purpose"):
         name = f'attnviz_refused_total{{why="message_{why}"}}'
         assert after[name] - counted.get(name, 0) >= 5, why
-    said = served.log_text()[logged:]
-    assert "Traceback" not in said, said[-4_000:]
+    log = served.log_text()[logged:]
+    assert "Traceback" not in log, log[-4_000:]

@@ -85,9 +85,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         for server in replicas.values():
             server.stop()
     for server in replicas.values():
-        said = server.log_text()
-        assert "Traceback" not in said, said
-        assert SECRET.lower() not in said.lower(), f"a log holds a visitor's text:\n{said}"
+        log = server.log_text()
+        assert "Traceback" not in log, log
+        assert SECRET.lower() not in log.lower(), f"a log holds a visitor's text:\n{log}"
         server.log.unlink()
 
 
@@ -95,11 +95,11 @@ class Echo(BaseHTTPRequestHandler):
     """Answers with the headers that it was sent."""
 
     def do_GET(self) -> None:
-        said = "\n".join(f"{name}: {value}" for name, value in self.headers.items()).encode()
+        log = "\n".join(f"{name}: {value}" for name, value in self.headers.items()).encode()
         self.send_response(200)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(log)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(log)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -114,11 +114,11 @@ def test_a_server_receives_the_real_address_and_only_complete_requests(tmp_path:
             made_up = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "https"}
             asked = urllib.request.Request(f"{front.url}/heads?text={SECRET}", headers=made_up)
             with urllib.request.urlopen(asked) as answer:
-                heard = answer.read().decode()
-            assert "X-Forwarded-For: 127.0.0.1" in heard
-            assert "X-Forwarded-Proto: http\n" in heard + "\n"
-            assert "6.6.6.6" not in heard
-            assert f"Host: {front.url.removeprefix('http://')}" in heard
+                forwarded = answer.read().decode()
+            assert "X-Forwarded-For: 127.0.0.1" in forwarded
+            assert "X-Forwarded-Proto: http\n" in forwarded + "\n"
+            assert "6.6.6.6" not in forwarded
+            assert f"Host: {front.url.removeprefix('http://')}" in forwarded
     finally:
         echo.shutdown()
         echo.server_close()
@@ -155,8 +155,8 @@ def named(visitor: Visitor) -> str:
 
 def opened(visitor: Visitor) -> Shown:
     shown = visitor.open(*LINK)
-    assert not shown.broke, shown.said
-    assert not shown.said
+    assert not shown.broke, shown.log
+    assert not shown.log
     assert "explorer" in shown.widgets
     return shown
 

@@ -154,10 +154,10 @@ def test_no_text_of_a_visitor_is_logged(served: Server) -> None:
         assert upload(served, visitor.session_id, SECRET.encode(), token="") == 403
     with pytest.raises(InvalidStatus), Visitor(served.url, origin="https://evil.example"):
         pass
-    said = served.log_text()
-    assert "Error reading bidi component asset" in said  # so this is where a text would stand
-    assert "evil.example" not in said
-    assert SECRET.lower() not in said.lower()
+    log = served.log_text()
+    assert "Error reading bidi component asset" in log  # so this is where a text would stand
+    assert "evil.example" not in log
+    assert SECRET.lower() not in log.lower()
 
 
 def test_a_thousand_random_links(served: Server) -> None:
@@ -170,7 +170,7 @@ def test_a_thousand_random_links(served: Server) -> None:
                 for page, query in part[first : first + 50]:
                     shown = visitor.open(page, query)
                     if shown.broke:
-                        broke.append(f"/{page}?{query[:300]}: {shown.said}")
+                        broke.append(f"/{page}?{query[:300]}: {shown.messages}")
 
     threads = [threading.Thread(target=visit, args=(links[start::2],)) for start in (0, 1)]
     for thread in threads:

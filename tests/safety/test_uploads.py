@@ -7,7 +7,7 @@ import asyncio
 from starlette.types import Message, Receive, Scope, Send
 
 from attnviz.serving.http.uploads import AT_ONCE, PATH, Uploads
-from tests.aside import run as run_aside
+from tests.threads import run_in_thread
 
 SCOPE = {"type": "http", "method": "PUT", "path": f"{PATH}session/file", "headers": []}
 
@@ -47,8 +47,8 @@ async def putting(app: Uploads, *, pieces: int, pause: float) -> tuple[int, int]
 
 def test_a_slow_upload_ends_and_a_quick_one_goes_through() -> None:
     patient, app = Uploads(reads_all, seconds=60), Uploads(reads_all, seconds=0.2)
-    assert run_aside(putting(patient, pieces=3, pause=0.01)) == (204, 0)
-    status, left = run_aside(putting(app, pieces=1000, pause=0.05))
+    assert run_in_thread(putting(patient, pieces=3, pause=0.01)) == (204, 0)
+    status, left = run_in_thread(putting(app, pieces=1000, pause=0.05))
     assert status == 408
     assert left > 990  # 0.2 s are 4 pieces
     assert patient.under_way == app.under_way == 0
@@ -60,7 +60,7 @@ def test_so_many_at_once_and_no_more() -> None:
     async def many() -> list[int]:
         return await asyncio.gather(*(put(app, pieces=2, pause=0.2) for _ in range(AT_ONCE + 4)))
 
-    assert sorted(run_aside(many())) == [204] * AT_ONCE + [503] * 4
+    assert sorted(run_in_thread(many())) == [204] * AT_ONCE + [503] * 4
 
 
 def test_a_response_that_has_begun_at_the_timeout_is_the_only_one() -> None:
@@ -77,5 +77,5 @@ def test_a_response_that_has_begun_at_the_timeout_is_the_only_one() -> None:
     async def send(message: Message) -> None:
         sent.append(f"{message['type']} {message.get('status', '')}")
 
-    run_aside(Uploads(answers_slowly, seconds=0.05)(dict(SCOPE), receive, send))
+    run_in_thread(Uploads(answers_slowly, seconds=0.05)(dict(SCOPE), receive, send))
     assert sent == ["http.response.start 204"]

@@ -49,8 +49,13 @@ def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
         label.encode()
     for step in COMPUTED:
         assert step_spec(walk, step)["data"]
-        said = ATTENTION[step]
-        for words in (said.notice(walk), mathml(said.formula(walk)), said.code(walk), said.fact(walk)):
+        spec = ATTENTION[step]
+        for words in (
+            spec.notice(walk),
+            mathml(spec.formula(walk)),
+            spec.code(walk),
+            spec.fact(walk),
+        ):
             words.encode()
 
 

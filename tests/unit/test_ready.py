@@ -19,8 +19,8 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     code = main(["ready", "--port", str(port)])
-    said = capsys.readouterr().out
-    assert code == 0, said
+    output = capsys.readouterr().out
+    assert code == 0, output
     for line in (
         "ok    Python",
         "Built-in model: its file is the one",
@@ -31,8 +31,8 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
         f"Port: {port} is free",
         "Ready for class.",
     ):
-        assert line in said, line
-    assert "fail" not in said
+        assert line in output, line
+    assert "fail" not in output
 
 
 def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -133,10 +133,10 @@ def _pin(header: Header) -> list[str]:
 
 
 def _labels(labels: Mapping[str, Sequence[str | None]]) -> list[str]:
-    said = {axis: _joined(tokens) for axis, tokens in labels.items()}
-    if len(set(said.values())) == 1:
-        return [f"tokens: {next(iter(said.values()))}"]
-    return [f"{axis} tokens: {tokens}" for axis, tokens in said.items()]
+    joined = {axis: _joined(tokens) for axis, tokens in labels.items()}
+    if len(set(joined.values())) == 1:
+        return [f"tokens: {next(iter(joined.values()))}"]
+    return [f"{axis} tokens: {tokens}" for axis, tokens in joined.items()]
 
 
 def _joined(several: Iterable[object]) -> str:

@@ -62,9 +62,9 @@ def test_the_same_view_does_not_differ(view: Record) -> None:
 def test_each_figure_counts(view: Record, number: int) -> None:
     now = copy.deepcopy(view)
     now["arrays"]["weights"][0]["figures"][number] += 0.01
-    (said,) = differences(view, now)
-    assert said.startswith("weights: ")
-    assert " was " in said
+    (difference,) = differences(view, now)
+    assert difference.startswith("weights: ")
+    assert " was " in difference
 
 
 def test_texts_and_arrays_that_are_gone_new_or_others_are_named(view: Record) -> None:
@@ -86,7 +86,7 @@ def test_a_matrix_differs_from_its_transpose_and_from_one_with_two_cells_swapped
     other = matrix.copy()
     other[1, 1], other[4, 2] = matrix[4, 2], matrix[1, 1]
     for changed in (matrix.T, other):
-        assert any("slope" in said for said in array_differences(figures(matrix), figures(changed)))
+        assert any("slope" in difference for difference in array_differences(figures(matrix), figures(changed)))
 
 
 def test_what_float32_leaves_open_is_no_difference() -> None:

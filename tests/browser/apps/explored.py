@@ -1,4 +1,4 @@
-"""The explorer as its user meets it: choosing heads, pointing at cells and tokens, and reading what is said."""
+"""The explorer as its user meets it: choosing heads, pointing at cells and tokens, and reading the values."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ class Explored:
         frames(self.page)
 
     def values(self, place: Locator | None = None) -> list[float]:
-        """The numbers that are said, with all their digits."""
+        """The numbers shown, with all their digits."""
         frames(self.page)
         shown = (place or self.tooltip).locator("[data-value]")
         expect(shown).not_to_have_count(0)
         return [float(value) for value in shown.evaluate_all("all => all.map(({ dataset }) => dataset.value)")]
 
     def value_at(self, q: int, k: int, name: str = "") -> float:
-        """Point at a cell, and read the one number that is said about it."""
+        """Point at a cell, and read its number."""
         self.leave()
         self.point_at_cell(q, k, name)
         (value,) = self.values()
@@ -127,10 +127,6 @@ class Explored:
         """Which shapes are lit over the heatmap."""
         marks = self.section.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
         return set(marks.evaluate_all("all => all.map(({ dataset }) => dataset.shape)")) - {"halo"}
-
-    def lines_lit(self) -> int:
-        """How many lines stand out because a token is meant."""
-        return int(self.section.locator(".attnviz-lines").get_attribute("data-lit") or 0)
 
 
 Explore = Callable[..., Explored]

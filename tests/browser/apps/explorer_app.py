@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.components.packing import pack
 from attnviz.components.registration import component
 from attnviz.components.updates import acknowledged, update_handler
-from attnviz.figures.thumbnails import thumbnails
+from attnviz.measures.thumbnails import thumbnails
 from tests.browser.apps.attention import MEASURES, Model
 
 st.set_page_config(layout="wide")

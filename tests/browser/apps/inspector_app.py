@@ -8,7 +8,7 @@ from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.stepper import CHOICES, stepper
 from attnviz.components.updates import acknowledged
-from attnviz.figures.thumbnails import hidden_thumbnail, thumbnails
+from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.steps import STEPS
 from tests.browser.apps.operands import Operands, labels
 

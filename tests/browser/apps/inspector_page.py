@@ -35,11 +35,11 @@ def serving() -> AbstractContextManager[str]:
     return running("tests/browser/apps/inspector_app.py", env={"PYTHONPATH": str(ROOT)})
 
 
-class Sight:
+class InspectorPage:
     """The page as its user meets it."""
 
     @classmethod
-    def open(cls, page: Page, url: str, **link: str | int) -> Sight:
+    def open(cls, page: Page, url: str, **link: str | int) -> InspectorPage:
         """Open a link and look at what it shows."""
         return cls(settled_at(page, f"{url}/?{urlencode(link)}"))
 
@@ -84,11 +84,11 @@ class Sight:
         return {(panel, shape) for panel, shape in pairs if shape != "halo"}
 
     def pinned(self, q: int | None, k: int | None, calls: int) -> None:
-        """Wait for the server to have heard of exactly this."""
+        """Wait until the server has received exactly this."""
         expect(self.page.get_by_text("pin (")).to_have_text(f"pin ({q}, {k}) calls {calls}")
 
 
-See = Callable[..., Sight]
+See = Callable[..., InspectorPage]
 
 
 def settled_at(page: Page, url: str) -> Page:

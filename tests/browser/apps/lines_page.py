@@ -1,4 +1,4 @@
-"""The lines on a page of their own: seeded weights, what was said to their owner, and every text that they drew."""
+"""The lines on a page of their own: seeded weights, what their owner was called with, and every text that they drew."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def heads_of(weights: np.ndarray) -> list[dict[str, Any]]:
 
 
 @dataclass
-class LinesSight:
+class LinesPage:
     """The lines of some weights (heads, rows, cols), as their user meets them."""
 
     page: Page
@@ -88,7 +88,7 @@ class LinesSight:
     size: tuple[int, int] = (1000, 600)
     state: dict[str, Any] = field(default_factory=dict)
 
-    def open(self, served: str) -> LinesSight:
+    def open(self, served: str) -> LinesPage:
         """Draw them on an empty page of the server."""
         _, rows, cols = self.weights.shape
         queries = list(self.queries) or [f"from{i}" for i in range(rows)]
@@ -98,12 +98,12 @@ class LinesSight:
         self.page.evaluate(SET_UP, [LINES, given, self.size])
         return replace(self, queries=queries, keys=keys).painted()
 
-    def update(self, **changes: Any) -> LinesSight:
+    def update(self, **changes: Any) -> LinesPage:
         """Change something of what is shown."""
         self.page.evaluate("(changes) => lines.update(decode(changes))", changes)
         return self.painted()
 
-    def painted(self) -> LinesSight:
+    def painted(self) -> LinesPage:
         """Wait until all of it is on the canvas."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         expect(self.root).to_have_attribute("data-finished", "true")
@@ -114,7 +114,7 @@ class LinesSight:
         return self.page.get_by_role("application")
 
     @property
-    def said(self) -> str:
+    def status(self) -> str:
         text = self.page.get_by_role("status").inner_text()
         return text.replace("\u2068", "").replace("\u2069", "")
 
@@ -157,7 +157,7 @@ class LinesSight:
         found: list[dict[str, Any]] = self.page.evaluate("() => texts")
         return found
 
-    def heard(self, name: str) -> list[Any]:
-        """What the owner was told: `pointed` or `pins`."""
+    def events(self, name: str) -> list[Any]:
+        """The calls of the owner: `pointed` or `pins`."""
         found: list[Any] = self.page.evaluate(f"() => {name}")
         return found

@@ -1,4 +1,4 @@
-"""How a comparison goes to the browser: exact while small, within the error that is said where it is large."""
+"""How a comparison goes to the browser: exact while small, within the stated error where it is large."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def export_tabs() -> None:
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, **link: str) -> tuple[dict[str, Callable[[], bytes]], str]:
-    """Open both tabs by a link; return what makes each file when its button is pressed, and what is said below."""
+    """Open both tabs by a link; return what makes each file when its button is pressed, and the caption below."""
     waiting = {}
 
     def hold(label: str, data: Callable[[], bytes], *_: object, **__: object) -> None:
@@ -281,15 +281,15 @@ def test_of_a_model_that_is_not_there_the_built_in_one_is_exported_as_it_is_show
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     link = {"source": "pretrained", "model": str(tmp_path / "none"), "layer": "40", "head": "40", "kind": "cross"}
-    waiting, said = offered(monkeypatch, text="The cat sat.", **link)
-    assert "minilm · layer 0 · head 0" in said.replace("\\", "")
+    waiting, caption = offered(monkeypatch, text="The cat sat.", **link)
+    assert "minilm · layer 0 · head 0" in caption.replace("\\", "")
     (tmp_path / "walk.py").write_bytes(waiting["Script"]())
     found = runpy.run_path(str(tmp_path / "walk.py"))
     np.testing.assert_allclose(found["weights"], load("minilm").trace("The cat sat.").attentions(0), atol=1e-5)
     monkeypatch.setattr(caches, "model", fail)
-    waiting, said = offered(monkeypatch, text="The cat sat.", **link)
+    waiting, caption = offered(monkeypatch, text="The cat sat.", **link)
     assert not waiting
-    assert said.replace("\\", "") == "Nothing can be loaded. Nothing can be loaded."
+    assert caption.replace("\\", "") == "Nothing can be loaded. Nothing can be loaded."
 
 
 def fail(_: str) -> PretrainedModel:
@@ -304,7 +304,7 @@ def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     before = {label: make() for label, make in waiting.items()}
     assert set(before) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz", "Notebook", "Script"}
     model = weakref.ref(caches.model(folder))
-    caches._model.cache_clear()
+    caches.clear()
     gc.unfreeze()
     gc.collect()
     assert model() is None

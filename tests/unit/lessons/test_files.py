@@ -77,7 +77,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "reason"),
     [
         (b"", "The file is not a mapping"),
         (b"\xff\xfe\x00", "not text in UTF-8"),
@@ -115,9 +115,9 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + GOOD * 101).encode(), "101 scenes; at most 100 are allowed"),
     ],
 )  # fmt: skip
-def test_what_is_not_a_lesson_is_refused_in_a_sentence(data: bytes, said: str) -> None:
+def test_what_is_not_a_lesson_is_refused_in_a_sentence(data: bytes, reason: str) -> None:
     started = time.process_time()
-    with pytest.raises(LessonError, match=re.escape(said)) as refused:
+    with pytest.raises(LessonError, match=re.escape(reason)) as refused:
         read_lesson(data, OWN)
     assert len(str(refused.value)) < 300
     assert "\n" not in str(refused.value)

@@ -76,9 +76,9 @@ def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -
     ids=lambda name: ascii(name[:20]),
 )
 def test_names_that_are_no_names(name: str) -> None:
-    said = sentence(name)
-    assert "name" in said
-    said.encode()  # as the browser gets it
+    reason = sentence(name)
+    assert "name" in reason
+    reason.encode()  # as the browser gets it
 
 
 def test_pickled_weights_are_refused(folder: Path) -> None:
@@ -125,7 +125,7 @@ def swell(weights: dict[str, torch.Tensor]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (reshape, "have other shapes than its configuration says"),
         (fill(float("nan")), "not finite"),
@@ -135,12 +135,12 @@ def swell(weights: dict[str, torch.Tensor]) -> None:
     ids=["shape", "NaN", "infinite", "overflow"],
 )
 def test_weights_that_make_no_sense_are_refused(
-    folder: Path, change: Callable[[dict[str, torch.Tensor]], None], said: str
+    folder: Path, change: Callable[[dict[str, torch.Tensor]], None], reason: str
 ) -> None:
     weights = load_file(folder / "model.safetensors")
     change(weights)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    assert said in sentence(folder)
+    assert reason in sentence(folder)
 
 
 @pytest.mark.parametrize("size", [0, 4, 2000, -100], ids=["empty", "header cut", "data cut", "end cut"])
@@ -227,7 +227,7 @@ def hub_file(name: str, size: int | None) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "reason"),
     [
         ([hub_file("model.safetensors", 5 * 2**30)], "has 5 GB; attnviz fetches at most 4 GB"),
         ([hub_file("model.safetensors", 9), hub_file("data/huge.json", 8 * 2**30)], "has 8 GB"),
@@ -237,11 +237,11 @@ def hub_file(name: str, size: int | None) -> SimpleNamespace:
     ids=["weights", "other files", "pickle only", "nothing"],
 )
 def test_what_the_hub_has_is_looked_at_before_it_is_fetched(
-    files: list[SimpleNamespace], said: str, monkeypatch: pytest.MonkeyPatch
+    files: list[SimpleNamespace], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "_is_hub_reachable", lambda: True)
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(siblings=files))
-    assert said in sentence("some-owner/some-model")
+    assert reason in sentence("some-owner/some-model")
 
 
 def test_an_unknown_architecture_is_refused(folder: Path) -> None:

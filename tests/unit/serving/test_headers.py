@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attnviz.serving.http.headers import REPLICA_COOKIE, SafeHeaders
-from tests.aside import run as run_aside
+from tests.threads import run_in_thread
 
 
 async def cookies(scope: dict[str, Any]) -> list[str]:
@@ -36,7 +36,7 @@ async def cookies(scope: dict[str, Any]) -> list[str]:
     [("http", "http", False), ("http", "https", True), ("websocket", "ws", False), ("websocket", "wss", True)],
 )
 def test_the_cookie_is_for_tls_alone_where_the_page_came_by_tls(kind: str, scheme: str, *, secure: bool) -> None:
-    (header,) = run_aside(cookies({"type": kind, "scheme": scheme, "path": "/", "headers": []}))
+    (header,) = run_in_thread(cookies({"type": kind, "scheme": scheme, "path": "/", "headers": []}))
     cookie = SimpleCookie(header)[REPLICA_COOKIE]
     assert cookie.value == "a1"
     assert bool(cookie["secure"]) is secure

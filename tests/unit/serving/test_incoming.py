@@ -18,7 +18,7 @@ from attnviz.serving.http.incoming import MOST_REFUSED, CheckedMessages
 from attnviz.serving.http.origins import SameOrigin, is_foreign
 from attnviz.serving.http.traffic import Traffic
 from attnviz.settings import PUBLIC
-from tests.aside import run as run_aside
+from tests.threads import run_in_thread
 
 STREAM = {"type": "websocket", "path": "/_stcore/stream", "headers": []}
 FIELD = "$$ID-1-text"
@@ -57,7 +57,7 @@ def visit(*sent: bytes | str) -> tuple[Streamlit, list[Message], Counter[str]]:
     async def send(message: Message) -> None:
         answers.append(message)
 
-    run_aside(CheckedMessages(app, traffic)(dict(STREAM), receive, send))
+    run_in_thread(CheckedMessages(app, traffic)(dict(STREAM), receive, send))
     return app, answers, traffic.refused
 
 
@@ -115,7 +115,7 @@ def test_a_message_that_uvicorn_found_too_large_is_counted() -> None:
     async def send(_: Message) -> None:
         pass
 
-    run_aside(CheckedMessages(app, traffic)(dict(STREAM), receive, send))
+    run_in_thread(CheckedMessages(app, traffic)(dict(STREAM), receive, send))
     assert kinds(app.read) == ["disconnect"]
     assert traffic.refused == {"message_size": 1}
 
@@ -165,9 +165,9 @@ def test_a_foreign_pages_websocket_is_refused_before_it_opens() -> None:
 
     app = SameOrigin(inner, traffic)
     headers = [(b"host", b"a.example"), (b"origin", b"https://evil.example")]
-    run_aside(app({**STREAM, "headers": headers}, None, send))
+    run_in_thread(app({**STREAM, "headers": headers}, None, send))
     assert answers == [{"type": "websocket.close", "code": 1008}]
     assert traffic.refused == {"origin": 1}
     assert not asked
-    run_aside(app({**STREAM, "headers": headers[:1]}, None, send))
+    run_in_thread(app({**STREAM, "headers": headers[:1]}, None, send))
     assert len(asked) == 1

@@ -45,7 +45,7 @@ def checked(kind: Kind | None, *widgets: WidgetState, uploads: bool = True, **as
 def refusal(asked: Callable[[], object]) -> tuple[str, bool]:
     with pytest.raises(RefusedMessageError) as refused:
         asked()
-    return refused.value.why, refused.value.is_breach
+    return refused.value.why, refused.value.must_close
 
 
 def all_widgets() -> None:

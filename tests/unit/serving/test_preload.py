@@ -13,7 +13,7 @@ from attnviz.serving.preload import Preload, PreloadTrigger
 from attnviz.settings import PUBLIC, Settings
 from attnviz.ui import caches
 from attnviz.ui.step_by_step import view  # noqa: F401 — imported here, so that the preload's import takes no time
-from tests.aside import run as run_aside
+from tests.threads import run_in_thread
 
 LONG = 60.0
 PAUSE = 0.2
@@ -84,7 +84,7 @@ def test_a_request_for_a_page_with_a_model_ends_the_delay(
     thread.join(PAUSE)
     assert actions == []
     request: tuple[Any, Any, Any] = ({"type": "http", "path": path, "query_string": query.encode()}, None, None)
-    run_aside(PreloadTrigger(app, started)(*request))
+    run_in_thread(PreloadTrigger(app, started)(*request))
     assert served == [request]
     thread.join(LONG / 2 if ends else PAUSE)
     assert started.is_done == ends

@@ -69,10 +69,10 @@ def test_a_failure_is_the_first_ones_alone(monkeypatch: pytest.MonkeyPatch) -> N
     """Who has only waited has it tried once more; and nothing of a failure is kept."""
     monkeypatch.setattr(cache_module, "POLL", 0.01)
     cache, work = SingleFlightCache[Result]("test", 10, WorkerPool(2)), Work(failures=1)
-    told: list[list[int]] = [[] for _ in range(8)]
+    positions: list[list[int]] = [[] for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        asked = [threads.submit(cache.get, "key", work, tell.append) for tell in told]
-        until(lambda: all(told))  # all wait
+        asked = [threads.submit(cache.get, "key", work, own.append) for own in positions]
+        until(lambda: all(positions))  # all wait
         work.let_go.set()
         failures = [one.exception(30) for one in asked]
     assert [str(error) for error in failures if error] == ["failure 1"]
@@ -92,14 +92,14 @@ def test_no_more_run_at_once_than_there_are_threads_and_the_others_know_their_pl
     monkeypatch.setattr(cache_module, "POLL", 0.01)
     pool, work = WorkerPool(2), Work()
     cache = SingleFlightCache[Result]("test", 100, pool)
-    told: dict[int, list[int]] = {number: [] for number in range(6)}
+    positions: dict[int, list[int]] = {number: [] for number in range(6)}
     with ThreadPoolExecutor(6) as threads:
         asked = []
         for number in range(6):
-            asked.append(threads.submit(cache.get, number, work, told[number].append))
+            asked.append(threads.submit(cache.get, number, work, positions[number].append))
             until(lambda expected=number + 1: sum(pool.counts()[:2]) == expected)
         until(lambda: pool.counts() == (2, 4, 0))
-        until(lambda: [places[-1:] for places in told.values()] == [[0], [0], [2], [3], [4], [5]])
+        until(lambda: [places[-1:] for places in positions.values()] == [[0], [0], [2], [3], [4], [5]])
         work.let_go.set()
         for one in asked:
             one.result(30)

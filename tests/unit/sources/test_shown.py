@@ -1,4 +1,4 @@
-"""From a view to what it shows: every source in the same way, and what is not there is said."""
+"""From a view to what it shows: every source in the same way, with a note on what does not exist."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def test_a_second_text_is_for_models_alone_and_spaces_are_none() -> None:
 def test_another_head_is_one_that_the_model_has() -> None:
     here = seen(source="pretrained", text="the cat")
     assert (here.at(5, 11).layer, here.at(5, 11).head) == (5, 11)
-    for layer, head, said in ((6, 0, "layer 6"), (-1, 0, "layer -1"), (0, 12, "head 12"), (0, -1, "head -1")):
-        with pytest.raises(IndexError, match=f"{said} does not exist"):
+    for layer, head, missing in ((6, 0, "layer 6"), (-1, 0, "layer -1"), (0, 12, "head 12"), (0, -1, "head -1")):
+        with pytest.raises(IndexError, match=f"{missing} does not exist"):
             here.at(layer, head)
 
 
@@ -167,9 +167,9 @@ def test_a_source_with_layers_needs_no_more_than_its_registration(layered: Sourc
     assert options[:3] == ["the toy", "the layered one", "minilm"]
     _, arrays = picture(at)
     np.testing.assert_allclose(arrays["a"], load().trace("the cat sat").attentions(3)[5], atol=1e-6)
-    said = notice(at)
-    assert "It is an example." in said
-    assert "have learned nothing" in said
+    sentence = notice(at)
+    assert "It is an example." in sentence
+    assert "have learned nothing" in sentence
     at.selectbox(key="compare_source_A").set_value("minilm").run()
     assert at.query_params["source"] == "pretrained"
     at.selectbox(key="compare_source_A").set_value("the layered one").run()

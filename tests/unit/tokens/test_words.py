@@ -23,14 +23,14 @@ def test_ids_never_change(word: str, id_: int) -> None:
 
 def test_ids_are_the_same_in_another_process() -> None:
     code = "from attnviz.tokens import WordTokenizer; print(WordTokenizer().id('the'), hash('the'))"
-    said = [
+    printed = [
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout.split()
         for seed in ("1", "2")
     ]
-    assert [id_ for id_, _ in said] == ["16590", "16590"]
-    assert said[0][1] != said[1][1]  # Python's own hash does change
+    assert [id_ for id_, _ in printed] == ["16590", "16590"]
+    assert printed[0][1] != printed[1][1]  # Python's own hash does change
 
 
 def test_words_are_what_white_space_parts() -> None:
