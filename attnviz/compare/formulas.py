@@ -22,7 +22,7 @@ def _half_divergence(row: str) -> Expression:
     return tree.Product((_HALF, tree.Total(_J, None, term)), "none")
 
 
-def _norm(cell: Expression) -> Expression:
+def _norm(cell: tree.Indexed) -> Expression:
     return tree.Root(_over_cells(tree.Power(cell, _TWO)))
 
 

@@ -47,11 +47,8 @@ def _write(formula: tree.Expression) -> str:  # noqa: PLR0911, PLR0912 — one c
         case tree.Sum(terms):
             signed = (f"<mo>{sign}</mo>{_grouped(term)}" for sign, term in map(tree.sign_and_term, terms[1:]))
             return f"<mrow>{_write(terms[0])}{''.join(signed)}</mrow>"
-        case tree.Total(low, None, of):
-            return f"<mrow><munder><mo>∑</mo>{_write(low)}</munder>{_grouped(of)}</mrow>"
-        case tree.Total(low, high, of):
-            total = f"<munderover><mo>∑</mo>{_write(low)}{_write(high)}</munderover>"
-            return f"<mrow>{total}{_grouped(of)}</mrow>"
+        case tree.Total():
+            return _total(formula)
         case tree.Fraction(top, bottom, small):
             fraction = f"<mfrac>{_write(top)}{_write(bottom)}</mfrac>"
             return f'<mstyle displaystyle="false">{fraction}</mstyle>' if small else fraction
@@ -74,6 +71,12 @@ def _write(formula: tree.Expression) -> str:  # noqa: PLR0911, PLR0912 — one c
             return _between(formulas, ("<mo>,</mo>" if comma else "") + _GAP)
         case tree.Box(of):
             return f'<mrow class="boxed">{_write(of)}</mrow>'
+
+
+def _total(total: tree.Total) -> str:
+    low = f"<mo>∑</mo>{_write(total.low)}"
+    limits = f"<munder>{low}</munder>" if total.high is None else f"<munderover>{low}{_write(total.high)}</munderover>"
+    return f"<mrow>{limits}{_grouped(total.of)}</mrow>"
 
 
 def _grouped(formula: tree.Expression) -> str:

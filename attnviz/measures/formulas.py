@@ -17,5 +17,5 @@ WEIGHT_ON_SET = tree.Total(tree.Relation("∈", (_J, tree.Symbol("S"))), None, _
 
 def weight_at_offset(offset: int) -> Expression:
     """Return the weight of the key at i + `offset`, which is −1, 0 or 1."""
-    at = {-1: tree.Sum((_I, tree.Negative(_ONE))), 0: _I, 1: tree.Sum((_I, _ONE))}[offset]
-    return tree.Indexed(_ALPHA, tree.List((_I, at)))
+    keys: dict[int, Expression] = {-1: tree.Sum((_I, tree.Negative(_ONE))), 0: _I, 1: tree.Sum((_I, _ONE))}
+    return tree.Indexed(_ALPHA, tree.List((_I, keys[offset])))
