@@ -34,7 +34,7 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
         attnviz.pretrained.ModelError: the model can't be loaded.
         attnviz.tokens.NoTokensError: the model's tokenizer makes no token of the text.
     """
-    from attnviz.pretrained import load  # torch and transformers take seconds to import
+    from attnviz.pretrained import load  # late: it imports torch, and transformers for all but the built-in model
 
     return load(model).trace(text, pair)
 

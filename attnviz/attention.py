@@ -1,6 +1,6 @@
 """Scaled dot-product attention that keeps every intermediate: the only definition of attention in this project.
 
-The toy models call `attend` directly; pretrained models use it as their attention function.
+Every model calls `attend` through `attnviz.trace.recorder.recorded_attention`, which stores its operands.
 
 Shapes: H heads, Tq query positions, Tk key positions, D head width. Row = query, column = key.
 """

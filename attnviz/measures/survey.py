@@ -45,12 +45,8 @@ class Survey:
     """(L, H, Tk): ‖f(xⱼ)‖; None if a layer's W_O is not known"""
     hidden: npt.NDArray[np.bool_]
     """(Tq, Tk): the cells that the masks of all heads hide"""
-
-    @property
-    def causal(self) -> bool:
-        """Whether the mask is exactly the causal one."""
-        rows, cols = self.hidden.shape
-        return rows == cols > 1 and bool((self.hidden == np.triu(np.ones((rows, cols), bool), 1)).all())
+    causal: bool
+    """Whether the mask of every layer is the causal one"""
 
     @property
     def nbytes(self) -> int:
@@ -74,10 +70,9 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     layers = trace.layers[kind]
     keys = trace.key_tokens(kind)
     hidden = hidden_cells(layers)
-    causal = hidden.shape[0] == hidden.shape[1] and bool(hidden[np.triu_indices_from(hidden, 1)].all())
-    measures = choose_measures(
-        len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal and len(keys) > 1
-    )
+    # A decoder's mask may also add relative positions; it hides later keys all the same.
+    causal = kind == "decoder" and len(keys) > 1
+    measures = choose_measures(len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal)
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([own for own, _ in surveyed])
     uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
@@ -93,6 +88,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
         _frozen(np.stack([small for _, small in surveyed])),
         norms,
         _frozen(hidden),
+        all(layer.mask.kind == "causal" for layer in layers),
     )
 
 

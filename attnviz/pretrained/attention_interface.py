@@ -1,4 +1,4 @@
-"""Registers `attend` as an attention function of transformers, so that its models, or copies of them, are recorded."""
+"""What the recorder needs of transformers: its models, or copies of them, that call `attend`, and their inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from attnviz.trace.recorder import recorded_attention
+from attnviz.trace.recorder import Inputs, recorded_attention
 
 IMPLEMENTATION = "attnviz"
 """The name of our attention function in transformers."""
@@ -44,6 +44,16 @@ def attention_function(
         weights = nn.functional.dropout(weights, p=dropout, training=module.training)
         return (weights @ value).transpose(1, 2).contiguous(), weights
     return steps.head_outputs.transpose(1, 2).contiguous(), weights
+
+
+def attention_inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+    """Return the inputs of queries and of keys, (B, T, C), from the arguments of an attention module of transformers.
+
+    In cross-attention, the keys' input is the encoder's output.
+    """
+    x = args[0] if args else kwargs.get("hidden_states")
+    other = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+    return x, x if other is None else other
 
 
 AttentionInterface.register(IMPLEMENTATION, attention_function)

@@ -1,10 +1,14 @@
-"""Finds the projections before attention (W_q, W_k, W_v) and after it (W_O) in the modules of a model family.
+"""Finds the projections before attention (W_q, W_k, W_v) and after it (W_O) in the modules of a model family, and
+counts a model's parameters by part.
 
 They are found by the names of a module's layers, not by the model's class, so that new families with the usual names
 work without changes. A projection is used only if it reproduces the recorded queries, keys and values.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +22,10 @@ SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "
 FUSED = "c_attn"
 """One layer for all three: GPT-2."""
 OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
+PARTS = ("embeddings", "attention", "feed_forward", "norms", "head", "other")
+"""The parts by which parameters are counted, in order"""
+FEED_FORWARD = re.compile(r"(^|\.)(mlp|ffn|ffn_output|fc1|fc2|intermediate|output|DenseReluDense)(\.|$)")
+"""Paths of feed-forward modules outside attention: GPT-2, Llama; DistilBERT; ALBERT; BART, OPT; BERT; T5."""
 
 
 def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
@@ -94,3 +102,32 @@ def _output_path(model: nn.Module, path: str) -> str:
             continue
         return candidate
     return ""
+
+
+def count_parameters(whole: nn.Module, model: nn.Module, layers: Iterable[ModuleNames]) -> dict[str, int]:
+    """Count the parameters by part. Parameters that several modules share count once.
+
+    Args:
+        whole: the model with its language head, if it has one.
+        model: the model without it.
+        layers: the names of the model's attention modules.
+    """
+    attention = tuple(f"{path}." for names in layers for path in (names.attention, names.output) if path)
+    counts = dict.fromkeys(PARTS, 0)
+    for name, parameter in model.named_parameters():
+        path = name.rpartition(".")[0]
+        counts[_part(path, model.get_submodule(path), attention)] += parameter.numel()
+    counts["head"] = sum(parameter.numel() for parameter in whole.parameters()) - sum(counts.values())
+    return {part: count for part, count in counts.items() if count}
+
+
+def _part(path: str, module: nn.Module, attention: tuple[str, ...]) -> str:
+    """Return the part that a module's own parameters belong to. A norm of embeddings is part of them."""
+    is_norm = "Norm" in type(module).__name__
+    if f"{path}.".startswith(attention) and not is_norm:
+        return "attention"
+    if "emb" in path or isinstance(module, nn.Embedding):
+        return "embeddings"
+    if is_norm:
+        return "norms"
+    return "feed_forward" if FEED_FORWARD.search(path) else "other"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.block import AfterAttention, Block
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, recording
 from attnviz.trace.whole import Trace
 
@@ -29,8 +29,8 @@ class BlockMaps(ShortRepr):
     kind: Kind
     projections: dict[str, Projection] | None
     output: OutputProjection | None
-    unavailable_reason: str = ""
-    """Why `projections` or `output` is None; empty if both are known"""
+    unavailable: Mapping[Need, str] = field(default_factory=dict)
+    """What is not known -> the reason, as a sentence"""
     after_attention: AfterAttention | None = None
     after_unavailable_reason: str = ""
     """Why `after_attention` is None; empty if it is known"""
@@ -71,12 +71,7 @@ class PretrainedModel(ShortRepr, ABC):
         self.trace_budget = TraceBudget("traces", TRACE_BYTES)
 
     def _summary(self) -> Iterator[str]:
-        yield from (self.name, layers_and_heads(self.layer_counts))
-
-    @property
-    def layer_counts(self) -> dict[Kind, tuple[int, int]]:
-        """Number of layers and of heads per layer, by kind of attention."""
-        return self.description.layers
+        yield from (self.name, layers_and_heads(self.description.layers))
 
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
@@ -154,7 +149,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
         key_input=call.key_input,
         projections=maps.projections,
         output_projection=maps.output,
-        unavailable_reason=maps.unavailable_reason,
+        unavailable=maps.unavailable,
     )
     block_input = None if maps.after_attention is None else call.block_input
     return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
+from itertools import chain
 from threading import Lock
 from typing import Any, cast
 
@@ -13,8 +14,9 @@ from torch import Tensor, nn
 
 from attnviz.attention import Mask
 from attnviz.pretrained.after import find_after_attention, find_final_norm, find_language_head, find_norms
-from attnviz.pretrained.attention_interface import IMPLEMENTATION
+from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_inputs
 from attnviz.pretrained.families import (
+    count_parameters,
     find_input_projections,
     find_output_projection,
     module_names,
@@ -22,16 +24,21 @@ from attnviz.pretrained.families import (
 )
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, true_mask
 from attnviz.tokens import Tokens, from_encoding, repair
-from attnviz.trace.model import Description, Kind
+from attnviz.trace.layer import Projection
+from attnviz.trace.model import Description, Kind, Need
 from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs, watch_norm
 
 MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
+FEED_FORWARD_WIDTHS = ("intermediate_size", "d_ff", "encoder_ffn_dim", "ffn_dim", "hidden_dim")
+"""The names of F in configurations: BERT and most others; T5; BART; OPT; DistilBERT"""
+
 NOT_LINEAR = (
     "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
     "so X · W alone does not give them; they are shown as attention received them."
 )
+NO_INPUT = "How this family passes X to its attention is not known, so neither X nor X · W is available."
 NO_PROJECTIONS = "How this family projects its queries and keys is not known, so X · W is not available."
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
 NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."
@@ -73,12 +80,12 @@ class TransformersModel(PretrainedModel):
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
             self.language_head = self._language_head(hidden)
         self._names = self._names_by_kind(probe.modules)
-        self.description = self._describe(probe.calls)
+        self.description = self._describe(probe.calls, width=hidden.shape[-1])
 
     def _watch(self, modules: Sequence[nn.Module]) -> None:
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
         for module in dict.fromkeys(modules):
-            watch_inputs(module)
+            watch_inputs(module, attention_inputs)
             norms = find_norms(module, self._parents)
             if norms is not None:
                 watch_norm(norms[0])
@@ -169,32 +176,27 @@ class TransformersModel(PretrainedModel):
         logits = self._whole(**self._inputs(*self._probe_words())).logits[0]
         return head if _is_near(head(hidden), logits) else None
 
-    def _kind(self, call: Call, module: nn.Module) -> Kind:
+    def _kind(self, call: Call, module: nn.Module, mask: Mask) -> Kind:
         if call.query_input is not call.key_input and call.key_input is not None:
             return "cross"
-        causal = call.mask is not None and call.query.shape[1] > 1 and bool(call.mask[..., 0, 1:].lt(0).all())
+        causal = mask.kind == "causal"
         if self.is_encoder_decoder:
             return "decoder" if getattr(module, "is_decoder", causal) else "encoder"
         return "decoder" if getattr(module, "is_causal", causal) else "encoder"
 
     def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:
-        """Find the projections of a call's module and check them against the recorded vectors.
+        """Find the projections and the rest of the block of a call's module, and check them against the recorded pass.
 
         `following` is the input of the next attention call, (T, C), or the last hidden state: the output of this block.
         """
+        mask = Mask.recognise(true_mask(call.mask))
+        projections, unavailable = _projections(call, module)
         output = find_output_projection(module, self._parents.get(module))
-        missing = [] if output is not None else [NO_OUTPUT]
-        projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
-        if projections is None or call.query_input is None or call.key_input is None:
-            projections, missing = None, [NO_PROJECTIONS, *missing]
-        else:
-            inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
-            recorded = {"query": call.query, "key": call.key, "value": call.value}
-            if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
-                projections, missing = None, [NOT_LINEAR, *missing]
-        maps = BlockMaps(self._kind(call, module), projections, output, " ".join(missing), None, NO_AFTER)
+        if output is None:
+            unavailable["output_projection"] = NO_OUTPUT
+        maps = BlockMaps(self._kind(call, module, mask), projections, output, unavailable, None, NO_AFTER)
         after = find_after_attention(module, self._parents)
-        steps = block_of(call, replace(maps, after_attention=after), Mask.recognise(true_mask(call.mask))).steps()
+        steps = block_of(call, replace(maps, after_attention=after), mask).steps()
         if steps is None or following is None:
             return maps
         ends = steps.block_output, find_final_norm(self._model)(steps.block_output)
@@ -209,19 +211,51 @@ class TransformersModel(PretrainedModel):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
         return {kind: tuple(of_kind) for kind, of_kind in names.items()}
 
-    def _describe(self, calls: Sequence[Call]) -> Description:
+    def _describe(self, calls: Sequence[Call], *, width: int) -> Description:
         kinds = [block.kind for block in self.blocks]
         heads = {kind: call.query.shape[0] for kind, call in zip(kinds, calls, strict=True)}
         return Description(
             name=self.name,
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
-            width=self._model.get_input_embeddings().embedding_dim,
+            width=width,
             head_size=calls[0].query.shape[-1],
-            feed_forward=None,
+            feed_forward=self._feed_forward_width(calls),
             vocabulary=len(self._tokenizer),
-            parameters={name: sum(p.numel() for p in part.parameters()) for name, part in self._model.named_children()},
-            unavailable={} if self.language_head else {"logits": NO_LANGUAGE_HEAD},
+            parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
+            unavailable=self._unavailable(),
         )
+
+    def _feed_forward_width(self, calls: Sequence[Call]) -> int | None:
+        """Return F as the first block computes it, or as the configuration states it; None if neither is known."""
+        kind = self.blocks[0].kind
+        steps = self._blocks_of(calls)[kind][0].steps()
+        if steps is not None:
+            return steps.feed_forward_hidden.shape[-1]
+        stated = (getattr(self._model.config, name, None) for name in FEED_FORWARD_WIDTHS)
+        return next((width for width in stated if isinstance(width, int)), None)
+
+    def _unavailable(self) -> dict[str, str]:
+        """Return the quantities that at least one block, or the model, does not provide, with the reasons."""
+        reasons: dict[str, str] = {} if self.language_head else {"logits": NO_LANGUAGE_HEAD}
+        for block in self.blocks:
+            reasons.update(block.unavailable.items())
+            if block.after_attention is None:
+                reasons["attention_residual"] = block.after_unavailable_reason
+        return reasons
+
+
+def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:
+    """Return the projections that give what a call recorded, or None and the reasons."""
+    if call.query_input is None or call.key_input is None:
+        return None, {"embeddings": NO_INPUT, "projections": NO_INPUT}
+    projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
+    if projections is None:
+        return None, {"projections": NO_PROJECTIONS}
+    inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
+    recorded = {"query": call.query, "key": call.key, "value": call.value}
+    if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
+        return None, {"projections": NOT_LINEAR}
+    return projections, {}
 
 
 def _input(call: Call) -> Tensor | None:

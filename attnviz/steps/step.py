@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
     from attnviz.formulas import Expression
+    from attnviz.trace.model import Need
     from attnviz.trace.walk import Walk
 
 S = TypeVar("S")
 """What a step shows: a walk, or the tokens of a text"""
-
-Need = Literal["embeddings", "projections", "output_projection"]
-"""Quantities besides attention itself, which are not known for every model"""
 
 Axes = tuple[str, str]
 """The kinds of a matrix's rows and columns: query, key, feature, ..."""
@@ -68,5 +66,6 @@ class Step(Generic[S]):
 
 
 def unavailable(step: Step[Walk], walk: Walk) -> str:
-    """Return the reason why the step can't show all that it needs; empty if it can."""
-    return walk.layer.unavailable_reason if step.needs else ""
+    """Return the reasons why the step can't show all that it needs; empty if it can."""
+    reasons = walk.layer.unavailable
+    return " ".join(dict.fromkeys(reasons[need] for need in step.needs if need in reasons))

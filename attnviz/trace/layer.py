@@ -7,14 +7,14 @@ Shapes: H heads, Tq and Tk positions, C model width, D head width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps, Mask, attend, hidden_cells
 from attnviz.reprs import ShortRepr
-from attnviz.trace.model import ProjectionKind
+from attnviz.trace.model import Need, ProjectionKind
 
 NO_MASK = Mask()
 
@@ -89,8 +89,8 @@ class LayerTrace(ShortRepr):
     projections: dict[str, Projection] | None = None
     """The projections of "query", "key" and "value"; None if they are not known for this model family"""
     output_projection: OutputProjection | None = None
-    unavailable_reason: str = ""
-    """Why steps before or after attention are not available, as a sentence; empty if all are available"""
+    unavailable: Mapping[Need, str] = field(default_factory=dict)
+    """Quantities before or after attention that are not available -> the reason, as a sentence"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape

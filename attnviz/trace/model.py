@@ -18,6 +18,9 @@ Kind = Literal["encoder", "decoder", "cross"]
 ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
+Need = Literal["embeddings", "projections", "output_projection"]
+"""Quantities besides attention itself, which are not known for every model"""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description(ShortRepr):

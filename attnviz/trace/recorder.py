@@ -6,16 +6,23 @@ model, so sessions cannot see each other's text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, attend
 from attnviz.reprs import ShortRepr
+
+Inputs = tuple[Tensor | None, Tensor | None]
+"""The inputs of an attention module's queries and of its keys and values; None if not known"""
+
+InputsOf = Callable[[tuple[Any, ...], dict[str, Any]], Inputs]
+"""Finds them among the positional and the named arguments of the module's `forward`"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -56,7 +63,7 @@ class Recorder:
     calls: list[Call] = field(default_factory=list)
     modules: list[nn.Module] = field(default_factory=list)
     """The attention module of each call"""
-    inputs: tuple[Tensor | None, Tensor | None] = (None, None)
+    inputs: Inputs = (None, None)
     """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
     block_input: Tensor | None = None
     """The (Tq, C) input of the norm before it, if `watch_norm` watches one"""
@@ -101,9 +108,14 @@ def recorded_attention(
     return steps
 
 
-def watch_inputs(module: nn.Module) -> None:
-    """Record this attention module's inputs whenever a recording is active."""
-    module.register_forward_pre_hook(_record_inputs, with_kwargs=True)
+def first_argument(args: tuple[Any, ...], _: dict[str, Any]) -> Inputs:
+    """Return the inputs of self-attention whose `forward` takes X first."""
+    return args[0], args[0]
+
+
+def watch_inputs(module: nn.Module, inputs_of: InputsOf = first_argument) -> None:
+    """Record this attention module's inputs, (T, C) or (B, T, C), whenever a recording is active."""
+    module.register_forward_pre_hook(partial(_record_inputs, inputs_of), with_kwargs=True)
 
 
 def watch_norm(norm: nn.Module) -> None:
@@ -117,18 +129,15 @@ def _record_block_input(_: nn.Module, args: tuple[Any, ...]) -> None:
         recorder.block_input = _first(args[0])
 
 
-def _record_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _record_inputs(inputs_of: InputsOf, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     recorder = _recorder.get()
     if recorder is None:
         return
-    query_input = args[0] if args else kwargs.get("hidden_states")
-    other = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
-    if query_input is None:
-        return
-    x = _first(query_input)
-    recorder.inputs = (x, x if other is None else _first(other))
+    of_query, of_key = inputs_of(args, kwargs)
+    query_input = _first(of_query)
+    recorder.inputs = query_input, query_input if of_key is of_query else _first(of_key)
 
 
-def _first(x: Tensor) -> Tensor:
+def _first(x: Tensor | None) -> Tensor | None:
     """Return the first text of a batch, (T, C)."""
-    return x[0] if x.ndim > 2 else x
+    return x[0] if x is not None and x.ndim > 2 else x

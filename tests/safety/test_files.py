@@ -77,7 +77,7 @@ def test_no_pickle_is_ever_opened(tmp_path: Path, file: str, zipped: bool) -> No
     if file.endswith(".json"):
         (folder / file).write_text(json.dumps({"metadata": {}, "weight_map": {"a": name}}))
     if file == "training_args.bin":  # never looked at
-        assert load(str(folder)).layer_counts == {"encoder": (2, 4)}
+        assert load(str(folder)).description.layers == {"encoder": (2, 4)}
     else:
         assert "safetensors" in sentence(folder) or "weights" in sentence(folder)
     assert not mark.exists()
@@ -97,7 +97,7 @@ from attnviz.pretrained import ModelError, load
 resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
 for folder in sorted(Path(sys.argv[1]).iterdir(), key=lambda path: int(path.name)):
     try:
-        print("loaded", load(str(folder)).layer_counts)
+        print("loaded", load(str(folder)).description.layers)
     except ModelError as error:
         print(error)
 # Not ru_maxrss, which counts the process that started this one too.

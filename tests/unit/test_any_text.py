@@ -11,13 +11,14 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attnviz.figures import Walk, step_spec
+from attnviz.figures import step_spec
 from attnviz.formulas import mathml
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.steps import ATTENTION
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
 from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.walk import Walk
 from tests.toy import run_block
 from tests.unit.families import FAMILIES, save
 

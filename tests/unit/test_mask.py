@@ -1,16 +1,11 @@
-"""What kind of mask a mask is: from its cells, and as recorded in tiny random models of transformers."""
+"""What kind of mask a mask is, from its cells."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 import torch
 
 from attnviz.attention import Mask, attend, causal_mask
-from attnviz.pretrained import load
-from attnviz.trace.layer import LayerTrace
-from tests.unit.families import save
 
 HIDES = -torch.inf
 PADDED = torch.tensor([[True, True, False]] * 3)
@@ -70,47 +65,8 @@ def test_attend_takes_a_mask_as_it_takes_its_cells() -> None:
     assert torch.equal(attend(x, x, x, mask=Mask()).weights, attend(x, x, x).weights)
 
 
-@pytest.mark.parametrize("cells", [causal_mask(3), as_float(causal_mask(3)), as_float(causal_mask(3))[None]])
-def test_hidden_is_what_can_not_be_seen(cells: torch.Tensor) -> None:
-    x = torch.zeros(2, 3, 4)
-    layer = LayerTrace(x, x, x, 1.0, Mask.recognise(cells))
-    assert layer.hidden(1).tolist() == [[False, True, True], [False, False, True], [False, False, False]]
-    assert torch.equal(layer.hidden(0), layer.head(0).masked.isneginf())
-
-
-def test_heads_may_have_masks_of_their_own() -> None:
-    mask = Mask.recognise(torch.stack([causal_mask(3), PADDED]))
-    x = torch.zeros(2, 3, 4)
-    layer = LayerTrace(x, x, x, 1.0, mask)
-    assert torch.equal(layer.hidden(0), ~causal_mask(3))
-    assert torch.equal(layer.hidden(1), ~PADDED)
-
-
 @pytest.mark.parametrize("start", [Mask(), Mask.causal(3), Mask.recognise(PADDED), Mask.recognise(BIAS)])
 def test_a_causal_mask_on_top_hides_the_future_and_nothing_else(start: Mask) -> None:
     both = start.and_causal(3)
     assert torch.equal(both.hidden((3, 3)), start.hidden((3, 3)) | ~causal_mask(3))
     assert both.adds == start.adds
-
-
-WANTED = {
-    "bert": {"encoder": "none"},
-    "gpt2": {"decoder": "causal"},
-    "llama": {"decoder": "causal"},
-    "bart": {"encoder": "none", "decoder": "causal", "cross": "none"},
-    "t5": {"encoder": "other", "decoder": "other", "cross": "none"},
-}
-"""T5 adds relative positions to the scores of both of its self-attentions."""
-
-
-@pytest.mark.parametrize("family", WANTED)
-def test_models_masks_are_known_for_what_they_are(family: str, tmp_path: Path) -> None:
-    trace = load(str(save(family, tmp_path))).trace("the cat sat on the mat", "and the dog")
-    found = {kind: {layer.mask.kind for layer in layers} for kind, layers in trace.layers.items()}
-    assert found == {kind: {mask} for kind, mask in WANTED[family].items()}
-    for kind, layers in trace.layers.items():
-        assert len({id(layer.mask) for layer in layers}) == 1 or WANTED[family][kind] == "other"
-
-
-def test_one_token_has_no_future_to_hide(tmp_path: Path) -> None:
-    assert load(str(save("gpt2", tmp_path))).trace("a").layer(0).mask.kind == "none"

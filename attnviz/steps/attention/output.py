@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _notice(walk: Walk) -> str:
-    if walk.layer.output_projection is None and not walk.layer.unavailable_reason:
+    if walk.layer.output_projection is None and "output_projection" not in walk.layer.unavailable:
         return "There is no output projection, so the heads stay side by side, unmixed."
     return "W_O mixes what the heads found and brings it back to the width of the input."
 

@@ -15,11 +15,11 @@ import streamlit as st
 from attnviz.components.inspector import inspector
 from attnviz.components.packing import pack
 from attnviz.components.updates import acknowledged
-from attnviz.figures import Walk
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.formulas import latex
 from attnviz.steps import ATTENTION, STEPS, Step, unavailable
+from attnviz.trace.walk import Walk
 from attnviz.ui import state
 from attnviz.ui.picture import palette, show_picture
 

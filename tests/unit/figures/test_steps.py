@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
-from attnviz.figures import Walk, draw_step
+from attnviz.figures import draw_step
 from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, shorten
 from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
 from tests.toy import run_block
 from tests.unit.families import save
 from tests.unit.steps.test_attention import COMPUTED, walk_toy

@@ -172,7 +172,7 @@ def test_a_family_that_is_not_known_gives_what_it_can_with_the_reason() -> None:
     model = made("LlamaForCausalLM")
     layer = attnviz.trace_model(model, tokenizer_of(model), TEXT).layer(0)
     assert layer.projections is None
-    assert "between the projection and the attention" in layer.unavailable_reason
+    assert "between the projection and the attention" in layer.unavailable["projections"]
 
 
 def refusal(model: Any, tokenizer: Any) -> str:

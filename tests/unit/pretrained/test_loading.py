@@ -38,7 +38,7 @@ def sentence(name: str | Path) -> str:
 
 
 def test_a_local_folder_loads(folder: Path) -> None:
-    assert load(str(folder)).layer_counts == {"encoder": (2, 4)}
+    assert load(str(folder)).description.layers == {"encoder": (2, 4)}
 
 
 @pytest.mark.parametrize("name", ["bert-base-uncased", "no-such-owner/no-such-model"])
@@ -178,7 +178,7 @@ def test_a_folders_code_never_runs(folder: Path, tmp_path: Path, model_type: str
             settings |= {"model_type": model_type}
         (folder / file).write_text(json.dumps(settings))
     if model_type == "bert":
-        assert load(str(folder)).layer_counts == {"encoder": (2, 4)}
+        assert load(str(folder)).description.layers == {"encoder": (2, 4)}
     else:
         sentence(folder)
     assert not ran.exists()
@@ -217,7 +217,7 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
     original = tf.PreTrainedModel.tie_weights
     with ThreadPoolExecutor(2) as threads:
         models = list(threads.map(load, (str(folder), str(other))))
-    assert [list(model.layer_counts) for model in models] == [["encoder"], ["decoder"]]
+    assert [list(model.description.layers) for model in models] == [["encoder"], ["decoder"]]
     assert most == 1
     assert tf.PreTrainedModel.tie_weights is original
 

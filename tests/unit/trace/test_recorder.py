@@ -1,0 +1,126 @@
+"""What the recorder stores of a forward pass, against torch's own linear maps and attention."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.attention import causal_mask
+from attnviz.trace.recorder import Recorder, recorded_attention, recording, watch_inputs, watch_norm
+
+C, H, D = 8, 2, 4
+
+
+class Attention(nn.Module):
+    """Attention from x to `memory`, or to x itself, with H heads of width D."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps = nn.ModuleList(nn.Linear(C, H * D) for _ in range(3))
+
+    def operands(self, x: Tensor, memory: Tensor) -> list[Tensor]:
+        inputs = zip(self.maps, (x, memory, memory), strict=True)
+        return [project(given).unflatten(-1, (H, D)).transpose(-3, -2) for project, given in inputs]
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        query, key, value = self.operands(x, x if memory is None else memory)
+        return recorded_attention(self, query, key, value, mask=mask).concat
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
+def record(module: nn.Module, *args: Tensor | None) -> tuple[Recorder, Tensor]:
+    with torch.no_grad(), recording() as recorder:
+        return recorder, module(*args)
+
+
+def test_operands_and_result_are_torchs() -> None:
+    attention, x, mask = Attention(), torch.randn(5, C), causal_mask(5)
+    watch_inputs(attention)
+    recorder, result = record(attention, x, None, mask)
+    (call,) = recorder.calls
+    assert recorder.modules == [attention]
+    assert call.query_input is call.key_input is x
+    assert call.mask is mask
+    expected = [project(x).view(5, H, D).transpose(0, 1) for project in attention.maps]
+    for found, operand in zip((call.query, call.key, call.value), expected, strict=True):
+        assert torch.equal(found, operand)
+    theirs = functional.scaled_dot_product_attention(*expected, is_causal=True, scale=call.scale)
+    torch.testing.assert_close(result, theirs.transpose(0, 1).flatten(1))
+    assert call.scale == D**-0.5
+
+
+def test_of_a_batch_the_first_text_is_recorded() -> None:
+    attention, x = Attention(), torch.randn(3, 5, C)
+    watch_inputs(attention)
+    mask = torch.rand(3, 1, 5, 5) < 0.8
+    (call,) = record(attention, x, None, mask)[0].calls
+    (alone,) = record(attention, x[0], None, mask[0])[0].calls
+    assert call.mask is not None
+    assert torch.equal(call.mask, mask[0])
+    assert call.query_input is call.key_input
+    for name in ("query", "key", "value", "query_input"):
+        torch.testing.assert_close(getattr(call, name), getattr(alone, name))
+
+
+def test_inputs_are_those_that_the_given_function_finds() -> None:
+    attention, x, memory = Attention(), torch.randn(1, 5, C), torch.randn(1, 7, C)
+    watch_inputs(attention, lambda args, _: (args[0], args[1]))
+    (call,) = record(attention, x, memory)[0].calls
+    assert call.query_input is not None
+    assert call.key_input is not None
+    assert torch.equal(call.query_input, x[0])
+    assert torch.equal(call.key_input, memory[0])
+    unknown = Attention()
+    watch_inputs(unknown, lambda *_: (None, None))
+    (call,) = record(unknown, x)[0].calls
+    assert call.query_input is call.key_input is None
+
+
+def test_inputs_of_one_module_are_not_taken_for_those_of_the_next() -> None:
+    norm, first, second = nn.LayerNorm(C), Attention(), Attention()
+    watch_norm(norm)
+    watch_inputs(first)
+    x = torch.randn(5, C)
+    before, after = record(nn.Sequential(norm, first, second), x)[0].calls
+    assert before.block_input is x
+    assert before.query_input is not None
+    torch.testing.assert_close(before.query_input, functional.layer_norm(x, (C,)))
+    assert (after.query_input, after.key_input, after.block_input) == (None, None, None)
+
+
+def test_nothing_is_recorded_outside_a_recording() -> None:
+    attention, x = Attention(), torch.randn(5, C)
+    watch_inputs(attention)
+    recorder, inside = record(attention, x)
+    with torch.no_grad():
+        assert torch.equal(attention(x), inside)
+    assert len(recorder.calls) == 1
+
+
+def test_threads_on_one_model_record_their_own_texts() -> None:
+    attention, texts = Attention(), [torch.randn(5, C) for _ in range(4)]
+    watch_inputs(attention)
+    together, recorded = threading.Barrier(len(texts)), {}
+
+    def run(index: int) -> None:
+        with torch.no_grad(), recording() as recorder:
+            for _ in range(20):
+                together.wait(timeout=30)
+                attention(texts[index])
+        recorded[index] = recorder.calls
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for index, text in enumerate(texts):
+        assert [call.query_input is text for call in recorded[index]] == [True] * 20
