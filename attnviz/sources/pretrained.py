@@ -10,14 +10,21 @@ _OTHERS = {
     (True, True): " Or type a name on the Hugging Face hub, or a folder on this machine.",
     (True, False): " Or type a name on the Hugging Face hub.",
     (False, True): " Or type a folder on this machine.",
-}.get((settings().hub, settings().folders), "")
+    (False, False): "",
+}
 """The help on other models, by whether the hub and folders are allowed"""
+
+
+def _others() -> str:
+    # Not at import: a server reads its settings after its command has imported the sources.
+    return _OTHERS[settings().hub, settings().folders]
+
 
 NAMES = Names(
     offered=lambda: settings().models,
     fallback="minilm",
-    takes_others=bool(_OTHERS),
-    help=f"minilm needs no network.{_OTHERS}",
+    takes_others=lambda: bool(_others()),
+    help=lambda: f"minilm needs no network.{_others()}",
 )
 
 

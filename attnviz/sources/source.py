@@ -41,9 +41,9 @@ class Names:
     """The names in the menu"""
     fallback: str
     """The model that is shown if a view names none, or one that can't be loaded"""
-    takes_others: bool = False
+    takes_others: Callable[[], bool] = lambda: False
     """Whether a visitor may type another name"""
-    help: str = ""
+    help: Callable[[], str] = lambda: ""
     """The help beside the menu"""
 
 

@@ -98,7 +98,7 @@ def choose_model(names: Names) -> str:
     """Show the choice of a model and return its name."""
     options = list(dict.fromkeys([*names.offered(), state.get("model")]))
     name: str = state.bound(
-        "model", st.selectbox, "Model", options, accept_new_options=names.takes_others, help=names.help
+        "model", st.selectbox, "Model", options, accept_new_options=names.takes_others(), help=names.help()
     )
     return name or names.fallback
 

@@ -155,8 +155,8 @@ def named(visitor: Visitor) -> str:
 
 def opened(visitor: Visitor) -> Shown:
     shown = visitor.open(*LINK)
-    assert not shown.broke, shown.log
-    assert not shown.log
+    assert not shown.broke, shown.messages
+    assert not shown.messages
     assert "explorer" in shown.widgets
     return shown
 

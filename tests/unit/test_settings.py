@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -115,3 +117,13 @@ def test_streamlits_options_keep_speed_and_privacy() -> None:
         assert config[section].items() >= options.items()
     assert 0 < config["server"]["maxUploadSize"] <= 5
     assert {"light", "dark"} <= config["theme"].keys()
+
+
+def test_no_command_reads_the_settings_before_it_runs() -> None:
+    """`serve` sets the public defaults first: settings that an import has read would leave a public server open."""
+    code = (
+        "from attnviz.cli import main\nfrom attnviz.settings import settings\n"
+        "try:\n    main(['serve', '--help'])\nexcept SystemExit:\n    assert settings.cache_info().currsize == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -208,7 +208,7 @@ def named() -> Iterator[Source]:
         toy.name = get("model")
         return toy
 
-    names = Names(offered=lambda: list(sizes), fallback="one", help="They have names.")
+    names = Names(offered=lambda: list(sizes), fallback="one", help=lambda: "They have names.")
     source = Source("named", "Named", ("model", "head"), open_named, names=names)
     SOURCES["named"] = source
     yield source
