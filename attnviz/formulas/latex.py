@@ -41,15 +41,11 @@ def latex(formula: tree.Expression, colour: Callable[[tree.Role], str], *, tight
         case tree.Absolute(of):
             return rf"\lvert {write(of, tight=True)} \rvert"
         case tree.Product(factors, sign):
-            written = [_grouped(factor, write) for factor in factors]
-            is_word = tight and sign == "none" and all(len(factor) == 1 for factor in written)
-            return ("" if is_word else _BETWEEN[sign]).join(written)
+            return _product([_grouped(factor, write) for factor in factors], sign, tight=tight)
         case tree.Sum(terms):
             return _sum(terms, write, "" if tight else " ")
-        case tree.Total(low, high, of):
-            end = "" if high is None else f"^{{{write(high, tight=True)}}}"
-            start = f"{{{write(low, tight=True)}}}" if end else _script(low, write)
-            return rf"\sum_{start}{end} {_grouped(of, write)}"
+        case tree.Total():
+            return _total(formula, write)
         case tree.Fraction(top, bottom, small):
             command = r"\tfrac" if small else r"\frac"
             return f"{command}{{{write(top, tight=True)}}}{{{write(bottom, tight=True)}}}"
@@ -73,6 +69,17 @@ def _script(formula: tree.Expression, write: Callable[..., str]) -> str:
     """Write a subscript or a superscript."""
     written = write(formula, tight=True)
     return written if len(written) == 1 else f"{{{written}}}"
+
+
+def _product(written: list[str], sign: str, *, tight: bool) -> str:
+    is_word = tight and sign == "none" and all(len(factor) == 1 for factor in written)
+    return ("" if is_word else _BETWEEN[sign]).join(written)
+
+
+def _total(total: tree.Total, write: Callable[..., str]) -> str:
+    end = "" if total.high is None else f"^{{{write(total.high, tight=True)}}}"
+    start = f"{{{write(total.low, tight=True)}}}" if end else _script(total.low, write)
+    return rf"\sum_{start}{end} {_grouped(total.of, write)}"
 
 
 def _sum(terms: tuple[tree.Expression, ...], write: Callable[..., str], space: str) -> str:
