@@ -6,7 +6,8 @@ In a notebook:
     steps = attnviz.trace("The cat sat on the mat.").head(layer=3, head=5)
     steps.weights
 
-A transformers model that you hold in memory is traced with `attnviz.trace_model(model, tokenizer, text)`.
+A transformers model that you hold in memory is traced with `attnviz.trace_model(model, tokenizer, text)`. With
+`attnviz[notebook]`, `attnviz.show(...)` is a widget, and so is a trace at the end of a cell.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 # The first import of the folder attnviz/trace/ would otherwise replace the function `trace`.
 import attnviz.trace as _folder  # noqa: F401
+from attnviz.reprs import Bundle, NotebookRepr
 
 if TYPE_CHECKING:
+    from attnviz.notebook.explorer import HeadsWidget
+    from attnviz.notebook.widget import WalkWidget
     from attnviz.pretrained import Trace
+    from attnviz.trace.model import Kind, Model
+    from attnviz.trace.walk import Walk
 
-__all__ = ["trace", "trace_model"]
+__all__ = ["show", "show_heads", "trace", "trace_model"]
 
 
 def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace:
@@ -61,3 +67,66 @@ def trace_model(model: Any, tokenizer: Any, text: str, pair: str | None = None) 
     from attnviz.pretrained import open_model
 
     return open_model(model, tokenizer).trace(text, pair)
+
+
+def show(
+    what: str | Trace | Walk,
+    pair: str | None = None,
+    *,
+    model: str | Model = "minilm",
+    kind: Kind | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    step: str | None = None,
+) -> WalkWidget:
+    """Show a text, a trace or a head step by step, in a notebook (docs/notebook.md). It needs `attnviz[notebook]`.
+
+    Args:
+        what: a text, or what `trace`, `trace_model` or `Trace.walk` returns.
+        pair: a second text, as in `trace`.
+        model: what runs on a text: a name as in `trace`, or a model that is open.
+        kind: "encoder", "decoder" or "cross", if the model has several kinds of attention; else its first.
+        layer: the layer that is shown first; 0, or that of a head, if not given.
+        head: likewise.
+        step: likewise; "weights" if not given.
+
+    Returns:
+        The widget. Its traits `step`, `layer`, `head`, `q` and `k` say what is chosen, and can be set.
+
+    Raises:
+        attnviz.notebook.NotebookError: anywidget is not installed, or the text or the model can't be shown.
+        attnviz.notebook.traits.ChoiceError: there is no such layer, head or step.
+    """
+    from attnviz.notebook import show  # late: it imports torch
+
+    return show(what, pair, model=model, kind=kind, layer=layer, head=head, step=step)
+
+
+def show_heads(
+    what: str | Trace,
+    pair: str | None = None,
+    *,
+    model: str | Model = "minilm",
+    kind: Kind | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+) -> HeadsWidget:
+    """Show all layers and heads of a text or a trace at once, and the chosen heads as lines and heatmaps.
+
+    Arguments and errors are those of `show`. Head −1 is the attention rollout up to the layer.
+
+    Returns:
+        The widget. Its traits `layer`, `head`, `q` and `k` say what is chosen, and can be set.
+    """
+    from attnviz.notebook import show_heads
+
+    return show_heads(what, pair, model=model, kind=kind, layer=layer, head=head)
+
+
+def _bundle(what: Trace | Walk) -> Bundle | None:
+    from attnviz.notebook import bundle
+
+    return bundle(what)
+
+
+NotebookRepr.bundle = staticmethod(_bundle)

@@ -9,3 +9,10 @@ def number(value: float, digits: int = 2) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def scale_label(scale: float, width: int) -> str:
+    """Return how a scale is called for this head width: "1/√32", "off" or a number."""
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"1/√{width}"
+    return "off" if scale == 1 else f"{scale:g}"

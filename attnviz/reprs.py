@@ -1,11 +1,17 @@
-"""Short reprs for notebooks: names and shapes on one line, never the numbers."""
+"""Short reprs for notebooks: names and shapes on one line, never the numbers.
+
+What has a widget too is a `NotebookRepr`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import fields
 from reprlib import repr as shortened
-from typing import Any
+from typing import Any, ClassVar
+
+Bundle = tuple[dict[str, Any], dict[str, Any]]
+"""Data and metadata by MIME type"""
 
 
 class ShortRepr:
@@ -20,6 +26,17 @@ class ShortRepr:
         """Yield what stands between the parentheses: of a dataclass, each field that is not None or empty."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
         return (f"{name}{_brief(value)}" for name, value in values if not _is_empty(value))
+
+
+class NotebookRepr(ShortRepr):
+    """Adds how a notebook shows a value in a cell."""
+
+    __slots__ = ()
+    bundle: ClassVar[Callable[[Any], Bundle | None]] = staticmethod(lambda _: None)
+    """Makes a value's display, or None to leave it to its repr. `attnviz` sets it: nothing here may import widgets."""
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle | None:
+        return NotebookRepr.bundle(self)
 
 
 def _is_empty(value: Any) -> bool:

@@ -4,8 +4,8 @@ import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
 from attnviz.ui import controls, shell, state
+from attnviz.ui.averages.stepper import ways
 from attnviz.ui.sources import view_tokens
-from attnviz.ui.step_by_step import stepper
 from attnviz.ui.waiting import starting
 
 
@@ -13,7 +13,7 @@ from attnviz.ui.waiting import starting
 @page_lock().held()
 def one_way() -> None:
     """Show one of the ways. A fragment, so changing the way does not rerun the controls."""
-    stepper.ways()
+    ways()
     with starting("averages"):
         from attnviz.ui.averages.view import MAX_TOKENS, show_way
     tokens = view_tokens(MAX_TOKENS)

@@ -7,7 +7,6 @@ from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import of_model
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.heads import delivery as heads_delivery
 from attnviz.ui.model_box import open_model, source_settings
 from attnviz.ui.sources import with_model
 from attnviz.ui.waiting import starting
@@ -16,7 +15,7 @@ from attnviz.ui.waiting import starting
 @st.fragment
 @page_lock().held()
 def explore(model_name: str | None) -> None:
-    """Show the heads. A fragment, so requests of the browser do not rerun the controls."""
+    """Show the heads. A fragment, so changes in the explorer do not rerun the controls."""
     with starting("heads"):
         from attnviz.ui.heads.view import show_heads
     try:
@@ -28,7 +27,6 @@ def explore(model_name: str | None) -> None:
 
 
 shell.begin("heads")
-heads_delivery.start_over()
 with st.sidebar:
     chosen = source_settings(PRETRAINED, "in the grid")
 shell.text()

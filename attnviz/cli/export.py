@@ -1,4 +1,4 @@
-"""`python -m attnviz export`: exports heads, step by step, as slides, PDF, SVG, TikZ, numbers and code."""
+"""`python -m attnviz export`: exports heads, step by step, as slides, PDF, SVG, TikZ, web pages, numbers and code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ABOUT = """Write the walk through one head of attention, or through many, to files: every step from the tokens to the
 output. It works with no network where the model is on this machine; minilm always is."""
-FORMATS = ("pptx", "pdf", "svg", "tikz", "csv", "npz", "ipynb", "py")
+FORMATS = ("pptx", "pdf", "svg", "tikz", "csv", "npz", "ipynb", "py", "html")
 MAX_TEXTS = 1000
 LOCAL = "http://localhost:8501"
 
@@ -28,7 +28,7 @@ class UsageError(ValueError):
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add this command to the command line."""
     parser = subparsers.add_parser(
-        "export", help="write walks to slides, PDF, SVG, TikZ, numbers, code", description=ABOUT
+        "export", help="write walks to slides, PDF, SVG, TikZ, numbers, code, web pages", description=ABOUT
     )
     add = parser.add_argument
     add("text", nargs="?", help="the text")
@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.export.jobs import Exporter
     from attnviz.pretrained import ModelError
 
-    exporter = Exporter(site=_site(arguments), bare=arguments.bare, theme=THEMES[arguments.theme])
+    theme, page = THEMES[arguments.theme], _page(arguments.link)
+    exporter = Exporter(site=_site(arguments), bare=arguments.bare, theme=theme, page=page)
     try:
         jobs = exporter.jobs(views, layers, heads)
     except IndexError as error:
@@ -96,6 +97,7 @@ def _write_all(
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.formats import TooLongError
     from attnviz.export.numbers import TooManyNumbersError
+    from attnviz.export.web import NoPageError
     from attnviz.tokens import NoTokensError
 
     failed, written = [], 0
@@ -106,7 +108,7 @@ def _write_all(
                 try:
                     files = exporter.make(job, exporter.walk(job.view), kind, steps)
                     written += _save(arguments.out, files)
-                except (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError) as error:
+                except (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError, NoPageError) as error:
                     failed.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
                     return _fail(f"{arguments.out} can't be written: {error.strerror or error}", 1)
@@ -132,6 +134,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
         UsageError: an option has an invalid value, or there is no text.
     """
     from attnviz.links.link import KEYS, MAX_TEXT, BadValueError, read_link
+    from attnviz.links.pages import PAGES
     from attnviz.sources import PRETRAINED, SOURCES
 
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
@@ -140,7 +143,10 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     view, notes = read_link(linked)
     if notes:
         raise UsageError(notes[0])
-    if "source" not in linked and not (arguments.link and arguments.source is None):
+    fixed = PAGES[_page(arguments.link)].source
+    if fixed is not None:
+        view["source"] = fixed
+    elif "source" not in linked and not (arguments.link and arguments.source is None):
         view["source"] = PRETRAINED.key
     settings = (key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head"))
     for name in ("source", *settings):
@@ -202,6 +208,14 @@ def _choices(raw: str, known: Sequence[str], what: str) -> list[str]:
     if unknown or not chosen:
         raise UsageError(f"unknown {what} “{unknown[0] if unknown else raw}”; choose from {', '.join(known)}")
     return list(dict.fromkeys(chosen))
+
+
+def _page(link: str | None) -> str:
+    """Return the name of the app's page that a link leads to, or the start page."""
+    from attnviz.links.pages import PAGES
+
+    path = "/" + urlsplit(link or "").path.rstrip("/").rpartition("/")[2]
+    return next((page.name for page in PAGES.values() if page.path == path), next(iter(PAGES)))
 
 
 def _site(arguments: argparse.Namespace) -> str:

@@ -1,4 +1,4 @@
-"""The chart component: a Plotly figure that is updated in place.
+"""The chart component: a picture of matrices as a Plotly figure, made and updated in the browser.
 
 Streamlit's chart element is removed and created again, twice, whenever its figure changes. This component keeps the
 graph and lets plotly.js compute the difference, which is several times faster.
@@ -6,31 +6,25 @@ graph and lets plotly.js compute the difference, which is several times faster.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from attnviz.components.packing import pack
-from attnviz.components.registration import component
+import numpy.typing as npt
+
+from attnviz.components.registration import mount
 
 PLOTLY_PATH = f"/attnviz/plotly-{version('plotly')}.min.js"
 """Where the server offers plotly.js, which the Python package contains."""
 
-CONFIG = {
-    "displaylogo": False,
-    "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d", "autoScale2d"],
-}
-"""The mode bar. The browser adds downloads as SVG and PNG, which do not need the server."""
 
-
-def chart(figure: dict[str, Any], *, key: str, alt: str) -> None:
-    """Mount a figure of heatmaps that fills its container.
+def chart(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], *, key: str) -> None:
+    """Mount a chart that fills its container.
 
     Args:
-        figure: "data" and "layout" for plotly.js; each trace's `z` is float32 and is sent as binary data.
+        header: the header that `figures.board.board_picture` returns, with `alt` (the text alternative), and `q` and
+            `k`, the pinned query and key, each a position or None.
+        arrays: the matrices.
         key: the Streamlit key.
-        alt: the text alternative.
     """
-    traces = [{name: value for name, value in trace.items() if name != "z"} for trace in figure["data"]]
-    header = {"alt": alt, "plotly": PLOTLY_PATH, "config": CONFIG, "data": traces, "layout": figure["layout"]}
-    arrays = {str(index): trace["z"] for index, trace in enumerate(figure["data"])}
-    component("chart", isolated=False)(data=pack(header, arrays), key=key)
+    mount("chart", {**header, "plotly": PLOTLY_PATH}, arrays, key=key)

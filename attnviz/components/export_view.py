@@ -1,15 +1,19 @@
-"""The component that exports the visible picture as SVG, PNG or PDF, entirely in the browser."""
+"""The component that exports the visible picture: as SVG and PNG in the browser, as PDF by the server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from attnviz.components.packing import pack
-from attnviz.components.registration import component
+from attnviz.components.registration import mount
 
-FONT_PATHS = {name: f"/attnviz/source-sans-{version('streamlit')}-{name}.ttf" for name in ("regular", "bold")}
-"""Where the server offers the font for exported pictures, from the installed version of Streamlit."""
+PATHS = {
+    "letters": f"/attnviz/source-sans-{version('streamlit')}.txt",
+    "fonts": "/attnviz/fonts",
+    "pdf": "/attnviz/pdf",
+}
+"""Where the server offers the characters of the font, which is from the installed version of Streamlit; takes the
+characters that an SVG needs; and takes what becomes a PDF"""
 
 
 def export_view(words: Mapping[str, str], *, key: str) -> None:
@@ -22,4 +26,4 @@ def export_view(words: Mapping[str, str], *, key: str) -> None:
             `none`, the message if the page has no picture; `heading`, which may be empty.
         key: the Streamlit key.
     """
-    component("export_view")(data=pack({**words, "fonts": FONT_PATHS}, {}), key=key, on_moved_change=lambda: None)
+    mount("export_view", {**words, "server": PATHS}, {}, key=key, on_moved_change=lambda: None)

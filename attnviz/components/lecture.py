@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from attnviz.components.packing import pack
-from attnviz.components.registration import component, sent_value
+from attnviz.components.registration import mount, sent_value
 
 
 def keyboard(
@@ -45,8 +44,10 @@ def keyboard(
         if isinstance(sent, str):
             on_text(sent)
 
-    component("lecture")(
-        data=pack({"lines": list(lines), "lecture": lecture, **own}, {}),
+    mount(
+        "lecture",
+        {"lines": list(lines), "lecture": lecture, **own},
+        {},
         key=key,
         on_act_change=partial(handle, "act", on_act),
         on_lesson_change=partial(handle, "lesson", on_lesson),

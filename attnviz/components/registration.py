@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
+import numpy.typing as npt
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 from streamlit.errors import StreamlitAPIException
+
+from attnviz.components.bundle.kinds import KINDS, folder
+from attnviz.components.packing import pack
 
 
 class ComponentNotFoundError(RuntimeError):
     """Streamlit can't find attnviz's browser files, because the package is not installed."""
 
 
-@cache
-def component(name: str, *, isolated: bool = True) -> ComponentRenderer:
-    """Register `attnviz.<name>`, served from `frontend/<name>.js` and `frontend/<name>.css`, and return it.
+def mount(
+    component: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    key: str,
+    **callbacks: Any,
+) -> None:
+    """Mount a component of `bundle.kinds.KINDS` with a header and arrays (see `packing.pack`).
 
-    An isolated component is mounted in a shadow root, so the page's styles do not apply to it.
-
-    Components are registered at their first mount, not at import: Streamlit discovers packaged components when its
-    server starts, so without a server (in a notebook or a unit test) registration fails.
+    `callbacks` are functions by names such as `on_updates_change`, called before the script reruns.
 
     Raises:
         ComponentNotFoundError: the package is not installed.
     """
+    kind = KINDS[component]
+    loaded = {"component": component, "modules": folder(), "is_open": kind.is_open, "page_styles": kind.page_styles}
+    _browser_side()(data=pack({**header, **loaded}, arrays), key=key, **callbacks)
+
+
+@cache
+def _browser_side() -> ComponentRenderer:
+    """Register `attnviz.main`, one for all components, which loads the script of each.
+
+    It is registered at the first mount, not at import: Streamlit discovers packaged components when its server starts,
+    so without a server (in a notebook or a unit test) registration fails.
+    """
     try:
-        return st.components.v2.component(
-            f"attnviz.{name}", css=f"{name}.css", js=f"{name}.js", isolate_styles=isolated
-        )
+        return st.components.v2.component("attnviz.main", js="main.js", isolate_styles=False)
     except StreamlitAPIException as error:
         # Streamlit's message asks for a pyproject.toml, which exists; the package is not installed.
         raise ComponentNotFoundError(
-            f"Streamlit can't find the browser component attnviz.{name}. It is served from the installed package: "
+            "Streamlit can't find the browser component attnviz.main. It is served from the installed package: "
             "run `pip install -e .` in the folder of attnviz's pyproject.toml, then start the app again."
         ) from error
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import segno
 
-from attnviz.components.packing import pack
-from attnviz.components.registration import component, sent_value
+from attnviz.components.registration import mount, sent_value
 
 MAX_BYTES = 2953
 """The capacity of the largest QR code (ISO/IEC 18004, version 40, level L)."""
@@ -59,4 +58,4 @@ def share(requested: str, *, key: str, on_code: Callable[[str], None]) -> None:
         if isinstance(address, str):
             on_code(address)
 
-    component("share")(data=pack(header, arrays), key=key, on_code_change=handle_request, on_moved_change=lambda: None)
+    mount("share", header, arrays, key=key, on_code_change=handle_request, on_moved_change=lambda: None)

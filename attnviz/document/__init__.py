@@ -1,16 +1,29 @@
-"""The document: all that is shown of one head, as one safetensors file that Python and the browser read.
+"""The document: all that is shown of the heads of a layer, as one safetensors file that Python and the browser read.
 
     from attnviz.document import document_of, read, write
 
     data = write(document_of(attnviz.trace("The cat sat.").walk(layer=3, head=5)))
     document = read(data)
-    document.header.query.labels, document.arrays["query"]
+    document.header.query.labels, document.arrays["query/5"]
 
-docs/document.md describes the format. Reading and writing need no torch; `document_of` does.
+docs/document.md describes the format. Reading and writing need no torch; making a document does.
 """
 
 from attnviz.document.files import read, write
-from attnviz.document.making import document_of
-from attnviz.document.value import Axis, Document, DocumentError, Header, StepText
+from attnviz.document.making import ReferTo, array_of, document_of, document_of_layer
+from attnviz.document.value import Axis, Document, DocumentError, Header, Reference, StepText
 
-__all__ = ["Axis", "Document", "DocumentError", "Header", "StepText", "document_of", "read", "write"]
+__all__ = [
+    "Axis",
+    "Document",
+    "DocumentError",
+    "Header",
+    "ReferTo",
+    "Reference",
+    "StepText",
+    "array_of",
+    "document_of",
+    "document_of_layer",
+    "read",
+    "write",
+]

@@ -12,14 +12,20 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from attnviz.attention import MaskKind
-    from attnviz.document.value import Header, StepText
+    from attnviz.document.value import Header, OfHeads, Reference, StepText
+    from attnviz.trace.model import Kind
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Shapes = dict[str, tuple[int, ...]]
 
 MAX_TOKENS = 4096
 """The most tokens on an axis: a reader computes matrices of queries by keys, 64 MiB each at this size."""
+MAX_HEADS = 1024
+MAX_BYTES = 128 * 2**20
+"""Of a file, and of an array that is not in it"""
 
 MASKS: tuple[MaskKind, ...] = ("none", "causal", "padding", "cross", "other")
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 ARRAYS: dict[str, tuple[str, ...]] = {
     "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
@@ -28,14 +34,33 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
     "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
     "query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "value_dim"), "mask": ("query", "key"),
-    "W_output_head": ("value_dim", "output"), "b_output": ("output",),
+    "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
+    "output": ("query", "output"),
+    "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip
 """The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model."""
 
+OF_HEAD = (
+    *("W_query", "W_key", "W_value", "U_query", "U_key", "U_value", "b_query", "b_key", "b_value"),
+    *("query", "key", "value", "mask"),
+)
+"""The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`."""
+
 REQUIRED = ("query", "key", "value")
 
-COMPUTED = ("key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "concat", "W_output", "output")
-"""What a step may show beside the arrays. The last three are of the whole layer, so a document does not hold them."""
+COMPUTED = {
+    "key_t": ("dim", "key"), "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"),
+    "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
+}  # fmt: skip
+"""What follows from the arrays, so that no document holds it, with its axes"""
+
+DTYPES = {"mask": ("F32", "BOOL"), "thumbnails": ("U8",), "hidden_thumbnail": ("U8",)}
+"""The dtypes of arrays that are not F32"""
+_DTYPES = {np.dtype(np.float32): "F32", np.dtype(np.bool_): "BOOL", np.dtype(np.uint8): "U8"}
+_BYTES = {"F32": 4, "BOOL": 1, "U8": 1}
+
+DIGEST = re.compile(r"[A-Za-z0-9_~-]{1,128}")
+"""May be part of an address"""
 
 MAX_FORMULA = 20_000
 """Characters; a longer one may exhaust the stack of a browser's regular expressions"""
@@ -57,7 +82,7 @@ def refuse(why: str) -> NoReturn:
 
 
 def check_header(header: Header) -> None:
-    """Check what a header says, apart from the arrays.
+    """Check what a header says, apart from the arrays and the pictures.
 
     Raises:
         DocumentError: it says what no document may say.
@@ -65,55 +90,118 @@ def check_header(header: Header) -> None:
     for name, axis in (("query", header.query), ("key", header.key)):
         if not 1 <= len(axis.labels) <= MAX_TOKENS:
             refuse(f"header.{name} has {len(axis.labels):,} labels; a document has 1 to {MAX_TOKENS:,}.")
-        if len(axis.ids) != len(axis.labels):
-            refuse(f"header.{name} has {len(axis.labels):,} labels and {len(axis.ids):,} ids.")
-    if min(header.layer, header.head) < 0:
-        refuse("header.layer and header.head are counted from 0.")
+        for column in ("ids", "covers", "places", "segments", "unknown"):
+            count = len(getattr(axis, column))
+            if count != len(axis.labels):
+                refuse(f"header.{name} has {len(axis.labels):,} labels and {count:,} {column}.")
+    if header.layer < 0:
+        refuse("header.layer is counted from 0.")
+    if not 1 <= header.heads_in_layer <= MAX_HEADS:
+        refuse(f"header.heads_in_layer is not from 1 to {MAX_HEADS:,}.")
+    beyond = any(not 0 <= head < header.heads_in_layer for head in header.heads)
+    if beyond or not header.heads or list(header.heads) != sorted(set(header.heads)):
+        refuse("header.heads are not heads of the layer in ascending order.")
     if not math.isfinite(header.scale):
         refuse("header.scale is not finite.")
     if header.mask not in MASKS:
         refuse(f"header.mask is not one of {', '.join(MASKS)}.")
+    if header.attention not in KINDS:
+        refuse(f"header.attention is not one of {', '.join(KINDS)}.")
     for index, step in enumerate(header.steps):
-        _check_step(f"header.steps[{index}]", step)
+        _check_step(f"header.steps[{index}]", step, len(header.heads))
 
 
-def _check_step(path: str, step: StepText) -> None:
-    if len(step.formula) > MAX_FORMULA or not FORMULA.fullmatch(step.formula):
-        refuse(f"{path}.formula is not MathML as attnviz writes it.")
-    names = [name for row in step.matrices for name in row if name is not None]
-    if any(name not in ARRAYS and name not in COMPUTED for name in names):
-        refuse(f"{path}.matrices names an unknown matrix.")
+def _check_step(path: str, step: StepText, heads: int) -> None:
+    for name in ("formula", "notice", "fact", "advice", "code"):
+        check_texts(f"{path}.{name}", getattr(step, name), heads)
+    for formula in (step.formula,) if isinstance(step.formula, str) else step.formula:
+        if len(formula) > MAX_FORMULA or not FORMULA.fullmatch(formula):
+            refuse(f"{path}.formula is not MathML as attnviz writes it.")
 
 
-def check_arrays(header: Header, arrays: Arrays) -> None:
-    """Check the names, dtypes, shapes and numbers of the arrays against the header.
+def check_texts(path: str, texts: OfHeads, heads: int) -> None:
+    """Check that there is one text, or one for each head."""
+    if not isinstance(texts, str) and len(texts) != heads:
+        refuse(f"{path} has {len(texts):,} texts for {heads:,} heads.")
+
+
+def possible(header: Header) -> dict[str, tuple[str, ...]]:
+    """Return the names of all arrays that a document with this header may have, with their axes."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, axes in ARRAYS.items():
+        if name in OF_HEAD:
+            found |= {f"{name}/{head}": axes for head in header.heads}
+        if name not in OF_HEAD or name == "mask":
+            found[name] = axes
+    return found
+
+
+def check_arrays(header: Header, arrays: Arrays) -> dict[str, int]:
+    """Check the names, dtypes, shapes and numbers of the arrays, and the references, against the header.
+
+    Returns the lengths of the axes.
 
     Raises:
         DocumentError: one of them is not as the format says.
     """
-    if any(name not in ARRAYS for name in arrays):
+    names = possible(header)
+    if any(name not in names for name in (*arrays, *header.references)):
         refuse("The document has an array with an unknown name.")
-    for name in REQUIRED:
-        if name not in arrays:
+    for name in names:
+        if name in header.references:
+            _check_reference(name, header.references[name], name in arrays)
+    shapes = {name: reference.shape for name, reference in header.references.items()}
+    shapes |= {name: array.shape for name, array in arrays.items()}
+    for name in (f"{name}/{head}" for name in REQUIRED for head in header.heads):
+        if name not in shapes:
             refuse(f"Array {name} is missing.")
-    if ("mask" in arrays) != (header.mask not in ("none", "causal")):
-        refuse(f"A mask of the kind {header.mask} has {'no' if 'mask' in arrays else 'an'} array.")
-    if header.mask == "causal" and len(header.query.labels) != len(header.key.labels):
-        refuse("A causal mask needs as many queries as keys.")
-    _check_shapes(header, arrays)
-    for name in ARRAYS:
+    if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
+        refuse("The file has query, key and value of none of its heads.")
+    _check_masks(header, shapes)
+    sizes = _check_shapes(header, shapes, names)
+    for name in names:
         if name in arrays:
             _check_numbers(name, arrays[name])
+    return sizes
 
 
-def _check_shapes(header: Header, arrays: Arrays) -> None:
+def _check_reference(name: str, reference: Reference, is_held: bool) -> None:
+    if is_held:
+        refuse(f"Array {name} is in the file, and not in the file.")
+    if not DIGEST.fullmatch(reference.digest):
+        refuse(f"Array {name} has a digest that is not of letters and digits.")
+    _check_dtype(name, reference.dtype)
+    if math.prod(reference.shape) * _BYTES[reference.dtype] > MAX_BYTES:
+        refuse(f"Array {name} has more than {MAX_BYTES:,} bytes.")
+
+
+def _check_dtype(name: str, dtype: str) -> None:
+    allowed = DTYPES.get(name.partition("/")[0], ("F32",))
+    if dtype not in allowed:
+        refuse(f"Array {name} is not {' or '.join(allowed)}.")
+
+
+def _check_masks(header: Header, shapes: Shapes) -> None:
+    """Check that there is a mask, or one for each head, if its kind does not say it."""
+    of_heads = sum(f"mask/{head}" in shapes for head in header.heads)
+    if header.mask in ("none", "causal"):
+        if "mask" in shapes or of_heads:
+            refuse(f"A mask of the kind {header.mask} has no array.")
+    elif of_heads != (0 if "mask" in shapes else len(header.heads)):
+        refuse(f"A mask of the kind {header.mask} has one array, or one for each head.")
+    if header.mask == "causal" and len(header.query.labels) != len(header.key.labels):
+        refuse("A causal mask needs as many queries as keys.")
+
+
+def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
     """Check that axes of one name have one length; those of the tokens have as many places as labels."""
-    sizes = {"query": len(header.query.labels), "key": len(header.key.labels)}
-    for name, listed in ARRAYS.items():
-        if name not in arrays:
+    sizes = {"query": len(header.query.labels), "key": len(header.key.labels), "head": header.heads_in_layer, "one": 1}
+    crosses = "embeddings_k" in shapes
+    for name, listed in names.items():
+        if name not in shapes:
             continue
-        axes = listed if "embeddings_k" in arrays else tuple(axis.replace("key_model", "model") for axis in listed)
-        shape = arrays[name].shape
+        axes = listed if crosses else tuple(axis.replace("key_model", "model") for axis in listed)
+        shape = shapes[name]
         fits = len(shape) == len(axes) and all(
             size > 0 and sizes.get(axis, size) == size for axis, size in zip(axes, shape, strict=True)
         )
@@ -121,16 +209,23 @@ def _check_shapes(header: Header, arrays: Arrays) -> None:
             wanted = " × ".join(str(sizes.get(axis, axis)) for axis in axes)
             refuse(f"Array {name} is {' × '.join(map(str, shape))}; it must be {wanted}.")
         sizes |= zip(axes, shape, strict=True)
+        if "value_dim" in sizes:
+            sizes["concat"] = header.heads_in_layer * sizes["value_dim"]
+    if not crosses and "model" in sizes:
+        sizes["key_model"] = sizes["model"]
+    return sizes
 
 
 def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
     """Check that numbers are finite float32. A mask may also be bool, or hold −inf where a query must not look."""
-    if name == "mask" and array.dtype == np.bool_:
-        if array.view(np.uint8).max() > 1:
-            refuse("Array mask holds a byte that is neither 0 nor 1.")
+    dtype = _DTYPES.get(array.dtype, "")
+    _check_dtype(name, dtype)
+    if dtype == "BOOL" and array.view(np.uint8).max() > 1:
+        refuse(f"Array {name} holds a byte that is neither 0 nor 1.")
+    if dtype != "F32":
         return
-    if array.dtype != np.float32:
-        refuse(f"Array {name} is not float32.")
-    allowed = np.isfinite(array) | np.isneginf(array) if name == "mask" else np.isfinite(array)
+    allowed = np.isfinite(array)
+    if name.startswith("mask"):
+        allowed |= np.isneginf(array)
     if not allowed.all():
         refuse(f"Array {name} holds a number that is not finite.")

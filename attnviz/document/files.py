@@ -7,9 +7,7 @@ arrays. https://github.com/safetensors/safetensors#format
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,29 +15,16 @@ import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
-from attnviz.document.checks import refuse
-from attnviz.document.value import VERSION, Axis, Document, Header, StepText
+from attnviz.document.checks import MAX_BYTES, refuse
+from attnviz.document.header import read_header, write_header
+from attnviz.document.value import Document
 
 KEY = "attnviz"
-MAX_BYTES = 128 * 2**20
 MAX_HEADER_BYTES = 4 * 2**20
 """Of the file's whole header: the JSON of the document and the list of arrays"""
-MAX_INTEGER = 2**53 - 1
-"""The largest integer that JavaScript tells from its neighbours"""
 
 _LENGTH = 8  # bytes, of the number with which a safetensors file begins
-_DTYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?")}
-
-_AXIS: dict[str, Any] = {"text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"]}
-_STEP: dict[str, Any] = {
-    **dict.fromkeys(("name", "title", "formula", "notice", "fact", "code"), "a text"),
-    "matrices": [["a text or null"]],
-}
-_HEADER: dict[str, Any] = {
-    "source": "a text", "query": _AXIS, "key": _AXIS, "layer": "a whole number", "head": "a whole number",
-    "scale": "a number", "mask": "a text", "steps": [_STEP], "kind": "a text", "version": "a whole number",
-}  # fmt: skip
-"""What the JSON must be: an object has exactly these keys, a list any number of such entries"""
+_DTYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 
 
 def write(document: Document) -> bytes:
@@ -48,11 +33,7 @@ def write(document: Document) -> bytes:
     Raises:
         DocumentError: it is larger than what `read` takes.
     """
-    header = asdict(document.header)
-    if document.header.key == document.header.query:
-        header["key"] = None
-    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
-    data = save(dict(document.arrays), metadata={KEY: text})
+    data = save(dict(document.arrays), metadata={KEY: write_header(document.header)})
     _check_size(data)
     return data
 
@@ -69,7 +50,7 @@ def read(data: bytes) -> Document:
     except SafetensorError:
         refuse("This is not a safetensors file.")
     arrays = {name: _array(entry) for name, entry in entries}
-    return Document(_header(data), arrays)
+    return Document(read_header(_header(data)), arrays)
 
 
 def _check_size(data: bytes) -> None:
@@ -88,66 +69,14 @@ def _header_length(data: bytes) -> int:
 
 def _array(entry: Mapping[str, Any]) -> npt.NDArray[Any]:
     if entry["dtype"] not in _DTYPES:
-        refuse("The document has an array that is neither F32 nor BOOL.")
+        refuse("The document has an array that is neither F32, BOOL nor U8.")
     return np.frombuffer(entry["data"], _DTYPES[entry["dtype"]]).reshape(entry["shape"])
 
 
-def _header(data: bytes) -> Header:
-    """Read the header of a file whose outer JSON is known to be sound."""
+def _header(data: bytes) -> str:
+    """Return the document's header in a file whose outer JSON is known to be sound."""
     metadata = json.loads(data[_LENGTH : _LENGTH + _header_length(data)]).get("__metadata__") or {}
     if KEY not in metadata:
         refuse("This safetensors file is not a document of attnviz.")
-    try:
-        given = json.loads(metadata[KEY], parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        refuse("The document's header is not JSON.")
-    if isinstance(given, dict):
-        if given.get("version") != VERSION:
-            refuse(f"The document's version is not {VERSION}, the only one that this reader knows.")
-        if given.get("kind") != "walk":
-            refuse("The document's kind is not walk, the only one that this reader knows.")
-        if given.get("key", {}) is None:  # the same tokens as the queries'
-            given["key"] = given.get("query")
-    _check_json(given, _HEADER, "header")
-    axes = {name: Axis(**_frozen(given[name])) for name in ("query", "key")}
-    steps = tuple(StepText(**_frozen(step)) for step in given["steps"])
-    return Header(**{**given, **axes, "steps": steps, "scale": float(given["scale"])})
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _check_json(value: object, wanted: str | list[Any] | dict[str, Any], path: str) -> None:
-    """Refuse JSON that is not as `_HEADER` says."""
-    match wanted:
-        case dict():
-            if not isinstance(value, dict) or value.keys() != wanted.keys():
-                refuse(f"{path} is not an object with {', '.join(wanted)}.")
-            for key, inner in wanted.items():
-                _check_json(value[key], inner, f"{path}.{key}")
-        case [inner]:
-            if not isinstance(value, list):
-                refuse(f"{path} is not a list.")
-            for index, entry in enumerate(value):
-                _check_json(entry, inner, f"{path}[{index}]")
-        case _:
-            if not _IS[str(wanted)](value):
-                refuse(f"{path} is not {wanted}.")
-
-
-_IS: dict[str, Callable[[Any], bool]] = {
-    "a text": lambda value: isinstance(value, str),
-    "a text or null": lambda value: value is None or isinstance(value, str),
-    "a whole number": lambda value: type(value) is int and abs(value) <= MAX_INTEGER,
-    "a number": lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max,
-}
-
-
-def _frozen(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with tuples in place of lists, also inside of lists."""
-
-    def tuples(value: Any) -> Any:
-        return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-    return {name: tuples(value) for name, value in fields.items()}
+    text: str = metadata[KEY]
+    return text

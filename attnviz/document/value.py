@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,14 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.document.checks import DocumentError, check_arrays, check_header
+from attnviz.document.pictures import check_pictures
 
 if TYPE_CHECKING:
     from attnviz.attention import MaskKind
+    from attnviz.steps.picture import Picture
+    from attnviz.trace.model import Kind
 
-__all__ = ["VERSION", "Axis", "Document", "DocumentError", "Header", "StepText"]
+__all__ = ["VERSION", "Axis", "Document", "DocumentError", "Header", "OfHeads", "Reference", "StepText"]
 
-VERSION = 1
+VERSION = 2
 """The version of the format; docs/document.md says when it changes"""
+
+OfHeads = str | tuple[str, ...]
+"""A text of all heads, or one for each in the order of `Header.heads`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,47 +36,81 @@ class Axis:
     """The second text of the tokenizer, if there is one"""
     labels: tuple[str, ...]
     ids: tuple[int, ...]
+    """A negative one stands for none"""
+    covers: tuple[str, ...]
+    """The characters of the text that each token stands for"""
+    places: tuple[str, ...]
+    """Where these are, such as "4 to 9", counted from 0; "" for a token that the tokenizer added"""
+    segments: tuple[int, ...]
+    """1 for tokens of the second text, else 0"""
+    unknown: tuple[bool, ...]
+    """Whether a token replaces characters that are not in the vocabulary"""
 
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """What is said of one step of this head, and which matrices it shows."""
+    """What is said of one step, and its picture. `attnviz.steps.Step` describes the fields of the same names."""
 
     name: str
     title: str
-    formula: str
+    formula: OfHeads
     """MathML Core: one `<math>` element"""
-    notice: str
-    fact: str
-    """A sentence about this head's numbers; "" if there is none"""
-    code: str
+    notice: OfHeads
+    fact: OfHeads
+    """A sentence about a head's numbers; "" if there is none"""
+    advice: OfHeads
+    """What to do if a head's picture looks empty; "" if it does not"""
+    code: OfHeads
     """Lines of PyTorch"""
-    matrices: tuple[tuple[str | None, ...], ...]
-    """The names of the matrices in the rows of the picture; None is an empty place, () a step without matrices"""
+    missing: str
+    """Why the step can't show all that it needs; "" if it can"""
+    is_by_cell: bool
+    can_be_covered: bool
+    can_be_stretched: bool
+    picture: Picture | None
+    """None for a step without matrices, or if the source gives none of them"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An array that is not in the file."""
+
+    digest: str
+    """By which it is fetched"""
+    dtype: Literal["F32", "BOOL", "U8"]
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a document says of a head, beside its numbers. Layers and heads are counted from 0."""
+    """What a document says of the heads of a layer, beside their numbers. Layers and heads are counted from 0."""
 
-    source: str
-    """The model and the head in words, such as "minilm · layer 3 · head 5"; "" if not known"""
+    model: str
+    """The model's name; "" if not known"""
+    attention: Kind
+    """encoder: self-attention in both directions, decoder: causal, cross: from the decoder to the encoder"""
+    layer: int
+    heads: tuple[int, ...]
+    """Those that the document holds, in ascending order"""
+    heads_in_layer: int
     query: Axis
     key: Axis
     """The same as `query` in self-attention"""
-    layer: int
-    head: int
     scale: float
+    scale_label: str
+    """How the scale is called: "1/√32", "off" or a number"""
     mask: MaskKind
     steps: tuple[StepText, ...]
-    """Those that this head has, in the order of computation"""
+    """All steps, in the order of computation"""
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    """Arrays that are not in the file, by their names"""
     kind: Literal["walk"] = "walk"
     version: int = VERSION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """One head as a value.
+    """Heads of one layer as a value.
 
     Raises:
         DocumentError: the header and the arrays do not agree, or hold what the format forbids.
@@ -78,11 +118,12 @@ class Document:
 
     header: Header
     arrays: Mapping[str, npt.NDArray[Any]]
-    """Read-only arrays by the names in `checks.ARRAYS`"""
+    """Read-only arrays by the names in `checks.ARRAYS`; those of a head are named like `query/5`"""
 
     def __post_init__(self) -> None:
         check_header(self.header)
-        check_arrays(self.header, self.arrays)
+        sizes = check_arrays(self.header, self.arrays)
+        check_pictures(self.header, {*self.arrays, *self.header.references}, sizes)
         frozen = {name: _read_only(array) for name, array in self.arrays.items()}
         object.__setattr__(self, "arrays", MappingProxyType(frozen))
 

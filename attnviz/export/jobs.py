@@ -12,6 +12,7 @@ from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.formats import FORMATS, svg_files
 from attnviz.export.views import View, walk_of
 from attnviz.export.walk import sheets
+from attnviz.export.web import make_page, write_page
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import Shown, shown
 from attnviz.steps import STEPS
@@ -19,6 +20,10 @@ from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
 """Formats of numbers and code, with their file suffixes"""
+WEB = "html"
+"""The format of a web page of its own"""
+START = "step_by_step"
+"""The page of the app that shows a walk"""
 ALL = -1
 """An index that means all layers or all heads"""
 
@@ -29,6 +34,8 @@ class Job:
 
     view: View
     stem: str
+    page: str = START
+    """The page of the app whose view it is"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:
         """Return the names of the files that may be written; steps without a picture give no file."""
@@ -37,8 +44,15 @@ class Job:
             if kind == "svg":
                 names += [f"{self.stem}-{i:02d}-{step}.svg" for i, step in enumerate(STEPS, 1) if step in steps]
             else:
-                names.append(f"{self.stem}{NUMBERS.get(kind) or FORMATS[kind].suffix}")
+                names.append(
+                    self.web_file if kind == WEB else f"{self.stem}{NUMBERS.get(kind) or FORMATS[kind].suffix}"
+                )
         return names
+
+    @property
+    def web_file(self) -> str:
+        """The name of the web page."""
+        return f"{self.stem}.html" if self.page == START else f"{self.stem}-{self.page}.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,8 @@ class Exporter:
     bare: bool = False
     theme: Theme = LIGHT_THEME
     """The theme of formats that support themes"""
+    page: str = START
+    """The page of the app that a web page shows; all other formats show the walk"""
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
         """Return a job for each text, layer and head.
@@ -64,13 +80,13 @@ class Exporter:
         self, view: dict[str, Any], number: int, count: int, layers: Sequence[int], heads: Sequence[int]
     ) -> Iterator[Job]:
         found = self._shown(view)
-        has_layers, has_heads = found.model.description.layers[found.kind]
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
+        has_layers, has_heads = found.model.description.layers[found.kind]
         name = slug(view["model"]) if found.source.has_names else found.source.key
         for layer, head in product(_expand(layers, has_layers), _expand(heads, has_heads)):
             found.at(layer, head)  # raises IndexError
             where = f"-layer{layer}" if found.source.has_layers else ""
-            yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}")
+            yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
 
     def _shown(self, view: View) -> Shown:
         """Return what a view shows; its layer and head may be any.
@@ -99,7 +115,10 @@ class Exporter:
             attnviz.export.formats.TooLongError: there are too many tokens for the format.
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
             attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
+            attnviz.export.web.NoPageError: this view can't be a web page of its own.
         """
+        if kind == WEB:
+            return {job.web_file: write_page(make_page(job.page, job.view, self.resources))}
         if kind in NUMBERS:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
         form = FORMATS[kind]

@@ -8,12 +8,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from attnviz.links.link import write_link
+from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES, Resources
 from attnviz.sources.shown import Shown
 from attnviz.trace.walk import Walk
 
 View = Mapping[str, Any]
 """Values by the keys of `attnviz.links.link`"""
+
+
+def on_page(page: str, view: View) -> View:
+    """Return a view with the source of attention that a page of the app always shows, if there is one."""
+    source = PAGES[page].source
+    return view if source is None else {**view, "source": source}
 
 
 def link_of(view: View, site: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.style import ROLE
-from attnviz.steps import ATTENTION
+from attnviz.steps.picture import MADE_FROM, ROLE
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -52,12 +52,11 @@ def _describe(panel: Panel) -> dict[str, Any]:
         "low": -limit if signed else 0.0,
         "high": limit,
         "scale": panel.scale,
-        "numbered": True,
+        "numbered": panel.numbered,
         "bar": panel.bar,
     }
-    step = ATTENTION.get(panel.name)
-    if step is not None and step.made_from:
-        described["made_from"] = {"name": step.made_from, "pace": step.pace}
+    if panel.name in MADE_FROM:
+        described["made_from"] = asdict(MADE_FROM[panel.name])
     if panel.col_ticks:
         described["ticks"] = panel.col_ticks
     if panel.parts is not None:

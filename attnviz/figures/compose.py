@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from math import ceil
 from typing import Any
 
@@ -30,6 +29,8 @@ def compose(
 ) -> Spec:
     """Build a figure specification for plotly.js. Notebooks validate and show it with `go.Figure(spec)`.
 
+    The app's pages make the same figure in the browser, in components/frontend/chart/figure.js.
+
     Args:
         layout: the panels and their places.
         labels: token labels of the axis kinds "query" and "key".
@@ -44,7 +45,7 @@ def compose(
         "margin": _margins(places, labels),
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "meta": {"id": _fingerprint(places), "products": layout.products},
+        "meta": {"products": layout.products},
         "dragmode": "zoom",
         "showlegend": False,
         "annotations": [_title(place, palette) for place in places],
@@ -60,38 +61,6 @@ def compose(
     if layout.between:
         spec["annotations"].append(_operation(layout, places))
     return {"data": [_heatmap(place, palette) for place in places], "layout": spec}
-
-
-def number_sizes(spec: Spec) -> str:
-    """Return CSS that scales the numbers with their cells when the container is resized.
-
-    The container has the class `st-key-picture` and sets --picture-width; 1 cqh is a hundredth of its height. A digit
-    is about half an em wide.
-    """
-    rules = []
-    for trace in spec["data"]:
-        if "texttemplate" not in trace:
-            continue
-        suffix = trace["xaxis"][1:]
-        x, y = spec["layout"][f"xaxis{suffix}"]["domain"], spec["layout"][f"yaxis{suffix}"]["domain"]
-        rows, cols = trace["z"].shape
-        characters = 4 if trace["zmin"] == 0 else 5
-        wide = 0.82 * (x[1] - x[0]) / cols / (0.53 * characters)  # labels and colour bar take 18 %
-        high = 70 * (y[1] - y[0]) / rows * 0.8
-        rules.append(
-            f".st-key-picture .subplot.x{suffix}y{suffix} .heatmap-label text"
-            f"{{font-size:min(15px,{wide:.4f} * var(--picture-width),{high:.2f}cqh)!important}}"
-        )
-    return "".join(rules)
-
-
-def _fingerprint(places: list[Place]) -> str:
-    """Return a hash of the matrices: equal numbers give equal fingerprints."""
-    digest = blake2b(digest_size=8)
-    for place in places:
-        digest.update(place.panel.name.encode())
-        digest.update(place.panel.values.tobytes())
-    return digest.hexdigest()
 
 
 def _heatmap(place: Place, palette: Palette) -> dict[str, Any]:
@@ -130,10 +99,10 @@ def _margins(places: list[Place], labels: Labels) -> dict[str, int]:
     below = [place.panel.cols for place in places if place.bottom]
     bottom = max((0.82 * 6.5 * longest(kind) if kind in labels else 14 for kind in below), default=0)
     return {
-        "l": 34 + round(6.5 * left),
+        "l": 34 + ceil(6.5 * left),
         "r": 56 if any(place.panel.bar for place in places) else 12,
         "t": 46,
-        "b": 30 + round(bottom),
+        "b": 30 + ceil(bottom),
     }
 
 
@@ -201,7 +170,7 @@ def _title(place: Place, palette: Palette) -> dict[str, Any]:
     seen = panel.values[panel.values == panel.values]
     span = f" · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size and panel.cols else ""
     return {
-        "text": f"<b>{panel.title}</b><br><span style='font-size:11px'>{rows} × {cols}{span}</span>",
+        "text": f"<b>{escape(panel.title)}</b><br><span style='font-size:11px'>{rows} × {cols}{span}</span>",
         "font": {"size": 14, "color": palette.role(panel.name)},
         "xref": "paper",
         "yref": "paper",
@@ -219,7 +188,7 @@ def _operation(layout: Layout, places: list[Place]) -> dict[str, Any]:
     beside = places[0].box
     below = next(place.box for place in places if place.leftmost and place.bottom)
     return {
-        "text": layout.between,
+        "text": escape(layout.between),
         "xref": "paper",
         "yref": "paper",
         "x": below[0],

@@ -8,19 +8,13 @@ import torch
 from torch import Tensor
 
 from attnviz.figures.panels import Layout, Panel
+from attnviz.steps.picture import share
 
 
 def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
     """Return a tensor as a float32 array with NaN in place of −inf, which has no colour."""
     array = tensor.detach().to(torch.float32).numpy()
     return np.where(np.isneginf(array), np.float32(np.nan), array) if np.isneginf(array).any() else array
-
-
-def share(operand: int, result: int) -> tuple[float, float]:
-    """Return the shares of an operand and a result, in proportion to their sizes but with a minimum for both."""
-    share = operand / max(1, operand + result)
-    share = min(0.42, max(0.24, share))
-    return share, 1 - share
 
 
 def colour_limit(*tensors: Tensor) -> float:

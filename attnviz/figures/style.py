@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from attnviz.formulas import Role
+from attnviz.steps.picture import ROLE
 
 Colours = list[list[float | str]]
 
@@ -25,7 +26,7 @@ def _hatch(ground: str, line: str) -> str:
         "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
         f"<rect width='6' height='6' fill='{ground}'/><rect width='2' height='6' fill='{line}'/></pattern></defs>"
         "<rect width='240' height='240' fill='url(#h)'/></svg>",
-        safe="=/:'",
+        safe="!'()*",
     )
 
 
@@ -62,15 +63,6 @@ class Palette:
         return self.ink.of(ROLE[quantity]) if quantity in ROLE else None
 
 
-_QUANTITIES: dict[Role, tuple[str, ...]] = {
-    "query": ("query", "W_query", "U_query"),
-    "key": ("key", "key_t", "W_key", "U_key"),
-    "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
-    "attention": ("scores", "scaled", "masked", "weights"),
-}
-ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
-"""The role of a quantity, by its name"""
-
 LIGHT = Palette(
     Ink("#0072B2", "#D55E00", "#009E73", "#5E3C99"),
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
@@ -90,9 +82,9 @@ DARK = Palette(
 )
 
 
-def escape(token: str) -> str:
-    """Escape a token for Plotly's labels, which interpret some HTML."""
-    return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def escape(text: str) -> str:
+    """Escape a text for Plotly's labels and titles, which interpret some HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def shorten(token: str, limit: int = 12) -> str:

@@ -7,6 +7,7 @@ https://www.w3.org/TR/mathml-core/
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 from attnviz.formulas import tree
@@ -16,8 +17,9 @@ _GAP = '<mspace width="2em"></mspace>'
 _APPLY = "<mo>\N{FUNCTION APPLICATION}</mo>"
 
 
+@lru_cache(256)
 def mathml(formula: tree.Expression) -> str:
-    """Return a formula as one `<math>` element in display style."""
+    """Return a formula as one `<math>` element in display style. Layers of one model have the same formulas."""
     return f'<math display="block">{_write(formula)}</math>'
 
 

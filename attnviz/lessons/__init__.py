@@ -15,7 +15,7 @@ from attnviz.lessons.scene import (
     Scene,
     check_scene,
 )
-from attnviz.lessons.shipped import Example, gallery, shipped
+from attnviz.lessons.shipped import Example, gallery, gallery_lesson, shipped
 from attnviz.lessons.writing import write_lesson
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Scene",
     "check_scene",
     "gallery",
+    "gallery_lesson",
     "read_lesson",
     "shipped",
     "write_lesson",

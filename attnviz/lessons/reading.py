@@ -121,9 +121,9 @@ def _by_link(link: str) -> tuple[str, str]:
         pairs = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=1000)
     except ValueError:
         raise LessonError("The link can't be read.") from None
-    path = "/" + parts.path.rstrip("/").rpartition("/")[2] if parts.scheme in ("http", "https") else parts.path
+    path = "/" + parts.path.rstrip("/").rpartition("/")[2] if parts.scheme else parts.path
     page = next((name for name, own in PATHS.items() if own == path), None)
-    if page is None or (not parts.scheme and parts.netloc):
+    if page is None or parts.scheme not in ("", "http", "https") or (not parts.scheme and parts.netloc):
         raise LessonError(f"“{link[:60]}” does not lead to one of the pages {', '.join(PATHS.values())}.")
     if len(dict(pairs)) < len(pairs):
         raise LessonError("The link has the same key twice.")

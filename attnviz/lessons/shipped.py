@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz import files
 from attnviz.lessons.reading import read_lesson, read_yaml
+from attnviz.lessons.scene import Lesson, Scene, query_of
 from attnviz.links.link import KEYS
 from attnviz.sources import PRETRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnviz.lessons.scene import Lesson
-
 NAMES = ("attention", "heads", "why")
 """The names of the shipped lessons, in the order of the page Lessons; each is a file of this name."""
+GALLERY_TITLE = "Heads that do something clear"
+GALLERY_SUMMARY = "Sentences on which one head of MiniLM shows a clear pattern. Layers and heads are counted from 0."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,15 @@ def gallery() -> tuple[Example, ...]:
     """Return the example sentences, in order."""
     raw: list[dict[str, Any]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())["examples"]
     return tuple(_example(one) for one in raw)
+
+
+def gallery_lesson() -> Lesson:
+    """Return the example sentences as a lesson: each head among all others."""
+    scenes = (
+        Scene(one.title, f"Layer {one.layer} · head {one.head}. {one.says}", "heads", query_of(one.link("heads")))
+        for one in gallery()
+    )
+    return Lesson("gallery", GALLERY_TITLE, GALLERY_SUMMARY, tuple(scenes))
 
 
 def _example(raw: dict[str, Any]) -> Example:

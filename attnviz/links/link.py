@@ -14,6 +14,7 @@ from typing import Any
 from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
+from attnviz.sources.compared import B_KEYS
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
 
@@ -168,9 +169,6 @@ KEYS: dict[str, Key] = {
 }
 SHARED_KEYS: tuple[str, ...] = ("lecture", "lesson", "scene")
 """Keys that all pages share: they stay in the link when the page changes."""
-B_KEYS = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
-"""Keys that pane B of Compare can override, with the prefix b_; without an override B uses A's value."""
-
 KEYS |= {f"b_{name}": replace(KEYS[name], default="" if name == "text" else None) for name in B_KEYS}
 TEXTS = ("text", "pair", "b_text")
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attnviz import files
-from attnviz.links.link import B_KEYS
 from attnviz.sources import PRETRAINED, SOURCES
+from attnviz.sources.compared import B_KEYS
+
+SUBJECT = "what attention computes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class Page:
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
+
+    @property
+    def tab_title(self) -> str:
+        """The title of its browser tab. The start page says what the app is."""
+        return f"attnviz: {SUBJECT}" if self.path == "/" else f"{self.title} · attnviz"
 
     @property
     def script(self) -> Path:

@@ -41,9 +41,14 @@ def possible_labels(measures: Sequence[Measure]) -> list[str]:
     return [*(measure.label for measure in measures if measure.label), DIAGONAL, BROAD_HEAD]
 
 
+def shown(label: str) -> str:
+    """Return a label as the page shows it; links have "broad"."""
+    return "looks everywhere" if label == BROAD_HEAD else label
+
+
 def _labels(head: dict[str, float], expected: dict[str, float], labels: dict[str, str]) -> list[str]:
     found = [labels[name] for name in head if labels[name] and _dominates(head[name], expected[name])]
-    near = [name for name in _NEIGHBOURS if name in head and not np.isnan(head[name])]
+    near = [name for name in _NEIGHBOURS if name in head]
     if not any(labels[name] in found for name in near) and _dominates(
         sum(head[name] for name in near), sum(expected[name] for name in near)
     ):

@@ -75,8 +75,8 @@ def average(values: Tensor, attending: Tensor) -> Tensor:
 
 def uniform_measures(hidden: Tensor, measures: Sequence[Measure]) -> Tensor:
     """Compute the measures of uniform attention over the visible keys, (M,). `hidden` (Tq, Tk) is bool."""
-    visible = (~hidden).float()
-    return measure_head(visible / visible.sum(-1, keepdim=True).clamp_min(1), measures)
+    visible = (~hidden).float()  # rows of hidden keys become NaN, and are left out
+    return measure_head(visible / visible.sum(-1, keepdim=True), measures)
 
 
 def is_punctuation(text: str) -> bool:

@@ -71,7 +71,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     keys = trace.key_tokens(kind)
     hidden = hidden_cells(layers)
     # A decoder's mask may also add relative positions; it hides later keys all the same.
-    causal = kind == "decoder" and len(keys) > 1
+    causal = kind == "decoder"
     measures = choose_measures(len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal)
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([own for own, _ in surveyed])

@@ -119,7 +119,7 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _numbers(inner, name)
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, int):  # a switch too, which is 0 or 1
         yield name, value
 
 

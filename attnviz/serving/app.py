@@ -18,7 +18,8 @@ from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from attnviz.components.chart import PLOTLY_PATH
-from attnviz.components.export_view import FONT_PATHS
+from attnviz.serving.http import arrays, modules
+from attnviz.serving.http.exports import Exports
 from attnviz.serving.http.headers import SafeHeaders
 from attnviz.serving.http.incoming import CheckedMessages
 from attnviz.serving.http.limits import Limits
@@ -55,17 +56,6 @@ def _compressed_plotly() -> bytes:
     return gzip.compress(script.read_bytes(), compresslevel=6)
 
 
-def font(request: Request) -> Response:
-    """Serve a weight of the font for exported pictures. Not a coroutine, because creating the font takes a second."""
-    from attnviz.export.drawing.fonts import ttf
-
-    return Response(
-        ttf(bold=request.url.path.endswith(FONT_PATHS["bold"])),
-        media_type="font/ttf",
-        headers={"Cache-Control": "public, max-age=31536000, immutable"},
-    )
-
-
 async def health(_: Request) -> Response:
     """Return 200 if the built-in model is loaded, else 503."""
     return PlainTextResponse("ok\n") if _preload.is_done else PlainTextResponse("loading\n", 503)
@@ -81,9 +71,16 @@ async def figures(_: Request) -> Response:
     return Response(metrics(traffic(), ready=_preload.is_done), media_type=MEDIA_TYPE)
 
 
-ROUTES = [
+_FOR_PAGES = [
     Route(PLOTLY_PATH, plotly_js),
-    *(Route(path, font) for path in FONT_PATHS.values()),
+    Route(modules.ROUTE, modules.modules),
+    Route(arrays.ROUTE, arrays.arrays),
+    *Exports().routes(),
+]
+ROUTES = [
+    *_FOR_PAGES,
+    # Streamlit puts its own routes under `server.baseUrlPath`, but not ours.
+    *(Route("/{base:path}" + one.path, one.endpoint, methods=list(one.methods or ())) for one in _FOR_PAGES),
     Route("/healthz", health),
     Route("/readyz", readiness),
     Route("/metrics", figures),

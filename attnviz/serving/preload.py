@@ -8,6 +8,7 @@ import threading
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attnviz.links.pages import PAGES
+from attnviz.serving.http.modules import make_all
 from attnviz.serving.work.pool import limit_threads
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
@@ -35,20 +36,23 @@ class Preload:
         self._requested.set()
 
     def run(self) -> None:
-        """Import torch, load the model, then import the other pages. On a public server, check the installation."""
+        """Import torch, load the model, then prepare the other pages. On a public server, check the installation."""
         from attnviz.ui import caches
 
         limit_threads()
-        from attnviz.ui.step_by_step.view import show_step  # noqa: F401 — imports torch, the figures and the components
+        from attnviz import document  # noqa: F401 — what makes documents, and torch
+        from attnviz.toy import block  # noqa: F401
+        from attnviz.ui.step_by_step import view  # noqa: F401
 
         if not settings().public:  # a public server gets no visitors before the model is loaded
             self._requested.wait(self._delay)
         caches.model("minilm")
         self._loaded.set()
+        make_all()
         # The first visit of the other pages is faster with their imports done; pandas, for Tokens, takes longest.
         from attnviz.ui.compare import view as compare_view  # noqa: F401
         from attnviz.ui.heads import view as heads_view  # noqa: F401
-        from attnviz.ui.step_by_step import tokens as token_step  # noqa: F401
+        from attnviz.ui.tokens import view as tokens_view  # noqa: F401
 
         if settings().public:
             from attnviz.ready import checks, print_checks

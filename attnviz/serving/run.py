@@ -41,7 +41,6 @@ def serve(host: str, port: int) -> None:
     from attnviz.serving.app import ROUTES, middleware, warm_up
     from attnviz.serving.http.messages import MESSAGE
     from attnviz.serving.logs import keep_texts_out
-    from attnviz.serving.patches import apply_patches
     from attnviz.ui import FRAME
 
     keep_texts_out()
@@ -49,7 +48,6 @@ def serve(host: str, port: int) -> None:
     chosen = options(tomllib.loads(files.CONFIG.read_text(encoding="utf-8")))
     for option, value in {**chosen, **tuned(host, listening.getsockname()[1], limits.largest_upload)}.items():
         config.set_option(option, value)
-    apply_patches()
     server = uvicorn.Config(
         app,
         ws="websockets-sansio",

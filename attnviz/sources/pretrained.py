@@ -35,9 +35,10 @@ def open_model(get: Get, resources: Resources) -> Model:
 
 PRETRAINED = Source(
     "pretrained",
-    "Pretrained",
+    "Real BERT",
     ("pair", "model", "kind", "layer", "head"),
     open_model,
     names=NAMES,
+    help="MiniLM, a small BERT that was trained on text, or another trained model that you choose.",
     about=lambda get: f"Model: {get('model')}.",
 )

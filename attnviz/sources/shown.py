@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attnviz.sources import SOURCES
 from attnviz.sources.source import Get, Resources, Source
-from attnviz.tokens import Tokens
+from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.model import Kind, Model
 
 if TYPE_CHECKING:
@@ -63,8 +63,24 @@ class Shown:
 
     def tokens(self) -> Tokens:
         """Return the tokens on the rows, without running the model."""
+        return self.axes()[0]
+
+    def axes(self) -> tuple[Tokens, Tokens]:
+        """Return the tokens on the rows (queries) and on the columns (keys), without running the model.
+
+        Raises:
+            attnviz.tokens.NoTokensError: the model has nothing to read, as encoder or as decoder.
+        """
         tokens, decoder_tokens = self.model.read(self.text, self.pair)
-        return tokens if decoder_tokens is None or self.kind == "encoder" else decoder_tokens
+        if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
+            raise NoTokensError
+        rows = tokens if decoder_tokens is None or self.kind == "encoder" else decoder_tokens
+        return rows, tokens if self.kind == "cross" else rows
+
+    def longest(self) -> int:
+        """Return how many tokens are on the rows or on the columns, whichever are more, without running the model."""
+        columns = self.model.read(self.text, self.pair)[0] if self.kind == "cross" else ()
+        return max(len(self.tokens()), len(columns))
 
     def trace(self, resources: Resources) -> Trace:
         """Run the model on the text.

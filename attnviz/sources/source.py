@@ -65,6 +65,8 @@ class Source:
     """How a list of models names it, such as "the toy"; empty if its models are listed by their own names"""
     only_layer: str = "the block"
     """What its only layer is called, if views have no choice of a layer"""
+    help: str = ""
+    """What it is, for the help beside the choice of a source"""
     about: Callable[[Get], str] = lambda _: ""
     """What computes the attention, as a sentence for captions, or nothing"""
     caution: Callable[[Get], str] = lambda _: ""

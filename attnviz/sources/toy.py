@@ -47,11 +47,12 @@ def caution(get: Get) -> str:
 
 TOY = Source(
     "toy",
-    "Toy",
+    "Random toy",
     KEYS,
     open_toy,
     entry="the toy",
     only_layer="the toy block",
+    help="one block with weights drawn from a seed. It has learned nothing, and all of its settings are yours.",
     about=lambda get: f"Toy weights of seed {get('seed')}, which have learned nothing.",
     caution=caution,
 )

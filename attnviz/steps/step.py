@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from attnviz.formulas import Expression
+    from attnviz.steps.picture import Picture
     from attnviz.trace.model import Need
     from attnviz.trace.walk import Walk
 
@@ -20,21 +21,23 @@ Axes = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[S]):
-    """One step of a walk, or one way to average.
-
-    `attnviz.figures.steps.LAYOUTS` has the layout of its matrices under the same name.
-    """
+    """One step of a walk, or one way to average."""
 
     name: str
     """The name in links and code"""
     title: str
     """The title on the screen"""
     formula: Callable[[S], Expression]
-    """The formula for this walk's settings, with the term of this step in a box"""
+    """The formula for this walk's settings, with the term of this step in a box; the same for all heads of a layer"""
     notice: Callable[[S], str]
-    """What to notice, in plain words, for this walk's settings"""
+    """What to notice, in plain words, for this walk's settings; the same for all heads of a layer"""
     code: Callable[[S], str]
-    """The lines of PyTorch that compute this step from the one before, with this walk's constants"""
+    """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
+    heads of a layer"""
+    picture: Callable[[S], Picture | None] = lambda _: None
+    """Its matrices and their places; None if it has none, or if the source does not give what it shows"""
+    names_head: bool = False
+    """Whether a title in its picture names the head; if not, the picture is the same for all heads of a layer"""
     fact: Callable[[S], str] = lambda _: ""
     """A sentence about this walk's numbers; empty if there is none"""
     advice: Callable[[S], str] = lambda _: ""
@@ -59,10 +62,6 @@ class Step(Generic[S]):
     """Whether rows of the result can be covered, for students to guess"""
     can_be_stretched: bool = False
     """Whether it shows weights, whose colour domain can end at the largest weight"""
-    made_from: str = ""
-    """The matrix that morphs into this one, cell by cell, in the transition to this step"""
-    pace: Literal["even", "columns", "rows"] = "even"
-    """The order of this transition: all cells at once, columns from the right, or rows from the top"""
 
 
 def unavailable(step: Step[Walk], walk: Walk) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from attnviz.reprs import ShortRepr
@@ -59,6 +60,8 @@ class TraceBudget:
     name: str
     """The name of the cache in the metrics"""
     nbytes: int
+    number: int = field(default_factory=count().__next__)
+    """Another one for each budget of this process"""
 
 
 class Model(Protocol):

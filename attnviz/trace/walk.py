@@ -8,13 +8,14 @@ from functools import cached_property
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.model import Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Walk(ShortRepr):
+class Walk(NotebookRepr):
     """One head's computation from the embeddings to the output, with its tokens.
 
     Its fields are immutable and the cached properties are computed from them, so sessions can share a walk.
@@ -34,6 +35,10 @@ class Walk(ShortRepr):
     """The address of this view in the app; "" if not known"""
     layer_index: int = 0
     """The position of the layer in the model"""
+    model: str = ""
+    """The model's name; "" if not known"""
+    kind: Kind = "encoder"
+    """The kind of attention"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace, held_bytes
@@ -18,7 +18,7 @@ from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Trace(ShortRepr):
+class Trace(NotebookRepr):
     """One forward pass of one model on one text."""
 
     tokens: Tokens
@@ -105,7 +105,8 @@ class Trace(ShortRepr):
         kind = self.kinds[0] if kind is None else kind
         attention = self.layer(layer, kind)
         attention.mask_of(head)  # raises IndexError
-        return Walk(self.query_tokens(kind), self.key_tokens(kind), attention, head, self.parts, layer_index=layer)
+        tokens = self.query_tokens(kind), self.key_tokens(kind)
+        return Walk(*tokens, attention, head, self.parts, layer_index=layer, model=self.model, kind=kind)
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

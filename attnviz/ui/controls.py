@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Model
 
 TOKENIZERS = {"word": "words", "char": "characters", "bert": "BERT pieces"}
-QKV = {"linear": "X · W (C → D)", "identity": "X itself", "positions": "U · X (T × T)"}
+QKV = {"linear": "learned-style (X·W)", "identity": "X itself", "positions": "mix positions (U·X)"}
+QKV_HELP = """*Learned-style (X·W)*: projections as in a transformer: each row of X times a matrix W (C × D), one for Q,
+one for K, one for V. A trained model has learned them; here they are drawn from the seed.
+
+*X itself*: no weights; query, key and value are all X.
+
+*Mix positions (U·X)*: a matrix U (T × T) mixes the rows of X, so each position gets a fixed mixture of all of them."""
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
@@ -35,6 +41,7 @@ def choose_source() -> str:
         format_func=lambda key: SOURCES[key].title,
         required=True,
         width="stretch",
+        help="  \n".join(f"*{source.title}*: {source.help}" for source in SOURCES.values() if source.help),
     )
     return source
 
@@ -52,12 +59,8 @@ def settings_of(keys: Collection[str]) -> None:
         with right:
             state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
     if "projection" in keys:
-        left, right = st.columns(2, vertical_alignment="bottom")
-        with left:
-            seed()
-        with right:
-            state.bound("projection", st.toggle, "W_O", help="The output projection that mixes the heads.")
-    elif "seed" in keys:
+        state.bound("projection", st.toggle, "Output projection W_O", help="Mixes what the heads found.")
+    if "seed" in keys:
         seed()
 
 
@@ -69,7 +72,7 @@ def averages_controls() -> None:
 
 def block_controls() -> None:
     """Show the settings of the toy's queries, keys and values."""
-    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get)
+    state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get, help=QKV_HELP)
     linear = state.get("qkv") == "linear"
     left, right = st.columns(2)
     with left:

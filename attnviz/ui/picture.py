@@ -10,12 +10,11 @@ import streamlit as st
 from attnviz.components.chart import chart
 from attnviz.components.stage import stage
 from attnviz.figures.board import board_picture
-from attnviz.figures.compose import compose, number_sizes
 from attnviz.figures.panels import Layout, Pin
 from attnviz.figures.style import DARK, LIGHT, Palette
 from attnviz.ui import state
 
-PICTURES = {"stage": "Stage", "chart": "Chart"}
+PICTURES = {"stage": "Animated", "chart": "Plotly"}
 
 
 def palette() -> Palette:
@@ -34,11 +33,10 @@ def show_picture(
         about: further header fields of the stage (see `components.stage.stage`); `alt` is the alternative text.
         pin: the pinned cell, for the chart; on the stage the inspector highlights it.
     """
+    header, arrays = board_picture(layout, labels)
     if state.get("drawing") == "stage":
-        header, arrays = board_picture(layout, labels)
         stage({**header, **about}, arrays, key="picture")
         return
+    pin = pin or Pin()
     with st.container(key="picture"):
-        figure = compose(layout, dict(labels), pin=pin, palette=palette())
-        st.html(f"<style>{number_sizes(figure)}</style>")
-        chart(figure, key="chart", alt=about["alt"])
+        chart({**header, "alt": about["alt"], "q": pin.q, "k": pin.k}, arrays, key="chart")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
 from attnviz.links.link import MAX_TEXT
+from attnviz.links.pages import PAGES
 from attnviz.tokens import Tokens
 from attnviz.ui import state, toolbar
 from attnviz.ui.lecture import mode as lecture
@@ -24,19 +27,24 @@ CSS = """
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stMarkdown .katex-display { overflow: visible !important; }
 .stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }
-.stMain:has(.st-key-picture) .st-key-stepper { min-height: 6.6rem; }
 .stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
-:root { --around: 14.25rem; } /* the height above and below the picture */
-:root:has(.st-key-stepper) { --around: 15.75rem; }
+:root { --around: 14.25rem; /* the height above and below the picture */
+  --walk-height: max(36rem, calc(100vh - 5.75rem)); }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-keys { position: absolute; width: 0; height: 0; }
+/* The page's title. The navigation shows it, except on a phone, where it stands in the header. */
+:has(> .stHtml .page-title) { position: absolute; }
+.stHtml h1.page-title { position: fixed; clip-path: inset(50%); }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
 @media (max-width: 640px) {
+  :root:root:root { --walk-height: auto; } /* the page is scrolled, not the walk */
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
+  .stHtml h1.page-title { inset: 0.72rem 11.5rem auto 3.25rem; z-index: 999991; min-height: 2.2rem;
+    margin: 0; padding: 0; display: flex; align-items: center; font-size: 0.9rem; line-height: 1.2; clip-path: none; }
   .stMain .katex-display > .katex { font-size: min(1.21em, 4.3vw); }
 }
 </style>
@@ -46,6 +54,8 @@ CSS = """
 def begin(page: str) -> None:
     """Begin a page: read the link, handle shortcuts, show the toolbar and the text field."""
     state.begin(page)
+    st.set_page_config(page_title=PAGES[page].tab_title)
+    st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
     st.html(CSS + toolbar.CSS)
     toolbar.show(page)
     lecture.begin(page)

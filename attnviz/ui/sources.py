@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attnviz.links.link import KEYS
 from attnviz.sources import SOURCES, Get
 from attnviz.sources.shown import Shown, shown
 from attnviz.sources.toy import tokenizer
@@ -40,6 +41,35 @@ class AppResources:
 
 
 RESOURCES = AppResources()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedView:
+    """A view's settings, from which a thread without access to the session opens what the view shows.
+
+    It may be kept long, so it holds no model and no trace, which are in the shared caches.
+    """
+
+    view: Mapping[str, Any]
+    """The view with the actual model, kind, layer and head"""
+    vocabulary: CharVocab
+
+    def shown(self) -> Shown:
+        """Return what is shown.
+
+        Raises:
+            attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
+        """
+        return shown(self.view.__getitem__, AppResources(self.vocabulary))
+
+
+def view_of(found: Shown) -> dict[str, Any]:
+    """Return the session's view with the actual model, kind, layer and head."""
+    view = {name: state.get(name) for name in KEYS}
+    for name in ("kind", "layer", "head", "model"):
+        if name in found.source.keys:
+            view[name] = found.model.name if name == "model" else getattr(found, name)
+    return view
 
 
 def shown_now(get: Get = state.get) -> Shown:

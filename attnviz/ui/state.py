@@ -7,19 +7,25 @@ Every message from the browser contains the link in its address bar. With quick 
 message may still contain an older link than the server has written. Such a link must not undo newer changes. So the
 session keeps the pending links, which the browser may still show, newest last. A message with the newest link
 acknowledges it, and the older ones are dropped.
+
+Streamlit marks the message of the browser's back and forward buttons. But it loses the mark where a press overtakes
+that message, and it sends none without a connection. The next message then has the link that was gone to, without the
+mark; on Step by step perhaps one that only the browser has written. It is read because it is not a pending one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attnviz.links.link import B_KEYS, KEYS, SHARED_KEYS, BadValueError, read_link, write_link
+from attnviz.components.registration import position
+from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link, write_link
 from attnviz.links.pages import PAGES
 from attnviz.ui.plain import plain
 
@@ -91,12 +97,6 @@ def get(name: str) -> Any:
     return _view()[name]
 
 
-def get_b(name: str) -> Any:
-    """Return the value of this key for pane B of Compare: its own, or A's if it has none."""
-    own = get(f"b_{name}") if name in B_KEYS else None
-    return get(name) if own is None or (isinstance(own, str) and not own.strip()) else own
-
-
 def is_default(name: str) -> bool:
     """Whether the view has the default value of this key."""
     return bool(get(name) == KEYS[name].default)
@@ -107,6 +107,27 @@ def put(name: str, value: Any) -> None:
     _view()[name] = value
     if name in st.session_state:
         st.session_state[name] = value
+
+
+def take(values: Mapping[str, object], names: Iterable[str]) -> None:
+    """Apply what a browser component has sent for these keys, as far as a link could hold it; ignore the rest."""
+    for name in names:
+        if name not in values:
+            continue
+        sent, default = values[name], KEYS[name].default
+        if isinstance(sent, bool) and not isinstance(default, bool):
+            continue
+        with suppress(BadValueError):
+            # No link writes a default, and some can't be read: None, "".
+            put(name, default if sent == default else KEYS[name].read(_written(sent)))
+
+
+def _written(sent: object) -> str:
+    """Write a value from the browser as a link has it; "" for what no link holds."""
+    if isinstance(sent, bool):
+        return "1" if sent else "0"
+    number = position(sent)
+    return sent if isinstance(sent, str) else "" if number is None else str(number)
 
 
 def choose_head(layer: int, head: int) -> None:
@@ -126,6 +147,11 @@ def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
     """Open a link to any page, from a run of the script; `script` is the file of the page."""
     st.session_state[_EXPLICIT] = True
     st.switch_page(script, query_params=link)
+
+
+def link() -> dict[str, str]:
+    """Return the link of the view, as `end` has written it last: a message may still contain an older one."""
+    return dict(st.session_state[_LINKS][-1])
 
 
 def is_opening_link() -> bool:
@@ -198,17 +224,17 @@ def end(names: Iterable[str] | None = None) -> None:
     """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
     if names is None:
         names = PAGES[st.session_state[_PAGE]].link_keys(get("source"))
-    link = write_link(_view(), (*names, *SHARED_KEYS))
+    new = write_link(_view(), (*names, *SHARED_KEYS))
     links, query = st.session_state[_LINKS], _query()
     run = get_script_run_ctx(suppress_warning=True)
     if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # otherwise `begin` has done this
         links = links[-1:]
-    if links != [link]:  # if another link is pending, this one must follow it
+    if links != [new]:  # if another link is pending, this one must follow it
         now = st.query_params.to_dict()
         others = {name: value for name, value in now.items() if name not in KEYS}
         # Keep the order of the same link's keys: another order would be a new entry in the browser's history.
-        st.query_params.from_dict(now if query == link else {**others, **link})
-        links = [*links, link][-_MAX_PENDING:]
+        st.query_params.from_dict(now if query == new else {**others, **new})
+        links = [*links, new][-_MAX_PENDING:]
     st.session_state[_LINKS] = links
     if is_opening_link():
         st.session_state[_OPENED_VIEW] = dict(_view())

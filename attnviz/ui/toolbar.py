@@ -25,6 +25,12 @@ CSS = """
 }
 </style>
 """
+TABS = {
+    "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
+    "heads": ("This picture", "Web page"),
+    "compare": ("This picture", "Web page"),
+}
+"""The tabs of Export on the pages that have more than a picture"""
 
 
 @st.fragment
@@ -45,25 +51,33 @@ def show(page: str) -> None:
 
 
 def _show_exports(page: str) -> None:
-    """Show the export of the current picture and, on Step by step, of all steps, numbers and code."""
+    """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
     from attnviz.ui.export.view import show_export
 
-    if page != "step_by_step":
+    if page not in TABS:
         show_export(page)
         return
-    picture, walk, numbers = st.tabs(
-        ["This picture", "All steps", "Numbers, code"], key="export_tab", on_change="rerun"
-    )
-    if picture.open:
-        with picture:
-            show_export(page)
-    if walk.open:
+    for name, tab in zip(TABS[page], st.tabs(TABS[page], key="export_tab", on_change="rerun"), strict=True):
+        if tab.open:
+            with tab:
+                _show_tab(name, page)
+
+
+def _show_tab(name: str, page: str) -> None:
+    """Show what is in a tab of Export. Modules are imported when a tab opens."""
+    if name == "All steps":
         from attnviz.ui.export.walk import show_walk_export
 
-        with walk:
-            show_walk_export()
-    if numbers.open:
+        show_walk_export()
+    elif name == "Numbers, code":
         from attnviz.ui.export.numbers import show_numbers_export
 
-        with numbers:
-            show_numbers_export()
+        show_numbers_export()
+    elif name == "Web page":
+        from attnviz.ui.export.web import show_web_export
+
+        show_web_export(page)
+    else:
+        from attnviz.ui.export.view import show_export
+
+        show_export(page)

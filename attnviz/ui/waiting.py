@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.serving.http.traffic import traffic
 
@@ -29,7 +30,13 @@ def starting(what: str) -> Iterator[None]:
 
 @contextmanager
 def queue_note() -> Iterator[Callable[[int], None]]:
-    """Yield the `on_wait` of `SingleFlightCache.get`: a spinner shows the visitor's place in the queue."""
+    """Yield the `on_wait` of `SingleFlightCache.get`: a spinner shows the visitor's place in the queue.
+
+    In a thread that runs no page it does nothing.
+    """
+    if get_script_run_ctx(suppress_warning=True) is None:
+        yield lambda _: None
+        return
     shown = ""
     with ExitStack() as spinner:
 

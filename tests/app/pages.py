@@ -53,17 +53,22 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str]) -> AppTest:
 
 
 def choose(at: AppTest, name: str, value: object) -> AppTest:
-    """Choose something in the stepper, as the browser sends it."""
-    return send_update(at, "stepper", {"number": next(_numbers), "values": {name: value}})
+    """Choose something in the walk, as the browser sends it."""
+    return send_update(at, "walk", {"number": next(_numbers), "values": {name: value}})
 
 
 def send_update(at: AppTest, component: str, message: object) -> AppTest:
     """Send a message of a browser component about values that its user has changed, and run the page."""
-    (shown,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == f"attnviz.{component}"]
+    return send(at, component, "updates", message)
+
+
+def send(at: AppTest, component: str, event: str, value: object) -> AppTest:
+    """Send what the one component of this name sends under the name of an event, and run the page."""
+    (shown,) = [one.proto for one in at.get("bidi_component") if _name(one.proto.bytes) == component]
     states = at._tree.get_widget_states()
     states.widgets.add(
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
-        json_trigger_value=json.dumps([{"event": "updates", "value": message}]),
+        json_trigger_value=json.dumps([{"event": event, "value": value}]),
     )
     return at._run(states)
 
@@ -81,13 +86,18 @@ def messages(at: AppTest) -> str:
 def sent(at: AppTest, component: str) -> list[bytes]:
     """Return what each browser component of this name is sent."""
     shown = [one.proto for one in at.get("bidi_component")]
-    return [proto.bytes for proto in shown if proto.component_name == f"attnviz.{component}"]
+    return [proto.bytes for proto in shown if _name(proto.bytes) == component]
+
+
+def _name(data: bytes) -> str:
+    name: str = unpack(data)[0]["component"]
+    return name
 
 
 def payloads(at: AppTest) -> list[tuple[str, Payload]]:
     """Return the name of each browser component on the page, and the header and the arrays that it is sent."""
     shown = [one.proto for one in at.get("bidi_component")]
-    return [(proto.component_name.removeprefix("attnviz."), unpack(proto.bytes)) for proto in shown]
+    return [(_name(proto.bytes), unpack(proto.bytes)) for proto in shown]
 
 
 def payload(at: AppTest, component: str) -> Payload:

@@ -19,6 +19,7 @@ from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
+from tests.app.heads import every_weight, shared, weights
 from tests.app.pages import messages, open_page, payload, sent
 from tests.unit.families import save
 
@@ -36,12 +37,11 @@ def view(at: AppTest) -> dict[str, Any]:
 
 
 def test_every_weight_of_the_built_in_model_equals_its_trace() -> None:
-    header, arrays = explorer(open_link())
+    header, _ = explorer(open_link())
     trace = load("minilm").trace(DEFAULT_TEXT)
     assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
-    assert len(header["sent"]) == 72
     expected = np.concatenate([trace.attentions(layer).double().numpy() for layer in range(6)])
-    np.testing.assert_allclose(arrays["weights"] / 65535, expected, rtol=0, atol=7.7e-6)
+    np.testing.assert_allclose(every_weight(header) / 65535, expected, rtol=0, atol=7.7e-6)
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
@@ -65,29 +65,28 @@ def test_a_link_holds_the_whole_view() -> None:
         "direction": "horizontal", "threshold": 0.2, "strongest": 3, "special": "hide", "between": "ab",
         "values": "norms", "mean": True, "stretch": True, "sort": "entropy", "label": "broad",
     }  # fmt: skip
-    header, arrays = explorer(at)
+    header, _ = explorer(at)
     assert header["query_labels"] == ["[CLS]", "the", "cat", ".", "[SEP]", "the", "dog", ".", "[SEP]"]
     assert header["query_groups"] == [0, 1, 1, 1, 0, 2, 2, 2, 0]
-    again, same = explorer(open_link(**at.query_params))
-    assert again == header
-    np.testing.assert_array_equal(same["weights"], arrays["weights"])
+    again, _ = explorer(open_link(**at.query_params))
+    assert again == header  # and so are the digests of the weights
 
 
 def test_rollout_in_a_link() -> None:
     at = open_link(layer="4", head="7", rollout="1")
     assert (view(at)["layer"], view(at)["head"]) == (4, -1)
-    header, arrays = explorer(at)
-    assert header["sent"][-1] == [4, -1]
-    np.testing.assert_allclose(arrays["weights"][-1].sum(1) / 65535, 1, atol=16 * 7.7e-6)
+    header, _ = explorer(at)
+    np.testing.assert_allclose(weights(header, 4, -1).sum(1) / 65535, 1, atol=16 * 7.7e-6)
     assert dict(at.query_params) == {"layer": "4", "head": "7", "rollout": "1"}
 
 
-def test_a_long_text_is_sent_in_part_with_a_note() -> None:
+def test_a_long_text_is_offered_head_by_head_with_a_note() -> None:
     at = open_link(text="word " * 800, layer="2", head="9")
-    header, arrays = explorer(at)
-    assert header["sent"] == [[2, 9], [2, 0], [2, 1]]
-    assert arrays["overview"].shape == (6, 12, 48, 48)
-    assert len(sent(at, "explorer")[0]) < 2_500_000
+    header, _ = explorer(at)
+    assert len(header["files"]["weights"]) == 72
+    assert shared(header)["overview"].shape == (6, 12, 48, 48)
+    assert weights(header, 2, 9).shape == (512, 512)
+    assert len(sent(at, "explorer")[0]) < 40_000
     assert "first 512 tokens are used; 290 were dropped" in messages(at)
 
 
@@ -136,9 +135,10 @@ HOSTILE = ["<img src=x onerror=alert(1)> &amp; <b>", "مرحبا بالعالم"
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("more", ["table", "measures"])
 def test_any_text(text: str, more: str) -> None:
-    header, arrays = explorer(open_link(text=text, more=more))
-    np.testing.assert_allclose(arrays["weights"].sum(-1) / 65535, 1, atol=header["cols"] * 7.7e-6)
-    assert len(header["query_labels"]) == header["rows"] == arrays["weights"].shape[1]
+    header, _ = explorer(open_link(text=text, more=more))
+    every = every_weight(header)
+    np.testing.assert_allclose(every.sum(-1) / 65535, 1, atol=header["cols"] * 7.7e-6)
+    assert len(header["query_labels"]) == header["rows"] == every.shape[1]
 
 
 def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
@@ -151,12 +151,14 @@ def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
 def test_an_encoder_decoder(kind: str, shape: tuple[int, int], tmp_path: Path) -> None:
     folder = str(save("bart", tmp_path / "bart"))
     at = open_link(model=folder, text="the cat sat", pair="the dog sat down", kind=kind, rollout="1", sort="next")
-    header, arrays = explorer(at)
+    header, _ = explorer(at)
+    every = every_weight(header)
     assert header["kind"] == kind
-    assert arrays["weights"].shape[1:] == shape
+    assert every.shape[1:] == shape
     trace = load(folder).trace("the cat sat", "the dog sat down")
     expected = np.concatenate([trace.attentions(layer, kind).double().numpy() for layer in range(header["layers"])])  # type: ignore[arg-type]
-    np.testing.assert_allclose(arrays["weights"][: len(expected)] / 65535, expected, rtol=0, atol=7.7e-6)
+    np.testing.assert_allclose(every / 65535, expected, rtol=0, atol=7.7e-6)
+    assert len(header["files"]["rollout"]) == (0 if kind == "cross" else header["layers"])
     assert ("no rollout of cross-attention" in messages(at)) is (kind == "cross")
     assert ("no measure next" in messages(at)) is (kind != "encoder")
 
@@ -236,8 +238,9 @@ def test_another_text_keeps_the_head() -> None:
     at = open_link(layer="3", head="5")
     before, _ = explorer(at)
     at.text_area(key="text").set_value("Quite another text").run()
-    after, arrays = explorer(at)
+    after, _ = explorer(at)
     assert (after["view"]["layer"], after["view"]["head"]) == (3, 5)
     assert after["trace"] != before["trace"]
-    assert len(after["sent"]) == 72
-    assert "key_norms" in arrays
+    assert not {before["files"]["shared"], *before["files"]["rollout"]} & {*after["files"]["rollout"]}
+    assert len(every_weight(after)) == 72
+    assert shared(after).keys() == {"key_norms"}

@@ -24,17 +24,11 @@ def offered(at: AppTest) -> set[str]:
     return {act for line in keyboard(at)["lines"] for act in line["sends"].values()}
 
 
-def stepper(at: AppTest) -> dict[str, Any]:
-    """Return the stepper's header."""
-    header, _ = payload(at, "stepper")
-    return header
-
-
 EVERYWHERE = {"theme", "lecture", "help"}
 HEAD = {"head_on", "head_back"}
 LAYER = {"layer_on", "layer_back"}
 STEP = {"next", "previous"}
-ONLY_STEP = {"pin", "predict", "listing", "drawing"}
+ONLY_STEP = {"pin", "predict", "stretch", "listing", "drawing", "reveal_row", "reveal_all"}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +40,7 @@ ONLY_STEP = {"pin", "predict", "listing", "drawing"}
         ("tokens", {}, set()),
         ("compare", {}, HEAD | {"pin"}),
         ("heads", {}, HEAD | LAYER | {"pin", "show", "stretch"}),
-        ("", {"step": "weights"}, STEP | HEAD | ONLY_STEP | {"stretch"}),
+        ("", {"step": "weights"}, STEP | HEAD | ONLY_STEP),
     ],
 )
 def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str], expected: set[str]) -> None:
@@ -56,14 +50,13 @@ def test_each_page_offers_the_keys_that_it_has(page: str, query: dict[str, str],
 def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
     at = open_page(source="pretrained", layer="3", head="5", step="weights")
     assert not keyboard(at)["lecture"]
-    assert stepper(at)["chosen"]["layer"] == "3"
-    assert stepper(at)["place"] == ""
+    assert not payload(at, "walk")[0]["lecture"]
     at.button(key="lecture_switch").click().run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
     html = " ".join(block.proto.body for block in at.get("html"))
     assert "--least-type" in html
-    assert stepper(at)["place"] == "layer 3 · head 5"  # shown, because lecture mode has no controls for it
+    assert payload(at, "walk")[0]["lecture"]
     at.switch_page("../../pages/averages.py").run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
@@ -86,15 +79,12 @@ def test_a_link_with_nonsense_is_no_lecture(nonsense: str) -> None:
         ("layer_on", {"source": "pretrained", "layer": "4"}, {"layer": 5}),
         ("layer_on", {"source": "pretrained", "layer": "5"}, {"layer": 5}),
         ("layer_on", {"source": "toy"}, {"layer": 0}),  # the toy has one layer, and the key is not there
-        ("next", {"step": "output"}, {"step": "output"}),
-        ("next", {"step": "scores"}, {"step": "scaled"}),
-        ("predict", {"step": "weights"}, {"predict": True}),
-        ("predict", {"step": "tokens"}, {"predict": False}),
-        ("drawing", {}, {"drawing": "chart"}),
+        ("next", {"step": "scores"}, {"step": "scores"}),  # in the browser
+        ("predict", {"step": "weights"}, {"predict": False}),
+        ("drawing", {}, {"drawing": "stage"}),
         ("stretch", {"step": "weights"}, {"stretch": True}),
         ("stretch", {"step": "weights", "stretch": "1"}, {"stretch": False}),
-        ("stretch", {"step": "scores"}, {"stretch": False}),
-        ("lesson_reveal", {"step": "weights", "predict": "1"}, {"predict": True}),  # no lesson asks
+        ("reveal_row", {"step": "weights", "predict": "1"}, {"predict": True}),  # in the browser
         ("show", {}, {"show": "both"}),  # a key of Heads
         ("lecture", {"lecture": "1"}, {"lecture": False}),
         ("no such thing", {}, {"head": 0}),

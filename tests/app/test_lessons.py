@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.ui import FRAME
-from tests.app.pages import choose, go_to_page, messages, open_page, payload
+from tests.app.pages import choose, go_to_page, messages, open_page, payload, send
 
 APP = FRAME
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
@@ -81,13 +80,8 @@ def test_a_question_is_answered_before_the_next_scene() -> None:
     number = next(n for n, scene in enumerate(shipped()["attention"].scenes, 1) if scene.question)
     scene = shipped()["attention"].scenes[number - 1]
     go_to_page(at, scene.page, {**scene.values(), "lesson": "attention", "scene": str(number)})
-    reveal = {"r": "lesson_reveal", "a": "lesson_reveal"}
-    assert reveal in [
-        line["sends"] for line in lecture_header(at)["lines"]
-    ]  # who uncovers the row by a key answers too
     at.button(key="lesson_reveal").click().run()
     assert scene.sentence[:20] in bar(at)
-    assert reveal not in [line["sends"] for line in lecture_header(at)["lines"]]
     assert "predict" not in link(at)
     at.button(key="lesson_back_button").click().run()
     assert link(at)["predict"] == "1"
@@ -162,11 +156,7 @@ def lecture_header(at: AppTest) -> dict[str, Any]:
 
 def browser_has(at: AppTest, lesson: Any) -> None:
     """Answer as the browser does when the page has been loaded again."""
-    (keys,) = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "attnviz.lecture"]
-    states = at._tree.get_widget_states()
-    sent = json.dumps([{"event": "lesson", "value": lesson}])
-    states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{keys.id}__events", json_trigger_value=sent)
-    at._run(states)
+    send(at, "lecture", "lesson", lesson)
     assert not at.exception
 
 

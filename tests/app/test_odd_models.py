@@ -6,13 +6,13 @@ import time
 import weakref
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from attnviz.pretrained import opening
 from attnviz.settings import Settings
 from attnviz.ui import caches, model_box
 from tests.app.pages import boxes, choose, open_page
+from tests.app.walking import of_head, step_of, walk
 from tests.unit.families import drop_special_tokens, save
 
 DROPPED = "\u200b"
@@ -79,7 +79,7 @@ def test_changing_the_model_in_the_menu_gives_no_warning(tmp_path: Path, monkeyp
     at.selectbox(key="model").set_value("minilm").run()
     assert boxes(at, "warning") == []
     assert at.session_state["view"]["kind"] == "encoder"
-    choose(at, "layer", "5")
+    choose(at, "layer", 5)
     at.selectbox(key="model").set_value(decoder).run()
     assert boxes(at, "warning") == []
     assert at.session_state["view"]["layer"] == 0
@@ -107,17 +107,20 @@ def test_a_model_is_evicted_while_a_session_shows_it(tmp_path: Path) -> None:
     assert not at.error
 
 
-def test_the_table_counts_characters_as_the_chips_do() -> None:
-    at = open_page(text="Tokenization b", tokenizer="bert", step="tokens")
-    assert at.dataframe[0].value["characters"].to_list() == ["–", "0 to 4", "5 to 11", "13", "–"]
-    titles = " ".join(element.proto.body for element in at.get("html"))
-    assert "characters 5 to 11 (ization)" in titles
+def test_the_tokens_say_which_characters_they_stand_for() -> None:
+    _, document = walk(open_page(text="Tokenization b", tokenizer="bert", step="tokens"))
+    tokens = document.header.query
+    assert tokens.places == ("", "0 to 4", "5 to 11", "13", "")
+    assert tokens.covers == ("", "Token", "ization", "b", "")
 
 
-def test_a_character_without_an_id_has_none_in_the_table() -> None:
+def test_a_character_without_an_id_has_none() -> None:
     at = open_page(text="naïve", tokenizer="char", step="tokens")
-    ids = at.dataframe[0].value["id"]
-    assert [None if pd.isna(id_) else int(id_) for id_ in ids] == [52, 39, None, 60, 43]
-    assert any("not in the vocabulary has no id" in caption.value for caption in at.caption)
+    header, document = walk(at)
+    tokens = document.header.query
+    assert tokens.ids == (52, 39, -1, 60, 43)
+    assert tokens.unknown == (False, False, True, False, False)
+    assert "not in the vocabulary has no id" in of_head(step_of(header, document).fact, header, document)
     at.text_area(key="text").set_value("naive").run()
-    assert not any("has no id" in caption.value for caption in at.caption)
+    header, document = walk(at)
+    assert "has no id" not in of_head(step_of(header, document).fact, header, document)

@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
-from attnviz.components.packing import unpack
-from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.link import DEFAULT_TEXT, KEYS
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.app.pages import choose, messages, open_page, payload, send_update, sent
+from tests.app.walking import of_head, panels, step_of, values, walk
 from tests.toy import run_block
 
 COMPUTED = [step for step in STEPS if step != "tokens"]
-
-
-def figure(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the page's picture, as it goes to the browser."""
-    (found,) = [(header, arrays) for header, arrays in payloads(at) if "layout" in header or "grid" in header]
-    return found
-
-
-def panels(at: AppTest) -> dict[str, np.ndarray]:
-    """Read the matrices of the page's picture."""
-    header, arrays = figure(at)
-    described = header["panels"] if "grid" in header else header["data"]
-    return {panel["name"]: arrays[str(index)] for index, panel in enumerate(described)}
-
-
-def payloads(at: AppTest) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """Read what the page's browser components are given."""
-    return [unpack(found) for name in ("stage", "inspector", "chart") for found in sent(at, name)]
-
-
-def inspector(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read what the inspector is given."""
-    return next((header, arrays) for header, arrays in payloads(at) if "query_labels" in header)
-
-
-def stepper(at: AppTest) -> dict[str, Any]:
-    """Return the stepper's header."""
-    header, _ = payload(at, "stepper")
-    return header
 
 
 def words(text: str = DEFAULT_TEXT) -> tuple[int, ...]:
@@ -71,10 +40,10 @@ def test_the_toys_figures_equal_torch(causal: bool) -> None:
 def test_a_head_of_the_built_in_model_equals_its_trace() -> None:
     at = open_page(source="pretrained", layer="3", head="5", step="weights")
     expected = load("minilm").trace(DEFAULT_TEXT).attentions(3)[5]
-    np.testing.assert_array_equal(panels(at)["weights"], expected.numpy())
-    header, arrays = inspector(at)
-    assert header["query_labels"][:3] == ["[CLS]", "the", "animal"]
-    np.testing.assert_array_equal(arrays["query"], load("minilm").trace(DEFAULT_TEXT).layer(3).query[5].numpy())
+    np.testing.assert_allclose(panels(at)["weights"], expected.numpy(), rtol=0, atol=1e-6)
+    _, document = walk(at)
+    assert document.header.query.labels[:3] == ("[CLS]", "the", "animal")
+    np.testing.assert_array_equal(document.arrays["query/5"], load("minilm").trace(DEFAULT_TEXT).layer(3).query[5])
 
 
 @pytest.mark.parametrize("step", COMPUTED)
@@ -91,20 +60,27 @@ def test_every_step_can_be_chosen() -> None:
     for step in [*COMPUTED, "tokens"]:
         choose(at, "step", step)
         assert not at.exception
-        assert stepper(at)["chosen"]["step"] == step
+        assert values(at)["step"] == step
         assert at.query_params.get("step", "scores") == step
 
 
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("head", "1", {"head": "1"}),
+        ("head", 1, {"head": "1"}),
+        ("head", 1.0, {"head": "1"}),  # JSON does not tell integers from floats
+        ("predict", True, {"predict": "1"}),
         ("drawing", "chart", {"drawing": "chart"}),
-        ("predict", "1", {"predict": "1"}),
-        ("stretch", "1", {"stretch": "1"}),
-        ("head", "5", {}),  # two heads are there
-        ("head", "-1", {}),
-        ("head", 1, {}),
+        ("stretch", True, {"stretch": "1"}),
+        ("q", 3, {"q": "3"}),
+        ("q", None, {}),
+        ("head", 5, {}),  # two heads are there
+        ("head", -1, {}),
+        ("head", 0.5, {}),
+        ("head", True, {}),
+        ("head", [1], {}),
+        ("head", 10**400, {}),
+        ("q", 400, {}),
         ("layer", "x", {}),
         ("step", "<script>", {}),
         ("step", None, {}),
@@ -121,25 +97,22 @@ def test_a_choice_is_written_to_the_link_and_invalid_choices_are_ignored(
     assert not at.error
     found = dict(at.query_params)
     assert found == {"step": "weights", **expected}
-    assert {key: stepper(at)["chosen"][key] for key in expected} == expected
+    assert {key: KEYS[key].write(values(at)[key]) for key in expected} == expected
 
 
-def acknowledged(at: AppTest) -> tuple[int, int]:
-    """Read the numbers of the last updates that the stepper and the inspector know to have arrived."""
-    stepper, inspector = (payload(at, key)[0]["acknowledged"] for key in ("stepper", "inspector"))
-    return stepper, inspector
+def acknowledged(at: AppTest) -> int:
+    """Read the number of the last update that the walk knows to have arrived."""
+    number: int = payload(at, "walk")[0]["acknowledged"]
+    return number
 
 
-def test_each_component_receives_the_number_of_its_last_acknowledged_update() -> None:
+def test_the_walk_receives_the_number_of_its_last_acknowledged_update() -> None:
     at = open_page(step="scores")
-    assert acknowledged(at) == (0, 0)
-    send_update(at, "stepper", {"number": 1_790_000_000_000, "values": {"step": "weights", "head": "1"}})
-    send_update(at, "inspector", {"number": 7, "values": {"pin": {"q": 2, "k": 3}}})
-    send_update(at, "stepper", {"number": 1_790_000_000_000 - 1, "values": {"step": "qkv"}})  # too late
-    assert (payload(at, "stepper")[0]["acknowledged"], payload(at, "inspector")[0]["acknowledged"]) == (
-        1_790_000_000_000,
-        7,
-    )
+    assert acknowledged(at) == 0
+    chosen = {"step": "weights", "head": 1, "q": 2, "k": 3}
+    send_update(at, "walk", {"number": 1_790_000_000_000, "values": chosen})
+    send_update(at, "walk", {"number": 1_790_000_000_000 - 1, "values": {"step": "qkv"}})  # too late
+    assert acknowledged(at) == 1_790_000_000_000
     assert dict(at.query_params) == {"step": "weights", "head": "1", "q": "2", "k": "3"}
 
 
@@ -151,44 +124,30 @@ def test_each_component_receives_the_number_of_its_last_acknowledged_update() ->
         {"number": True, "values": {"no such choice": "1", "step": {"a": 1}}},
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("component", ["stepper", "inspector"])
-def test_a_forged_message_changes_nothing(component: str, message: object) -> None:
-    at = send_update(open_page(step="scaled"), component, message)
+def test_a_forged_message_changes_nothing(message: object) -> None:
+    at = send_update(open_page(step="scaled"), "walk", message)
     assert not at.exception
     assert not at.error
     assert dict(at.query_params) == {"step": "scaled"}
-    assert payload(at, component)[0]["acknowledged"] == 0
+    assert acknowledged(at) == 0
 
 
-@pytest.mark.parametrize(
-    ("link", "switches"),
-    [
-        ({"step": "tokens"}, []),
-        ({"step": "qkv"}, []),
-        ({"step": "scores"}, ["predict"]),
-        ({"step": "weights"}, ["predict", "stretch"]),
-        ({"step": "weights", "drawing": "chart"}, ["stretch"]),
-    ],
-)
-def test_the_stepper_offers_what_a_step_has(link: dict[str, str], switches: list[str]) -> None:
-    at = open_page(source="pretrained", **link)
-    header, arrays = payload(at, "stepper")
-    assert [name for name, *_ in header["switches"]] == switches
-    assert [name for name, _ in header["steps"]] == list(STEPS)
-    assert header["layers"] == 6
-    if link["step"] == "tokens":
-        assert (header["heads"], header["drawings"], arrays) == (0, [], {})
-    else:
-        assert (header["heads"], arrays["weights"].shape) == (12, (12, 16, 16))
+def test_a_change_in_the_walk_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page(source="pretrained", step="scores")
+    documents = payload(at, "walk")[0]["documents"]
+    assert len(documents) == 6
+    monkeypatch.setattr("attnviz.ui.caches.trace", lambda *_: pytest.fail("the page runs the model"))
+    for name, value in (("step", "weights"), ("head", 3), ("layer", 5), ("q", 2), ("drawing", "chart")):
+        choose(at, name, value)
+        assert not at.exception
+        assert payload(at, "walk")[0]["documents"] == documents
 
 
-def test_the_thumbnails_are_the_weights_of_every_head_and_lecture_mode_sends_none() -> None:
-    at = open_page(mask="causal", step="weights", heads="3")
-    _, arrays = payload(at, "stepper")
+def test_the_thumbnails_are_the_weights_of_every_head() -> None:
+    _, document = walk(open_page(mask="causal", step="weights", heads="3"))
     weights = run_block(words(), ToyConfig(causal=True, heads=3)).layer(0).attentions()
-    np.testing.assert_allclose(arrays["weights"] / 255, weights.numpy(), atol=0.5 / 255 + 1e-6)
-    np.testing.assert_array_equal(arrays["hidden"], np.triu(np.ones((11, 11)), 1))
-    assert payload(open_page(step="weights", lecture="1"), "stepper")[1] == {}
+    np.testing.assert_allclose(document.arrays["thumbnails"] / 255, weights.numpy(), atol=0.5 / 255 + 1e-6)
+    np.testing.assert_array_equal(document.arrays["hidden_thumbnail"], np.triu(np.ones((11, 11)), 1))
 
 
 def test_a_link_holds_the_whole_view() -> None:
@@ -199,9 +158,10 @@ def test_a_link_holds_the_whole_view() -> None:
     at = open_page(**link)
     assert not at.warning
     assert dict(at.query_params) == link
-    header, _ = inspector(at)
-    assert (header["q"], header["k"], figure(at)[0]["head"], header["scale"]) == (4, 2, 3, 0.125)
-    assert header["query_labels"][:3] == ["T", "o", "␣"]
+    header, document = walk(at)
+    assert [header["values"][name] for name in ("q", "k", "head")] == [4, 2, 3]
+    assert document.header.scale == 0.125
+    assert document.header.query.labels[:3] == ("T", "o", "␣")
     again = open_page(**at.query_params)
     np.testing.assert_array_equal(panels(again)["weights"], panels(at)["weights"])
 
@@ -256,7 +216,7 @@ def test_empty_text_gives_a_hint(text: str) -> None:
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     assert "Type a sentence" in messages(at)
-    assert not payloads(at)
+    assert not sent(at, "walk")
 
 
 @pytest.mark.parametrize(
@@ -291,15 +251,13 @@ def test_a_model_that_is_not_there_falls_back_with_a_sentence() -> None:
 
 def test_a_sentence_pair_reaches_the_model() -> None:
     at = open_page(source="pretrained", text="the cat", pair="the dog", step="weights")
-    header, _ = inspector(at)
-    assert header["query_labels"] == ["[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]"]
+    _, document = walk(at)
+    assert document.header.query.labels == ("[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]")
 
 
-def test_clicking_a_head_and_pinning_go_through_the_view() -> None:
-    """The browser's answer arrives as component state; what it asks for must end in the view and the link."""
+def test_a_pin_and_a_drawing_of_a_link_reach_the_walk() -> None:
     at = open_page(source="pretrained", step="weights", q="3", k="1", drawing="chart")
-    shapes = figure(at)[0]["layout"]["shapes"]
-    assert {shape["line"]["color"] for shape in shapes} == {"#0072B2", "#D55E00"}
+    assert [values(at)[name] for name in ("drawing", "q", "k")] == ["chart", 3, 1]
     assert at.query_params["q"] == "3"
 
 
@@ -320,7 +278,8 @@ def test_other_parametrisations(qkv: str) -> None:
         np.testing.assert_array_equal(found["query"], found["embeddings"])
     else:
         np.testing.assert_allclose(found["query"], found["U_query"] @ found["embeddings_k"], rtol=1e-4, atol=1e-4)
-        assert "mixes positions" in " ".join(h.proto.body for h in at.get("html"))
+        header, document = walk(at)
+        assert "mixes positions" in of_head(step_of(header, document).notice, header, document)
 
 
 def test_averages_page_shows_three_equal_results() -> None:
@@ -330,7 +289,9 @@ def test_averages_page_shows_three_equal_results() -> None:
         send_update(at, "stepper", {"number": number, "values": {"step": way}})
         assert not at.exception
         assert at.query_params.get("way", "loop") == way
-        results[way] = panels(at)["averages"]
+        header, arrays = payload(at, "stage")
+        names = [panel["name"] for panel in header["panels"]]
+        results[way] = arrays[str(names.index("averages"))]
     x = run_block(words(), ToyConfig()).layer(0).query_input
     assert x is not None
     expected = x.cumsum(0) / torch.arange(1, 12)[:, None]

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.components.share import MAX_BYTES, qr_modules
 from attnviz.ui import FRAME
 from attnviz.ui.export.share import scene_file
+from attnviz.ui.plain import plain
 
 APP = FRAME
 
@@ -62,3 +63,39 @@ def test_the_code_to_scan_is_segnos_own(length: int) -> None:
 def test_an_address_that_is_no_page_gets_a_message_and_no_code(address: str) -> None:
     with pytest.raises(ValueError, match=r"code"):
         qr_modules(address)
+
+
+def web_page(page: str, **query: str) -> AppTest:
+    """Open a page of the app, and in its Export the tab for a web page."""
+    at = AppTest.from_file(str(APP), default_timeout=120)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    at.switch_page(f"../../pages/{page}.py").run()
+    at.session_state["export"] = True
+    at.session_state["export_tab"] = "Web page"
+    at.run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "title"),
+    [
+        ("compare", {}, "A, B and their difference: weights"),
+        ("heads", {"layer": "3", "head": "11", "chosen": "3.11_2.r"}, "layer 3 · head 11, layer 2 · rollout"),
+    ],
+)
+def test_a_page_offers_a_web_page_and_the_lines_that_embed_it(page: str, query: dict[str, str], title: str) -> None:
+    at = web_page(page, **query)
+    assert "Interactive page" in shown(at)
+    assert f'<iframe src="attnviz-{page}.html" title="{title}"' in at.code[-1].value
+
+
+def test_a_text_that_is_too_long_for_a_web_page_gets_the_limit() -> None:
+    at = web_page("heads", text="word " * 111)
+    assert "Interactive page" not in shown(at)
+    sentence = (
+        "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this text has 113."
+    )
+    assert plain(sentence) in [one.value for one in at.caption]

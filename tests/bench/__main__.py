@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import bertviz_views, forward, frames, heads, hostile, load, memory, screen
+from tests.bench import bertviz_views, first_visit, forward, frames, heads, hostile, load, memory, screen
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "changes", "forward", "heads", "frames", "memory", "load", "hostile")
+PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "memory", "load", "hostile")
 
 
 def main() -> None:
@@ -42,6 +42,7 @@ def main() -> None:
     other = plain(asked.plain)
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "cold": lambda: screen.cold_rows(other),
+        "visit": first_visit.rows,
         "changes": lambda: screen.change_rows(other),
         "forward": forward.rows,
         "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),

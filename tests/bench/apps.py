@@ -16,7 +16,7 @@ from tests.browser.server import ROOT, Server, start
 from tests.browser.settle import settled
 
 PLAIN_SCRIPT = ROOT / "tests" / "bench" / "plain_app.py"
-STAGE = ".st-key-picture .attnviz-stage"
+STAGE = ".attnviz-stage"
 PLOT = ".js-plotly-plot"
 WEIGHTS_OF_MINILM = "/?" + urlencode({"source": "pretrained", "step": "weights"})
 
@@ -85,15 +85,15 @@ class App:
 
     def step(self, page: Page, label: str) -> Callable[[], object]:
         """Return the click on a step's button."""
-        return page.locator(".st-key-stepper").get_by_role("radio", name=label, exact=True).click
+        return page.locator(".st-key-walk").get_by_role("radio", name=label, exact=True).click
 
 
 OURS = App(
     script=ROOT / "app.py",
     picture=f"stopwatch.counted('{STAGE}')",
-    rows=f"Number(document.querySelector('{STAGE}').dataset.rows)",
-    layer=".st-key-stepper select",
-    head=".st-key-stepper button[aria-label='head {}']",
+    rows=f"Number(stopwatch.find('{STAGE}').dataset.rows)",
+    layer=".st-key-walk select",
+    head=".st-key-walk button[aria-label='head {}']",
     settings=True,
     takes_links=True,
 )

@@ -1,7 +1,7 @@
 """The Heads page: how it is opened and worked, and how its picture is asked whether it is painted.
 
-Its component lives in a shadow root and notes there what it has painted (frontend/explorer.js): `painted` counts the
-pictures, and the pane of lines says whether the last of its strokes is drawn.
+Its component lives in a shadow root and notes there what it has painted (frontend/heads/explorer.js): `painted` counts
+the pictures, and the pane of lines says whether the last of its strokes is drawn.
 """
 
 from __future__ import annotations

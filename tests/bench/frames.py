@@ -19,7 +19,7 @@ TOKENS = 64
 LIMIT_MS = 20
 STEPS = ("Scaled", "Masked", "Weights", "Masked", "Scaled", "Scores") * 2
 MOVES = 240
-MORPHING = f"() => document.querySelector('{STAGE}').attnviz.changing"
+MORPHING = f"() => stopwatch.find('{STAGE}').attnviz.changing"
 
 
 def rows() -> Iterator[Row]:

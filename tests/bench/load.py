@@ -1,7 +1,10 @@
 """Many at once: sessions of mixed use against `python -m attnviz serve`, and against the plain app as one starts it.
 
 Four fifths of the changes are steps, heads and layers; one fifth is a text that nobody has typed before, for MiniLM.
-Everybody thinks for two seconds on average. A change is timed by the client, from sending it until its run has ended.
+Everybody thinks for two seconds on average. A change lasts as long as a browser waits for the server: steps, heads and
+layers that it has take no time, and are sent before the next text. A layer that it does not have takes as long as its
+document. A text takes until the run has ended and the document of its layer has come. Who then looks at it for a second
+has the browser fetch the neighbouring layers, which nobody waits for.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from urllib.parse import urlencode
 
 import psutil
 
+from attnviz.components.packing import unpack
 from attnviz.steps import STEPS
 from tests.bench.apps import PLAIN_SCRIPT
 from tests.bench.load_session import Visitor
@@ -33,6 +37,8 @@ from tests.browser.server import Server, free_port, launch, start
 
 THINK = 2.0
 """Seconds between one's changes, on average"""
+REST = 1.0
+"""Seconds after which a browser fetches the neighbouring layers: see frontend/walk/loading.js"""
 NEW_TEXTS = 0.2
 """The share of changes that are a text which nobody has typed before"""
 TOKENS = 16
@@ -74,10 +80,36 @@ def percentile(series: Sequence[float], percent: float) -> float:
 async def act_ours(visitor: Visitor, chance: random.Random) -> float:
     """Go to another step, head or layer."""
     kind = chance.choice(("step", "head", "head", "layer"))
-    head, layer = str(chance.randrange(12)), str(chance.randrange(6))
-    value = {"head": head, "layer": layer, "step": chance.choice(ATTENTION)}[kind]
-    message = {"number": time.time_ns() // 10**6, "values": {kind: value}}
-    return await visitor.tell("stepper", "updates", message)
+    value = {"head": chance.randrange(12), "layer": chance.randrange(6), "step": chance.choice(ATTENTION)}[kind]
+    visitor.unsent[kind] = value
+    return await fetch_layer(visitor)
+
+
+async def write_ours(visitor: Visitor) -> float:
+    """Type a new text."""
+    if visitor.unsent:
+        message = {"number": time.time_ns() // 10**6, "values": visitor.unsent}
+        visitor.unsent = {}
+        await visitor.tell("walk", "updates", message)
+    return await visitor.write("text", new_text()) + await fetch_layer(visitor)
+
+
+async def fetch_layer(visitor: Visitor, beside: int = 0) -> float:
+    """Fetch the document of the chosen layer, or of one beside it, if there is one, and return the ms that it took."""
+    header, _ = unpack(visitor.sent["walk"])
+    documents = header["documents"]
+    layer = visitor.unsent.get("layer", header["values"]["layer"]) + beside
+    return await visitor.fetch(documents[layer]) if 0 <= layer < len(documents) else 0.0
+
+
+async def think(visitor: Visitor, seconds: float, *, ours: bool) -> None:
+    """Look at the page; after a while its browser fetches what may come next."""
+    if ours and seconds > REST:
+        await asyncio.sleep(REST)
+        for beside in (1, -1):
+            await fetch_layer(visitor, beside)
+        seconds -= REST
+    await asyncio.sleep(seconds)
 
 
 async def act_plain(visitor: Visitor, chance: random.Random) -> float:
@@ -126,12 +158,12 @@ class Crowd:
         chance = random.Random(at)
         with _noting(figures.wrong):
             while True:
-                think = chance.expovariate(1 / THINK)
-                await asyncio.sleep(min(think, max(0.0, until - time.monotonic())))
+                seconds = chance.expovariate(1 / THINK)
+                await think(visitor, min(seconds, max(0.0, until - time.monotonic())), ours=self.ours)
                 if time.monotonic() >= until:
                     return
                 if chance.random() < NEW_TEXTS:
-                    ms = await visitor.write("text" if self.ours else "Text", new_text())
+                    ms = await (write_ours(visitor) if self.ours else visitor.write("Text", new_text()))
                     figures.texts.append(ms)
                 else:
                     ms = await (act_ours if self.ours else act_plain)(visitor, chance)
@@ -215,6 +247,7 @@ def rows(counts: Sequence[int] = COUNTS, seconds: float = SECONDS) -> Iterator[R
         within = f"{count} sessions, mixed use: 19 of 20 changes within"
         # The peer is always the plain app with ten: it says how fast the machine was in this run.
         yield Row(within, plain, found.p95(), limit, alone=count != 10)
+        yield Row(f"{count} sessions: 19 of 20 new texts within", 0.0, percentile(found.texts, 95), None)
         yield Row(f"{count} sessions: errors", 0.0, sum(found.wrong.values()), 0, unit="", alone=True)
         yield Row(f"{count} sessions: processor a change", 0.0, found.cpu, 6 if count == 100 else None)
         yield Row(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -45,6 +46,12 @@ class Visitor:
     """Kinds of elements that came in the last run"""
     wrong: Counter[str] = field(default_factory=Counter)
     received: int = 0
+    sent: dict[str, bytes] = field(default_factory=dict)
+    """What each browser component was sent last, by its key"""
+    unsent: dict[str, Any] = field(default_factory=dict)
+    """What it has chosen in the walk, by link key, that the server does not know yet"""
+    fetched: set[str] = field(default_factory=set)
+    """The digests that it has requested: a browser keeps what it has"""
     _page: str = ""
     _query: str = ""
     _known: OrderedDict[str, ForwardMsg] = field(default_factory=OrderedDict)
@@ -53,6 +60,7 @@ class Visitor:
         """Open the page's websocket."""
         at = urlsplit(self.url)
         self._query = at.query
+        self._http = httpx2.AsyncClient(base_url=f"http://{at.netloc}", timeout=TIMEOUT)
         self._socket = await websockets.connect(
             f"ws://{at.netloc}/_stcore/stream", subprotocols=[websockets.Subprotocol("streamlit")],
             origin=websockets.Origin(f"http://{at.netloc}"), max_size=None, compression=None, ping_interval=None,
@@ -61,7 +69,19 @@ class Visitor:
 
     async def close(self) -> None:
         """Leave."""
+        await self._http.aclose()
         await self._socket.close()
+
+    async def fetch(self, digest: str) -> float:
+        """Request what is offered under a digest, unless it is here, and return the ms that it took."""
+        if digest in self.fetched:
+            return 0.0
+        begun = time.perf_counter()
+        answer = await self._http.get(f"/attnviz/arrays/{digest}")
+        if answer.status_code != 200:
+            self.wrong[f"arrays: status {answer.status_code}"] += 1
+        self.fetched.add(digest)
+        return (time.perf_counter() - begun) * 1e3
 
     async def load(self) -> float:
         """Have the whole page run, and return the ms that it took."""
@@ -160,6 +180,8 @@ class Visitor:
         if identity:
             options = tuple(str(getattr(option, "content", option)) for option in getattr(inner, "options", ()))
             name = _key(identity) or getattr(inner, "label", "")
+            if kind == "bidi_component":
+                self.sent[name] = inner.bytes
             self.widgets[name] = Widget(identity, kind, message.delta.fragment_id, options)
             if getattr(inner, "set_value", False):
                 self.values.pop(identity, None)

@@ -4,9 +4,15 @@
 window.stopwatch = {
   MARK: "picture-shown",
 
+  /** An element of the page, or of the walk's shadow root. */
+  find(selector) {
+    const walk = document.querySelector(".st-key-walk .attnviz-isolated")?.shadowRoot;
+    return document.querySelector(selector) ?? walk?.querySelector(selector) ?? null;
+  },
+
   // ---- what a picture shows, as a list of values, or null while there is none
 
-  /** A Plotly chart: its name and its drawn heatmaps. */
+  /** A Plotly chart: its title and its drawn heatmaps. */
   plotly(selector) {
     const plot = document.querySelector(selector);
     if (!plot?._fullLayout || !plot._fullData) return null;
@@ -15,19 +21,19 @@ window.stopwatch = {
       (image) => image.getAttribute("href") || image.getAttribute("xlink:href"),
     );
     if (!images.length || images.length < wanted.length || !images.every(Boolean)) return null;
-    const name = plot._fullLayout.meta?.id ?? plot.querySelector(".gtitle")?.textContent ?? "";
-    return [name, images.join(" ")];
+    const title = plot.querySelector(".gtitle")?.textContent ?? "";
+    return [title, images.join(" ")];
   },
 
   /** A canvas that counts the pictures that it has painted. */
   counted(selector) {
-    const painted = document.querySelector(selector)?.dataset.painted;
+    const painted = this.find(selector)?.dataset.painted;
     return painted ? [painted] : null;
   },
 
   /** An element that is made anew for each picture. */
   made(selector) {
-    const found = document.querySelector(selector);
+    const found = this.find(selector);
     return found ? [found] : null;
   },
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from playwright.sync_api import Error, Page, WebSocket
+from playwright.sync_api import Error, Page, Response, WebSocket
 
+from attnviz.serving.http.arrays import PATH as ARRAYS
 from tests.bench import bertviz_views as bertviz
 from tests.bench import explorer
 from tests.bench.limits import BrokeError, limited, megabytes
@@ -93,16 +94,21 @@ def visit_head_view(made: bertviz.Made, figures: Figures) -> None:
 
 @dataclass
 class Received:
-    """Counts what a page is sent over its websockets."""
+    """Counts what a page is sent of its data: over its websockets, and as files of arrays."""
 
     page: Page
     megabytes: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         self.page.on("websocket", self._listen)
+        self.page.on("response", self._note)
 
     def _listen(self, socket: WebSocket) -> None:
         socket.on("framereceived", self._count)
+
+    def _note(self, response: Response) -> None:
+        if ARRAYS in response.url:
+            self.megabytes += int(response.headers["content-length"]) / 1e6
 
     def _count(self, payload: str | bytes) -> None:
         self.megabytes += len(payload) / 1e6

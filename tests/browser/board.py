@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
-BOARD = ".st-key-picture .attnviz-board"
+BOARD = ".attnviz-board"
 
 PAINTED = """([css, name]) => {
-  const board = document.querySelector(css).attnviz;
+  const board = deepFind(css).attnviz;
   const at = board.panels().find((panel) => panel.name === name);
   const inside = ({ x, y }) =>
     x > at.x._offset && x < at.x._offset + at.x._length && y > at.y._offset && y < at.y._offset + at.y._length;
@@ -31,10 +31,10 @@ PAINTED = """([css, name]) => {
 }"""
 """Paints the board and returns its texts in reading order: those inside one matrix, and all."""
 
-HAS_PANEL = "([css, name]) => document.querySelector(css)?.attnviz?.panels().some((one) => one.name === name)"
+HAS_PANEL = "([css, name]) => deepFind(css)?.attnviz?.panels().some((one) => one.name === name)"
 
 VALUES = """([css, name]) => {
-  const panel = document.querySelector(css).attnviz.panels().find((one) => one.name === name);
+  const panel = deepFind(css).attnviz.panels().find((one) => one.name === name);
   return Array.from(panel.z, (row) => Array.from(row));
 }"""
 

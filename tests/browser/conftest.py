@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.apps.explored import Explore, Explored
-from tests.browser.apps.inspector_page import InspectorPage, See, serving
+from tests.browser.apps.operands import Operands, document
+from tests.browser.apps.walk_page import See, WalkPage, WalkView, serving
 from tests.browser.modules import Run, imported
 from tests.browser.server import ROOT, running
 
@@ -23,31 +25,32 @@ def app_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[str]:
-    """Serve a page with only the figure and the inspector, and the packaged files."""
-    with serving() as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def explorer_url() -> Iterator[str]:
     """Serve a page with only the explorer, and the packaged files."""
-    with running("tests/browser/apps/explorer_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
+    with running("tests/browser/apps/explorer_server.py", env={"PYTHONPATH": str(ROOT)}) as url:
         yield url
 
 
 @pytest.fixture
 def run(page: Page, served: str) -> Run:
-    """Run a function's body with one packaged module: `run("format.js", "return m.number(given)", 0.5)`."""
+    """Run a function's body with one packaged module: `run("core/format.js", "return m.number(given)", 0.5)`."""
     return partial(imported, page, served)
 
 
 @pytest.fixture
-def see(page: Page, served: str) -> See:
-    """Open the inspector's page with these link values: `see(step="scores", mask="causal")`."""
-    return lambda **link: InspectorPage.open(page, served, **link)
+def see(page: Page) -> Iterator[See]:
+    """Open a walk of seeded operands on a plain page: `see(step="scores", mask="causal", tokens=12)`."""
+    with ExitStack() as servers:
+
+        def open_walk(
+            tokens: int = 12, size: int = 8, mask: str = "none", heads: int = 4, page: Page = page, **link: str | int
+        ) -> WalkView:
+            walk = document(Operands(tokens=tokens, size=size, mask=mask), heads)
+            return WalkView.open(page, servers.enter_context(serving(WalkPage({3: walk}))).url, **link)
+
+        yield open_walk
 
 
 @pytest.fixture
-def explore(page: Page, explorer_url: str) -> Explore:
+def explore(page: Page, served: str) -> Explore:
     """Open the explorer's page with these link values: `explore(tokens=64, few=1)`."""
-    return lambda **link: Explored.open(page, explorer_url, **link)
+    return lambda **link: Explored.open(page, served, **link)

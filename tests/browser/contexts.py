@@ -78,7 +78,7 @@ class Watch:
         parts = urlsplit(url)
         if parts.hostname in HERE:
             self.sites.add(f"{parts.scheme.replace('ws', 'http')}://{parts.netloc}")
-        elif parts.scheme not in ("data", "blob"):
+        elif parts.scheme not in ("data", "blob", "file"):
             self.outside.append(url)
 
     def findings(self) -> list[str]:

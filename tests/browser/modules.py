@@ -9,9 +9,22 @@ from playwright.sync_api import Page
 
 Run = Callable[..., Any]
 
+BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));"
+"""Defines `bytes(text)`, which decodes base64."""
+BASE64 = """
+  const base64 = ({ data, shape, dtype = "F32" }) => {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    return { data: btoa(text), shape, type: dtype };
+  };
+"""
+"""Defines `base64(array)`."""
+CORE = "/_stcore/bidi-components/attnviz.main/core"
+
 
 def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
     """Run a function's body in the browser with the module `m` of the packaged files and one argument `given`."""
     page.goto(f"{served}/_stcore/health")
-    url = f"/_stcore/bidi-components/attnviz.inspector/{module}"
+    url = f"/_stcore/bidi-components/attnviz.main/{module}"
     return page.evaluate(f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)

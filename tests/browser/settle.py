@@ -43,6 +43,7 @@ LISTEN = """(() => {
   window.WebSocket = class extends WebSocket {
     constructor(...given) {
       super(...given);
+      if (!this.url.includes('/_stcore/')) return;  // another server's, such as JupyterLab's
       this.addEventListener('message', ({ data }) => data instanceof ArrayBuffer && read(data, track));
       this.addEventListener('close', () => { done = sent; });
     }
@@ -52,11 +53,27 @@ LISTEN = """(() => {
     }
   };
   window.awaitsAnswer = () => done < sent;
+  window.deepFind = (css, root = document) => {
+    const inside = [...root.querySelectorAll('*')].filter((one) => one.shadowRoot).map((one) => one.shadowRoot);
+    return root.querySelector(css) ?? inside.map((one) => deepFind(css, one)).find(Boolean) ?? null;
+  };
 })()"""
 """Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
-not show a run before the server starts it. A run answers all messages sent before it started."""
+not show a run before the server starts it. A run answers all messages sent before it started.
+
+`deepFind` finds an element inside shadow roots too."""
 
 WAITING_FOR = """() => {
+  const pictureIn = (place) => {
+    const board = place?.querySelector('.attnviz-board');
+    if (!place || board?.checkVisibility()) {
+      return board && (!board.dataset.painted || board.attnviz.changing) ? 'the board' : null;
+    }
+    const plot = place.querySelector('.js-plotly-plot');
+    if (!plot || !plot._fullLayout || !plot.querySelector('.main-svg')) return 'a chart';
+    const heatmaps = plot._fullData.filter((trace) => trace.type === 'heatmap' && trace.visible === true);
+    return plot.querySelectorAll('.heatmaplayer image').length < heatmaps.length ? 'a heatmap' : null;
+  };
   const app = document.querySelector('[data-testid="stApp"]');
   if (!app) return 'the app';
   if (app.dataset.testConnectionState !== 'CONNECTED') return 'the connection';
@@ -64,23 +81,25 @@ WAITING_FOR = """() => {
   if (app.dataset.testScriptState !== 'notRunning') return 'the script';
   if (document.querySelector('[data-testid="stSkeleton"]')) return 'a skeleton to be filled';
   const lacks = (hosts, part) => [...document.querySelectorAll(hosts)].some((host) => {
-    const inside = host.querySelector('[data-testid=stBidiComponentIsolated]')?.shadowRoot ?? host;
+    const inside = host.querySelector('.attnviz-isolated')?.shadowRoot ?? host;
     return host.checkVisibility() && !inside.querySelector(part);
   });
   if (lacks('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
-  if (lacks('.st-key-stepper, .st-key-ways', '[role=radio]')) return 'the stepper';
+  if (lacks('.st-key-explorer', '[data-waits=false]')) return 'the weights of the heads';
+  if (lacks('.st-key-ways', '[role=radio]')) return 'the stepper';
+  for (const host of document.querySelectorAll('.st-key-walk .attnviz-isolated')) {
+    const walk = host.shadowRoot.querySelector('.walk');
+    if (!host.checkVisibility()) continue;
+    if (!walk?.querySelector('[role=radio]')) return 'the walk';
+    if (walk.querySelector('[aria-busy=true]') || walk.matches('[aria-busy=true]')) return 'the numbers of the walk';
+    const isChart = host.querySelector('.js-plotly-plot')?.checkVisibility();
+    const picture = pictureIn(isChart ? host : walk.querySelector('.picture:not([hidden])'));
+    if (picture) return picture;
+  }
   if (lacks('.st-key-keys', 'dialog')) return 'the keys';
   for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
-    if (!chart.checkVisibility()) continue;
-    const board = chart.querySelector('.attnviz-board');
-    if (board) {
-      if (!board.dataset.painted || board.attnviz.changing) return 'the board';
-      continue;
-    }
-    const plot = chart.querySelector('.js-plotly-plot');
-    if (!plot || !plot._fullLayout || !plot.querySelector('.main-svg')) return 'a chart';
-    const heatmaps = plot._fullData.filter((trace) => trace.type === 'heatmap' && trace.visible === true);
-    if (plot.querySelectorAll('.heatmaplayer image').length < heatmaps.length) return 'a heatmap';
+    const picture = chart.checkVisibility() ? pictureIn(chart) : null;
+    if (picture) return picture;
   }
   return null;
 }"""

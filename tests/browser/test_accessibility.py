@@ -1,11 +1,16 @@
-"""axe-core finds no serious fault on any page, light or dark."""
+"""axe-core finds no serious fault on any page, light or dark; each has one title, in the tab and as its heading."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from attnviz.links.pages import PAGES as ALL_PAGES
+from attnviz.links.pages import Page as AppPage
+from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
 PAGES = (
@@ -35,6 +40,37 @@ def test_axe_finds_nothing_serious(link: str, app_url: str, page: Page) -> None:
         page.emulate_media(color_scheme="dark")
         expect(page.locator(".stApp")).to_have_css("background-color", "rgb(20, 20, 27)")
         assert serious(page) == []
+
+
+TAB_TITLES = {
+    "step_by_step": "attnviz: what attention computes",
+    "heads": "Heads · attnviz",
+    "averages": "From averages to attention · attnviz",
+    "tokens": "Tokens · attnviz",
+    "compare": "Compare · attnviz",
+    "lessons": "Lessons · attnviz",
+}
+
+
+@pytest.mark.parametrize("shown", ALL_PAGES.values(), ids=lambda shown: shown.name)
+def test_a_page_has_one_title(shown: AppPage, app_url: str, page: Page) -> None:
+    page.goto(app_url + shown.path)
+    expect(page).to_have_title(TAB_TITLES[shown.name])
+    expect(page.get_by_role("heading", level=1)).to_have_text([shown.title])
+    found = Axe().run(settled(page), options={"runOnly": ["page-has-heading-one", "document-title"]}).response
+    assert found["violations"] == []
+
+
+def test_on_a_phone_the_header_shows_the_title_beside_the_buttons(app_url: str, new_context: Contexts) -> None:
+    phone = new_context(viewport={"width": 390, "height": 844}).new_page()
+    phone.goto(f"{app_url}/averages")
+    title = phone.get_by_role("heading", level=1)
+    expect(title).to_be_visible()
+    box, share = title.bounding_box(), phone.get_by_role("button", name=re.compile("Share")).bounding_box()
+    assert box and share
+    assert 48 < box["x"] < box["x"] + box["width"] <= share["x"]
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 60, "the title is as high as the header, at most"
 
 
 def serious(page: Page) -> list[str]:

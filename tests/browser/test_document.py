@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
 from dataclasses import asdict
 from functools import partial
@@ -14,41 +15,39 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnviz.document import Document, DocumentError, document_of, read, write
-from attnviz.document.checks import ARRAYS, COMPUTED, FORMULA, MASKS, MAX_TOKENS
+from attnviz.document import Document, DocumentError, checks, document_of, document_of_layer, read, write
+from attnviz.document.checks import FORMULA, KINDS, MASKS, MAX_TOKENS
+from attnviz.document.pictures import PACES, ROLES, SCALES
 from attnviz.pretrained import load
+from attnviz.steps.picture import AXES
 from attnviz.toy.config import ToyConfig
-from tests.browser.modules import Run
+from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import changed, document, hostile, random_document
 from tests.toy import run_block
 
-BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));"
-BASE64 = """
-  const base64 = ({ data, shape }) => {
-    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    let text = "";
-    for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-    return { data: btoa(text), shape, type: data.constructor.name };
-  };
-"""
-CORE = "/_stcore/bidi-components/attnviz.inspector/core"
 DERIVE = f"""
   {BYTES} {BASE64}
   const {{ read }} = await import("{CORE}/document.js");
-  const steps = m.derive(read(bytes(given)));
-  return Object.fromEntries(Object.entries(steps).map(([name, matrix]) => [name, base64(matrix)]));
+  const matrices = m.matricesOf(read(bytes(given)), 0);
+  const names = ["scores", "scaled", "masked", "weights", "head_outputs"];
+  return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
 """
 
 
 def array(sent: dict[str, Any]) -> npt.NDArray[Any]:
-    dtype = {"Float32Array": np.float32, "Uint8Array": np.bool_}[sent["type"]]
+    dtype = {"F32": np.float32, "BOOL": np.bool_, "U8": np.uint8}[sent["type"]]
     return np.frombuffer(b64decode(sent["data"]), dtype).reshape(sent["shape"])
 
 
 def derived(run: Run, given: Document) -> dict[str, Tensor]:
     """Return the matrices that the browser computes from a document."""
-    found = run("core/attention.js", DERIVE, b64encode(write(given)).decode())
-    return {name: torch.tensor(array(sent)) for name, sent in found.items()}
+    found = run("walk/matrices.js", DERIVE, b64encode(write(given)).decode())
+    steps = {name: torch.tensor(array(sent)) for name, sent in found.items()}
+    hidden = mask_of(given, torch.float32).isneginf()
+    for name, shown_by_torch in (("masked", -torch.inf), ("weights", 0.0)):  # hidden cells, and no others, are NaN
+        assert torch.equal(steps[name].isnan(), hidden)
+        steps[name] = steps[name].masked_fill(hidden, shown_by_torch)
+    return steps
 
 
 def mask_of(given: Document, dtype: torch.dtype) -> Tensor:
@@ -69,7 +68,7 @@ def torchs(given: Document, dtype: torch.dtype) -> dict[str, Tensor]:
     A row without a visible key has zeros.
     """
     mask, scale = mask_of(given, dtype), given.header.scale
-    query, key, value = (torch.tensor(given.arrays[name]).double() for name in ("query", "key", "value"))
+    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in ("query", "key", "value"))
     scores = query.to(dtype) @ key.to(dtype).T
     masked = scores * scale + mask
     weights = F.softmax(masked, dim=-1).nan_to_num(0.0)
@@ -131,29 +130,36 @@ def test_scores_of_ten_thousand(run: Run, n: int, kind: str) -> None:
     """In double precision for any such scores, and in torch's own where its float32 sums are exact: of halves."""
     given = hidden(n, kind)
     drawn = np.random.default_rng(n)
-    halves = {name: np.rint(drawn.normal(size=(n, 64)) * 16).astype(np.float32) / 2 for name in ("query", "key")}
-    halves["query"][0], halves["key"][0], halves["key"][-1] = 12.5, 12.5 if n > 1 else -12.5, -12.5
+    query, key = (np.rint(drawn.normal(size=(n, 64)) * 16).astype(np.float32) / 2 for _ in range(2))
+    query[0], key[0], key[-1] = 12.5, 12.5 if n > 1 else -12.5, -12.5
+    halves = {"query/0": query, "key/0": key}
     exact = document(n, {**given.arrays, **halves}, given.header.mask)
     ours = derived(run, exact)
     assert float(ours["scores"][0, -1]) == -10_000
     assert float(ours["scores"][0, 0]) == (10_000 if n > 1 else -10_000)
     compare(ours, torchs(exact, torch.float32))
-    large = {name: given.arrays[name] * np.float32(20) for name in ("query", "key")}
+    large = {name: given.arrays[name] * np.float32(20) for name in ("query/0", "key/0")}
     real = document(n, {**given.arrays, **large}, given.header.mask)
     compare(derived(run, real), torchs(real, torch.float64))
 
 
 def documents() -> dict[str, Document]:
     causal = run_block((4, 8, 15, 16), ToyConfig(causal=True), ("🙂", "<b>", "\0", "d")).walk(0, 1)
+    pictures = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
+
+    def refer(name: str, _: int) -> str | None:
+        return "d-1" if name.startswith("W") else None
+
     return {
         "toy": document_of(causal),
+        "layer": document_of_layer(causal, thumbnails=pictures, refer_to=refer),
         "minilm": document_of(load().trace("The cat sat on the mat.").walk(3, 5)),
         "random": random_document(7, kind="padding", mask=np.ones((7, 7), bool)),
     }
 
 
 @pytest.mark.parametrize("shift", [0, 1])
-@pytest.mark.parametrize("name", ["toy", "minilm", "random"])
+@pytest.mark.parametrize("name", ["toy", "layer", "minilm", "random"])
 def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -> None:
     given = documents()[name]
     body = f"""
@@ -167,13 +173,8 @@ def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -
     """
     seen = run("core/document.js", body, b64encode(write(given)).decode())
     header, ours = seen["header"], given.header
-    assert [header[key] for key in ("source", "layer", "head", "scale", "mask", "kind", "version")] == [
-        ours.source, ours.layer, ours.head, ours.scale, ours.mask, "walk", 1,
-    ]  # fmt: skip
     assert seen["same"]
-    assert (tuple(header["key"]["labels"]), tuple(header["key"]["ids"])) == (ours.key.labels, ours.key.ids)
-    written = [{**asdict(step), "matrices": [list(row) for row in step.matrices]} for step in ours.steps]
-    assert header["steps"] == written
+    assert header == json.loads(json.dumps(asdict(ours)))
     assert seen["arrays"].keys() == given.arrays.keys()
     for key, sent in seen["arrays"].items():
         np.testing.assert_array_equal(array(sent), given.arrays[key])
@@ -218,8 +219,14 @@ def test_flipped_bytes_are_refused_by_both_or_by_none(run: Run) -> None:
 
 
 def test_both_readers_have_the_same_tables(run: Run) -> None:
-    body = "return [m.ARRAYS, m.COMPUTED, m.MASKS, m.MAX_TOKENS, m.FORMULA.source]"
-    arrays, computed, masks, most, formula = run("core/checks.js", body)
-    assert {name: tuple(axes) for name, axes in arrays.items()} == ARRAYS
-    assert (tuple(computed), tuple(masks), most) == (COMPUTED, MASKS, MAX_TOKENS)
+    body = "return [m.ARRAYS, m.COMPUTED, m.DTYPES, m.OF_HEAD, m.MASKS, m.KINDS, m.MAX_TOKENS, m.FORMULA.source]"
+    *tables, formula = run("core/checks.js", body)
+    assert tables == plain([checks.ARRAYS, checks.COMPUTED, checks.DTYPES, checks.OF_HEAD, MASKS, KINDS, MAX_TOKENS])
     assert formula.replace("\\/", "/") == f"^{FORMULA.pattern}$"
+    tables = run("core/picture_checks.js", "return [m.AXES, m.ROLES, m.SCALES, m.PACES]")
+    assert tables == plain([AXES, ROLES, SCALES, PACES])
+
+
+def plain(value: object) -> Any:
+    """Return a value as JSON gives it back."""
+    return json.loads(json.dumps(value))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
+from attnviz.serving.http.arrays import PATH as ARRAYS
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import HALF_A_STEP, Explore, Explored
 from tests.browser.apps.operands import HOSTILE
@@ -38,18 +42,76 @@ def test_no_number_is_shown_that_is_not_here(explore: Explore) -> None:
     expect(explored.section.locator(".pane.heatmap")).to_be_visible()
 
 
-def test_nearby_heads_are_prefetched_one_request_at_a_time(explore: Explore) -> None:
+def test_nearby_heads_are_prefetched_one_request_at_a_time(page: Page, explore: Explore) -> None:
+    on_their_way, most, fetched = set[Request](), [0], list[str]()
+
+    def begin(request: Request) -> None:
+        if ARRAYS in request.url:
+            on_their_way.add(request)
+            most.append(len(on_their_way))
+            fetched.append(request.url.rpartition("/")[2])
+
+    def end(request: Request) -> None:  # a method of a built-in type can't listen
+        on_their_way.discard(request)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
     explored = explore(few=1, tokens=256, log=1)
     size = 256 * 256 * 2
-    received = "section => section.attnviz.store.received"
+    received = "section => section.attnviz.loader.received"
     # The layer's own 12 heads and those of the one beside it.
-    in_the_end(explored.page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size)
-    settled(explored.page)
+    in_the_end(page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size)
+    settled(page)
     assert 24 * size <= explored.section.evaluate(received) <= 8e6
-    wants = explored.page.get_by_text("log [").inner_text()
-    assert "[2, " not in wants  # a layer further away is not fetched
+    files = explored.section.evaluate("section => section.attnviz.store.header.files")
+    numbers = {digest: n for digest, n, _ in files["weights"]}
+    assert sorted(fetched[:2]) == sorted([files["shared"], files["weights"][0][0]])  # what is looked at
+    assert fetched[2:4] == [digest for digest, n, _ in files["weights"] if n in (12, 1)][::-1]  # one key away
+    assert sorted(numbers[digest] for digest in fetched if digest in numbers) == list(range(24))
+    assert max(most) == 2
     explored.choose(1, 11)
     assert explored.section.get_attribute("data-exact") == "true"
+    expect(page.get_by_text("log [")).to_have_text(re.compile(r"log \[\('view', [^()]*'head': 11[^()]*\)\]"))
+
+
+@pytest.mark.parametrize(
+    "answer", [{"status": 404}, {"status": 429, "headers": {"Retry-After": "1"}}, {"status": 500}, None]
+)
+def test_what_does_not_come_at_once_is_fetched_again(
+    page: Page, explore: Explore, answer: dict[str, Any] | None
+) -> None:
+    """404 means that the page has to offer it again, None that there is no connection."""
+    asked = Counter[str]()
+
+    def fail_once(route: Route) -> None:
+        asked[route.request.url] += 1
+        if asked[route.request.url] > 1:
+            route.continue_()
+        elif answer:
+            route.fulfill(**answer)
+        else:
+            route.abort()
+
+    page.route(f"**{ARRAYS}*", fail_once)
+    explored, model = explore(few=1, tokens=20, log=1), Model(tokens=20)
+    expect(explored.section).to_have_attribute("data-exact", "true")
+    assert explored.value_at(7, 3) == pytest.approx(float(model.weights[0, 0, 7, 3]), abs=HALF_A_STEP)
+    assert explored.section.evaluate("section => section.attnviz.loader.failed.size") == 0
+    runs = page.get_by_text("log [").inner_text().count("'view', {}")
+    assert runs > 0 if answer == {"status": 404} else runs == 0
+
+
+def test_without_a_connection_the_viewer_may_ask_again(page: Page, explore: Explore) -> None:
+    page.route(f"**{ARRAYS}*", lambda route: route.abort())
+    explored = explore(tokens=20)
+    again = explored.section.get_by_role("button", name="Ask again")
+    expect(again).to_be_visible()
+    page.unroute_all(behavior="wait")
+    again.click()
+    expect(explored.section).to_have_attribute("data-exact", "true")
+    expect(again).to_be_hidden()
+    exact = float(Model(tokens=20).weights[0, 0, 7, 3])
+    assert explored.value_at(7, 3) == pytest.approx(exact, abs=HALF_A_STEP)
 
 
 def test_quick_steps_are_not_undone_by_slow_responses(explore: Explore) -> None:
@@ -117,9 +179,9 @@ def test_all_of_it_is_seen_at_once_on_a_laptop(explore: Explore) -> None:
         assert box["y"] + box["height"] <= 720, part
 
 
-def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], explorer_url: str) -> None:
+def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    explored = Explored.open(phone.new_page(), explorer_url)
+    explored = Explored.open(phone.new_page(), served)
     assert explored.page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [explored.section.locator(part).bounding_box() for part in (".grid", ".attnviz-lines", ".attnviz-board")]
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)

@@ -12,21 +12,20 @@ from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 
-# ---- grid_pool.js, grid_paint.js
+# ---- grid/pool.js, paint.js
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (7, 48), (49, 5), (100, 131)])
 def test_thumbnails_are_pooled_as_python_pools_them(run: Run, rows: int, cols: int) -> None:
     weights = np.stack([softmax_rows(seed, rows, cols, sharp=4) for seed in (1, 2)])
-    codes = np.rint(weights * 65535).astype(int).reshape(2, -1).tolist()
+    codes = np.rint(weights * 65535).astype(int).ravel().tolist()
     body = """
       const { rows, cols } = given;
-      const heads = given.codes.map((head) => Uint16Array.from(head));
-      const { data, height, width } = m.poolWeights(heads, rows, cols);
+      const { data, height, width } = m.poolWeights(Uint16Array.from(given.codes), 2, rows, cols);
       const hidden = m.poolHidden({ rows, cols, causal: true, hidden: null }, height, width);
       return [[...data], height, width, [...hidden]];
     """
-    data, height, width, hidden = run("grid_pool.js", body, {"codes": codes, "rows": rows, "cols": cols})
+    data, height, width, hidden = run("grid/pool.js", body, {"codes": codes, "rows": rows, "cols": cols})
     ours = thumbnails(weights)
     assert (height, width) == ours.shape[1:]
     assert np.abs(np.array(data) - ours.ravel()).max() <= 1  # rounded twice here
@@ -47,7 +46,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
       return [layout, boxes, hit, m.placeAt(layout, -5, 40), m.placeAt(layout, layout.width + 5, 40)];
     """
     given = {"layers": layers, "heads": heads, "width": width, "most": 360, "ranked": ranked}
-    layout, boxes, hit, before, beyond = run("grid_paint.js", body, given)
+    layout, boxes, hit, before, beyond = run("grid/paint.js", body, given)
     assert len(boxes) == layers * heads
     assert hit == [[n, n] for n in range(layers * heads)]
     assert (before, beyond) == (None, None)
@@ -57,7 +56,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
     assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
 
 
-# ---- explorer_choice.js, explorer_scene.js, explorer_pictures.js
+# ---- heads/choice.js, scene.js, pictures.js
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], c
       const view = m.checked({ layer, head, chosen: given.chosen }, { layers: 2, heads: 3, rollout: true });
       return [[view.layer, view.head], view.chosen];
     """
-    assert run("explorer_choice.js", body, {"current": current, "chosen": chosen}) == left
+    assert run("heads/choice.js", body, {"current": current, "chosen": chosen}) == left
 
 
 def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
@@ -85,13 +84,13 @@ def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
       for (let head = 1; head < 40; head += 1) view = m.added(view, [0, head]);
       return [view.chosen.length, m.MOST, view.head];
     """
-    assert run("explorer_choice.js", body) == [24, 24, 23]
+    assert run("heads/choice.js", body) == [24, 24, 23]
 
 
 @pytest.mark.parametrize(("count", "width", "height"), [(1, 300, 300), (2, 700, 400), (6, 760, 520), (24, 500, 500)])
 def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width: int, height: int) -> None:
     columns, fit, side = run(
-        "explorer_pictures.js",
+        "heads/pictures.js",
         "const t = m.tiling(...given); return [t.columns, t.fit, t.side]",
         [count, width, height],
     )
@@ -99,81 +98,150 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
     assert fit == 1 or side >= 110
 
 
-# ---- explorer_fetch.js
+# ---- heads/files.js, loader.js
 
 
-FETCH = """
-  const here = new Set(['0 0']);
-  const store = {
-    received: 1e6, frame: { rows: 256, cols: 256 }, header: { layers: 3, heads: 4 },
-    has: (head) => here.has(head.join(' ')),
-  };
-  const asked = [];
-  const lost = [];
-  const fetcher = new m.Fetcher(store, { ask: (heads) => asked.push(heads), onLost: () => lost.push(1) });
-  const answer = () => { for (const head of asked.at(-1)) here.add(head.join(' ')); fetcher.answered(); };
-  Object.assign(window, { store, asked, lost, fetcher, answer });
+FILES = """
+  const weights = Array.from({ length: 12 }, (_, n) => [`${Math.floor(n / 4)}.${n % 4}`, n, 1]);
+  const header = { layers: 3, heads: 4, rows: 256, cols: 256, files: { shared: 's', weights, rollout: ['r', 'q'] } };
 """
 
 
-def test_missing_heads_are_requested_once_and_again_after_a_timeout(run: Run, page: Page) -> None:
-    page.clock.install()
-    run("explorer_fetch.js", FETCH)
-    page.evaluate("fetcher.need([[0, 0], [2, 3]]), fetcher.need([[2, 3]])")
-    assert page.evaluate("asked") == [[[2, 3]]]
-    page.clock.run_for(4200)
-    assert page.evaluate("[asked.length, fetcher.lost([2, 3])]") == [2, False]
-    page.clock.run_for(9000)
-    assert page.evaluate("[asked.length, fetcher.lost([2, 3]), lost.length > 0]") == [3, True, True]
-    page.evaluate("fetcher.retry(), fetcher.need([[2, 3]]), answer()")
-    page.clock.run_for(20_000)
-    assert page.evaluate("[asked.length, fetcher.lost([2, 3])]") == [4, False]
-
-
-def test_prefetching_starts_nearby_and_is_bounded(run: Run, page: Page) -> None:
-    run("explorer_fetch.js", FETCH)
-    page.evaluate("fetcher.fetchAhead([1, 2]), fetcher.fetchAhead([1, 2])")
-    # 256 tokens: 131,072 bytes a head, so 7 of them are an answer of less than 1 MB. Those one key away come first.
-    assert page.evaluate("asked") == [[[2, 2], [1, 3], [0, 2], [1, 1], [1, 0], [1, 2], [2, 0]]]
-    page.evaluate("answer(), fetcher.fetchAhead([1, 2])")
-    assert page.evaluate("asked[1]") == [[2, 1], [2, 3], [0, 1], [0, 3]]
-    page.evaluate("answer(), fetcher.fetchAhead([1, 2])")
-    assert page.evaluate("asked.length") == 2  # all is here
-    run("explorer_fetch.js", FETCH)
-    page.evaluate("store.received = 6.3e6, fetcher.fetchAhead([0, 0])")
-    assert page.evaluate("asked") == [[[1, 0]]]
-    page.evaluate("answer(), store.received = 6.5e6, fetcher.fetchAhead([0, 0])")
-    assert page.evaluate("asked[1]") == [[0, 1]]  # what one key away is, and no more
-    page.evaluate("answer(), fetcher.fetchAhead([0, 0])")
-    assert page.evaluate("asked.length") == 2
-
-
-def test_the_store_evicts_the_least_recently_used_head(run: Run) -> None:
+def test_every_head_is_found_in_its_file(run: Run) -> None:
     body = """
-      const store = new m.Store();
-      const side = 1024;
-      const header = (trace, sent) => ({
-        trace, layers: 1, heads: 99, rows: side, cols: side, sent, measures: [], query_groups: [], key_groups: [],
-      });
-      const weights = { data: new Uint16Array(side * side), shape: [1, side, side] };
-      for (let head = 0; head < 34; head += 1) {
-        store.take(header('a', [[0, head]]), { weights, overview: { data: new Uint8Array(1), shape: [1, 1, 1, 1] } });
-        store.codes([0, 0]);
-      }
-      return [0, 1, 2, 3, 33].map((head) => store.has([0, head]));
+      const files = { shared: 's', weights: [['a', 0, 3], ['b', 3, 2], ['c', 5, 3]], rollout: ['r', 'q'] };
+      const heads = [[0, 0], [0, 3], [1, 0], [1, 3], [1, -1]];
+      return heads.map((head) => Object.values(m.fileOf({ layers: 2, heads: 4, files }, head)));
     """
-    # 2 MiB a head, 64 MiB in all: 32 heads stay, and the first is looked at again and again.
-    assert run("explorer_store.js", body) == [True, False, False, True, True]
+    assert run("heads/files.js", body) == [["a", 0, 3], ["b", 0, 2], ["b", 1, 2], ["c", 2, 3], ["q", 0, 1]]
 
 
-def test_the_initial_payload_is_requested_again_if_it_is_missing(run: Run, page: Page) -> None:
-    page.clock.install()
-    run("explorer_fetch.js", FETCH)
-    page.evaluate("fetcher.start(), fetcher.start()")
-    assert page.evaluate("asked") == [[]]
-    page.clock.run_for(5000)
-    page.evaluate("fetcher.start()")
+def test_fetching_ahead_starts_nearby_and_is_bounded(run: Run) -> None:
+    body = f"""
+      {FILES}
+      const ahead = (head, received, here = []) =>
+        m.filesAhead(header, head, received, (digest) => here.includes(digest)).join(" ");
+      return [ahead([1, 2], 1e6), ahead([1, 2], 1e6, ['1.2', '2.2', '0.0']), ahead([1, 2], 6e6),
+        ahead([0, 0], 6.5e6), ahead([0, -1], 0)];
+    """
+    # 256 tokens: 131,072 bytes a head. Those one key away come first, and they alone where much has come.
+    assert run("heads/files.js", body) == [
+        "2.2 1.3 0.2 1.1 1.0 1.2 2.0 2.1 2.3 0.0 0.1 0.3",
+        "1.3 0.2 1.1 1.0 2.0 2.1 2.3 0.1 0.3",
+        "2.2 1.3 0.2 1.1",
+        "1.0 0.1",
+        "0.0 0.1 0.2 0.3 1.0 1.1 1.2 1.3",
+    ]
+
+
+LOADER = """
+  const open = new Map();
+  const asked = [];
+  const request = (digest) => new Promise((done) => { asked.push(digest); open.set(digest, done); });
+  const changes = [];
+  const loader = new m.Loader({ request, offerAgain: async () => {} }, () => changes.push(1));
+  // A file with one byte, and time for the loader to take it.
+  const head = new TextEncoder().encode('{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}');
+  const file = Uint8Array.from([head.length, 0, 0, 0, 0, 0, 0, 0, ...head, 7]);
+  const answer = async (digest, status = 200) => {
+    open.get(digest)(new Response(status === 200 ? file : null, { status }));
+    open.delete(digest);
+    await new Promise((done) => setTimeout(done, 20));
+  };
+  Object.assign(window, { open, asked, changes, loader, answer });
+"""
+
+
+def test_what_is_shown_is_fetched_first_and_some_at_a_time(run: Run, page: Page) -> None:
+    run("heads/loader.js", LOADER)
+    page.evaluate("loader.fetchAhead(['x', 'y']), loader.want(['a', 'b', 'c', 'd', 'e', 'f', '', 'a'])")
+    assert page.evaluate("asked") == ["x", "a", "b", "c"]
+    page.evaluate("loader.want(['f', 'b'])")  # the rest was only passed through
+    assert page.evaluate("answer('x').then(() => asked)") == ["x", "a", "b", "c", "f"]
+    assert page.evaluate("[loader.waits, changes.length]") == [True, 0]
+    page.evaluate("Promise.all([answer('b'), answer('f'), answer('a'), answer('c')])")
+    assert page.evaluate("[loader.waits, changes.length, loader.received]") == [False, 2, 5]
+    page.evaluate("loader.fetchAhead(['c', 'g', 'h'])")
+    assert page.evaluate("asked.slice(5)") == ["g"]
+    page.evaluate("loader.want(['a', 'z'])")
+    page.evaluate("answer('z'), answer('g')")
+    page.evaluate("loader.fetchAhead(['h'])")
+    assert page.evaluate("asked.slice(5)") == ["g", "z", "h"]
+
+
+def test_a_file_is_lost_after_two_attempts_and_may_be_asked_for_again(run: Run, page: Page) -> None:
+    run("heads/loader.js", LOADER)
+    page.evaluate("loader.want(['a'])")
+    page.evaluate("answer('a', 404)")
+    assert page.evaluate("[asked.length, loader.lost('a'), changes.length]") == [2, False, 0]
+    page.evaluate("answer('a', 404)")
+    assert page.evaluate("[asked.length, loader.lost('a'), loader.waits, changes.length]") == [2, True, False, 1]
+    page.evaluate("loader.want(['a'])")
     assert page.evaluate("asked.length") == 2
+    page.evaluate("loader.retry(), loader.want(['a'])")
+    page.evaluate("answer('a')")
+    assert page.evaluate("[asked.length, loader.lost('a'), loader.waits, changes.length]") == [3, False, False, 2]
+
+
+def test_bytes_are_counted_for_each_trace(run: Run, page: Page) -> None:
+    run("heads/loader.js", LOADER)
+    page.evaluate("loader.begin('one'), loader.want(['a'])")
+    page.evaluate("answer('a')")
+    assert page.evaluate("loader.begin('one'), loader.received") == 1
+    assert page.evaluate("loader.begin('two'), loader.received") == 0
+
+
+# ---- core/arrays.js
+
+
+def test_the_browser_keeps_what_was_used_last_and_fetches_each_once(run: Run) -> None:
+    body = """
+      const size = 2 ** 21;
+      const entry = { dtype: "U16", shape: [size / 2], data_offsets: [0, size] };
+      const head = new TextEncoder().encode(JSON.stringify({ weights: entry }).padEnd(120));
+      const file = new Uint8Array(8 + head.length + size);
+      new DataView(file.buffer).setUint32(0, head.length, true);
+      file.set(head, 8);
+      let requests = 0;
+      const request = async () => { requests += 1; return new Response(file); };
+      const fetched = (digest) => m.fetchArrays(digest, { request, offerAgain: async () => {} });
+      await Promise.all([fetched("0"), fetched("0"), fetched("0")]);
+      const once = requests;
+      for (let n = 1; n < 34; n += 1) {
+        await fetched(String(n));
+        m.keptArrays("0");
+      }
+      return [once, requests, [0, 1, 2, 3, 33].map((n) => Boolean(m.keptArrays(String(n))))];
+    """
+    # 2 MiB each, 64 MiB in all: 32 stay, and the first is looked at again and again.
+    assert run("core/arrays.js", body) == [1, 34, [True, False, False, True, True]]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "asked", "offered", "message"),
+    [
+        ([404, 404], 2, 1, "status 404"),
+        ([404, 500], 2, 1, "status 500"),
+        ([500, 404], 2, 0, "status 404"),
+        ([200], 1, 0, "not a safetensors file"),
+    ],
+)
+def test_what_has_not_come_at_the_second_attempt_is_an_error(
+    run: Run, statuses: list[int], asked: int, offered: int, message: str
+) -> None:
+    body = """
+      let [asked, offered] = [0, 0];
+      const request = async () => new Response("nothing", { status: given[asked++] });
+      const offerAgain = async () => { offered += 1; };
+      const why = await m.fetchArrays("a", { request, offerAgain }).catch((error) => error.message);
+      return [asked, offered, why];
+    """
+    found = run("core/arrays.js", body, statuses)
+    assert found[:2] == [asked, offered]
+    assert message in found[2]
+
+
+# ---- heads/store.js
 
 
 def test_each_head_has_its_own_norms_and_measures(run: Run) -> None:
@@ -182,24 +250,23 @@ def test_each_head_has_its_own_norms_and_measures(run: Run) -> None:
     body = """
       const store = new m.Store();
       const header = {
-        trace: "norms", layers: 2, heads: 3, rows: 5, cols: 5, sent: [], query_groups: [], key_groups: [],
-        measures: ["a", "b", "c", "d"].map((name) => ({ name })),
+        trace: "norms", layers: 2, heads: 3, rows: 5, cols: 5, query_groups: [], key_groups: [],
+        measures: ["a", "b", "c", "d"].map((name) => ({ name })), files: { shared: "s", weights: [], rollout: [] },
       };
       const array = (data, ...shape) => ({ data: Float32Array.from(data), shape });
-      store.take(header, {
-        overview: { data: new Uint8Array(6), shape: [2, 3, 1, 1] },
-        key_norms: array(given.norms, 2, 3, 5), measures: array(given.measures, 2, 3, 4),
-      });
+      const overview = { data: new Uint8Array(6), shape: [2, 3, 1, 1] };
+      const shared = { overview, key_norms: array(given.norms, 2, 3, 5) };
+      store.take(header, { measures: array(given.measures, 2, 3, 4) }, shared);
       const heads = [[0, 0], [0, 2], [1, 0], [1, 2]];
       return heads.map((head) => [[...store.keyNorms(head)], [...store.measuresOf(head)]]);
     """
     given = {"norms": norms.ravel().tolist(), "measures": measures.ravel().tolist()}
-    found = run("explorer_store.js", body, given)
+    found = run("heads/store.js", body, given)
     heads = [(0, 0), (0, 2), (1, 0), (1, 2)]
     assert found == [[norms[head].tolist(), measures[head].tolist()] for head in heads]
 
 
-# ---- explorer_scene.js
+# ---- heads/scene.js
 
 
 def test_heads_are_ranked_by_a_measure_and_those_without_it_come_last(run: Run) -> None:
@@ -212,4 +279,4 @@ def test_heads_are_ranked_by_a_measure_and_those_without_it_come_last(run: Run) 
       return [[...m.ranked(store, "entropy")], m.ranked(store, "unknown")];
     """
     order = sorted(range(6), key=lambda n: (values[n] is None, -(values[n] or 0.0)))  # equal ones stay in order
-    assert run("explorer_scene.js", body, values) == [order, None]
+    assert run("heads/scene.js", body, values) == [order, None]

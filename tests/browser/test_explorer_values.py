@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attnviz.measures.labels import BROAD_HEAD, MIN_BROAD_ENTROPY, shown
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 
@@ -34,7 +35,7 @@ def filtered(run: Run, weights: np.ndarray, groups: tuple[list[int], list[int]],
     norms = more.pop("norms", None)
     filters = {"special": "keep", "between": "all", **more}
     given = {"codes": np.rint(weights * 65535).astype(int).ravel().tolist(), "frame": frame, "filters": filters}
-    shown: dict[str, Any] = run("explorer_values.js", FILTER, {**given, "norms": norms})
+    shown: dict[str, Any] = run("heads/values.js", FILTER, {**given, "norms": norms})
     shown["at"] = np.array([np.nan if x is None else x for x in shown["at"]]).reshape(rows, cols)
     return shown
 
@@ -132,22 +133,31 @@ def test_a_sheet_is_faint_where_half_of_its_rows_have_no_weight_to_be_seen(run: 
     shown = [None if causal and k > q else float(weights[q, k]) for q in range(rows) for k in range(rows)]
     body = "return m.isFaint(Float32Array.from(given.shown, (x) => x ?? NaN), given.rows, given.rows);"
     wanted = bool(np.mean(weights.max(-1) > 0.1) < 0.5)
-    assert run("explorer_values.js", body, {"shown": shown, "rows": rows}) == wanted
+    assert run("heads/values.js", body, {"shown": shown, "rows": rows}) == wanted
     hidden = [None] * (rows * rows) + shown  # rows that a filter has emptied count for nothing
     body = body.replace("given.rows, given.rows", "2 * given.rows, given.rows")
-    assert run("explorer_values.js", body, {"shown": hidden, "rows": rows}) == wanted
+    assert run("heads/values.js", body, {"shown": hidden, "rows": rows}) == wanted
 
 
 def test_the_grid_says_how_many_heads_stand_out(run: Run) -> None:
     body = "return m.gridSentence({ ...given, faded: given.faded && Uint8Array.from(given.faded) });"
     made = [
-        run("explorer_words.js", body, given)
+        run("heads/words.js", body, given)
         for given in (
             {"measure": None, "faded": None, "label": ""},
-            {"measure": {"title": "entropy"}, "faded": [0, 1, 1, 0, 1], "label": "<b>broad"},
+            {"measure": {"title": "entropy"}, "faded": [0, 1, 1, 0, 1], "label": "<b>bold"},
+            {"measure": None, "faded": [0, 1], "label": "broad"},
         )
     ]
-    assert made == ["", "Ranked by entropy, largest first. 2 of 5 heads: <b>broad. "]
+    ranked = "Ranked by entropy, largest first. 2 of 5 heads: <b>bold. "
+    assert made == ["", ranked, "1 of 2 heads: looks everywhere. "]
+
+
+def test_a_head_that_looks_everywhere_says_by_which_rule(run: Run) -> None:
+    rule = run("heads/words.js", "return m.labelRule(given)", BROAD_HEAD)
+    assert f"at least {MIN_BROAD_ENTROPY * 100:.0f} %" in rule
+    assert run("heads/words.js", "return m.labelText(given)", BROAD_HEAD) == shown(BROAD_HEAD)
+    assert run("heads/words.js", "return m.labelRule(given)", "diagonal") == ""
 
 
 def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
@@ -157,7 +167,7 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
       const shown = m.mean([head([0.2, 0.8, 1], [1e-5]), head([0.4, null, 0], [3e-5])]);
       return [[...shown.at].map((x) => (Number.isNaN(x) ? null : x)), [...shown.errors], shown.high, shown.seen];
     """
-    at, errors, high, seen = run("explorer_values.js", body)
+    at, errors, high, seen = run("heads/values.js", body)
     assert (at[1], errors, seen) == (None, [3e-5], 2)
     assert [at[0], at[2], high] == pytest.approx([0.3, 0.5, 0.5])
 
@@ -166,18 +176,18 @@ def test_only_certain_digits_are_shown(run: Run) -> None:
     """A digit is certain where the error is at most half of its unit: 1 to 4 of them are written."""
     errors = [0.0, 7.7e-6, 4.9e-5, 5.1e-5, 2e-4, 4.9e-4, 5.1e-4, 6e-4, 4.9e-3, 5.1e-3, 9e-3, 0.04, 0.06, 3.0]
     certain = [max([1, *(d for d in (1, 2, 3, 4) if error <= 0.5 * 10**-d)]) for error in errors]
-    assert run("explorer_values.js", "return given.map(m.certainDigits)", errors) == certain
+    assert run("heads/values.js", "return given.map(m.certainDigits)", errors) == certain
 
 
 def test_the_strongest_come_first_and_ties_in_order(run: Run) -> None:
     body = "return m.strongestOf(Float32Array.from([0.25, NaN, 0.5, 0.25, 0.5, 0]), 3)"
-    assert run("explorer_values.js", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
-    assert run("explorer_values.js", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
+    assert run("heads/values.js", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
+    assert run("heads/values.js", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
 
 
 def test_weights_are_written_as_exactly_as_they_are_known(run: Run) -> None:
     shown = run(
-        "explorer_words.js",
+        "heads/words.js",
         "return [m.weightText(0.12345), m.weightText(1e-5), m.weightText(0), m.weightText(0.126, 2)]",
     )
     assert shown == ["0.1235", "< 0.0001", "0.0000", "≈ 0.13"]

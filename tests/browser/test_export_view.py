@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import unicodedata
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -17,11 +18,15 @@ from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.compare.matrices import align_tokens
+from attnviz.components.export_view import PATHS
+from attnviz.export.files.pdf_recording import OVERLAP
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
+from tests.browser.modules import Run
 from tests.browser.settle import settled
 from tests.toy import run_block
+from tests.unit.export.painted import painted
 
 Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -77,6 +82,12 @@ class Drawn:
         """Return the numbers that are written in cells, in the order in which they were."""
         return np.array([float(text.replace("−", "-")) for text in self.texts if NUMBER.fullmatch(text)])
 
+    def rectangles(self) -> np.ndarray:
+        """Return left, top, right and bottom of each, (n, 4)."""
+        found = [[float(one.get(side, "0")) for side in ("x", "y", "width", "height")]
+                 for one in self.root.iter(f"{SVG}rect")]  # fmt: skip
+        return np.array([(x, y, x + wide, y + high) for x, y, wide, high in found])
+
     def check_self_contained(self) -> None:
         """Nothing is fetched from elsewhere, nothing can run, and the font has every letter that it is asked for."""
         for element in self.root.iter():
@@ -88,7 +99,7 @@ class Drawn:
                 assert not name.endswith("href") or value.startswith("data:image/png;base64,")
                 assert "url(" not in value or re.fullmatch(r"url\(#clip\d+\)", value)
         style = self.root.findtext(f"{SVG}style") or ""
-        faces = dict(re.findall(r"font-weight:(\d+);src:url\(data:font/woff;base64,([^)]+)\)", style))
+        faces = dict(re.findall(r"font-weight:(\d+);src:url\(data:font/woff2;base64,([^)]+)\)", style))
         assert style.count("url(") == len(faces)
         for weight in ("400", "600"):
             written = {
@@ -99,17 +110,26 @@ class Drawn:
             }
             font = TTFont(io.BytesIO(b64decode(faces[weight])))
             names = font.getBestCmap()
-            assert set("ehlop") & written <= {chr(code) for code in names} <= written
+            held = {chr(code) for code in names}
+            assert set("ehlop") & written <= held
+            assert all(unicodedata.mirrored(letter) for letter in held - written)  # brackets in text from the right
             outlines = font["glyf"]
             assert all(outlines[names[ord(letter)]].numberOfContours for letter in set("ehlop") & written)
 
 
+def rectangles(page: pypdf.PageObject) -> np.ndarray:
+    """Return left, top, right and bottom of each rectangle that is painted or clips, (n, 4), in pixels."""
+    found = [path for _, state in painted(page) for path in (*state["path"], *state["clip"])]
+    return np.array([places for kind, places in found if kind == "re"])
+
+
 def check_fonts(page: pypdf.PageObject) -> None:
-    fonts = page["/Resources"]["/Font"]
-    assert set(fonts) == {"/F4", "/F6"}
-    for name in fonts:
-        program = fonts[name]["/DescendantFonts"][0]["/FontDescriptor"]["/FontFile2"].get_data()
-        assert TTFont(io.BytesIO(program))["maxp"].numGlyphs > 0
+    """Text is in the app's two weights, and what they lack in a font that draws nothing; all are in the file."""
+    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+    embedded = {font["/BaseFont"].split("+")[1]: font["/FontDescriptor"] for font in fonts if "/ToUnicode" in font}
+    assert set(embedded) == {"SourceSans-Regular", "SourceSans-Semibold", "AttnvizUnseen"}
+    for descriptor in embedded.values():
+        assert TTFont(io.BytesIO(descriptor["/FontFile2"].get_data()))["maxp"].numGlyphs > 0
 
 
 def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_gets_out(
@@ -143,6 +163,10 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     read = page.extract_text()
     for label in tokens.labels:
         assert label in read, label
+    in_svg, in_pdf = drawn.rectangles(), rectangles(page)
+    assert len(in_svg) > 2 * len(known)
+    nearest = np.abs(in_pdf[None] - in_svg[:, None]).max(-1).min(-1)
+    assert nearest.max() < 0.011 + OVERLAP, "each rectangle is where it is in the SVG"
 
     for scale in (1, 4):
         png = export.png(scale=str(scale), ground="paper", theme="dark")
@@ -204,3 +228,43 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
 
     export = Exporting(page, f"{app_url}/tokens", text=TEXT)
     expect(export.section).to_contain_text("no picture to export")
+
+
+def test_what_the_server_refuses_is_said_and_png_goes_on(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()
+    export = Exporting(page, app_url, text=TEXT, step="weights").choose(format="pdf")
+    page.route("**/attnviz/pdf", lambda route: route.fulfill(status=413, content_type="text/plain", body="Too large."))
+    export.section.get_by_role("button", name="Download PDF").click()
+    expect(export.section).to_contain_text("Too large. PNG needs no server.")
+    page.unroute("**/attnviz/pdf")
+    page.route("**/attnviz/*", lambda route: route.abort())
+    export.section.get_by_role("button", name="Download PDF").click()
+    expect(export.section).to_contain_text("The server did not answer. PNG needs no server.")
+    assert export.png(scale="1").width > 100
+    page.unroute("**/attnviz/*")
+    assert "animal" in export.pdf().extract_text()  # the font's characters are asked for again
+
+
+def test_only_a_server_offers_pdf(run: Run) -> None:
+    fields = """const said = document.createElement("p");
+      const fields = new m.Fields({ said, onChange() {}, onDownload() {}, onCopy() {} });
+      const asked = () => [...fields.element.querySelectorAll("[name=format]")];
+      document.body.append(fields.element);
+      fields.setWords({ title: "", caption: "", server: given.server }, "light");
+      asked().find(({ value }) => value === given.chosen)?.click();
+      return [asked().map(({ value }) => value), fields.download.textContent];"""
+    with_server = run("export/fields.js", fields, {"server": PATHS, "chosen": "pdf"})
+    assert with_server == [["svg", "png", "pdf"], "Download PDF"]
+    assert run("export/fields.js", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png"], "Download SVG"]
+
+
+def test_without_a_server_an_svg_names_its_font_and_holds_none(run: Run) -> None:
+    text = {"kind": "text", "text": "a", "matrix": [1, 0, 0, 1, 5, 5], "size": 9, "bold": False, "anchor": "start",
+            "width": 5, "fill": "#000000", "alpha": 1, "clip": None}  # fmt: skip
+    sheet = {"marks": [text], "width": 20, "height": 10, "paper": None, "title": "t", "caption": ""}
+    make = """const how = { scale: 1, server: null, family: "sans-serif" };
+      return (await m.makeFile(given, "svg", how)).text();"""
+    svg = run("export/files.js", make, sheet)
+    assert Drawn(svg.encode()).texts == ["a"]
+    assert "Source Sans" in svg
+    assert "@font-face" not in svg

@@ -24,7 +24,7 @@ def test_the_browser_unpacks_what_python_packs(page: Page, served: str, shift: i
       return [header.tokens, [...arrays.bytes.data], arrays.floats.shape,
               [...new Uint32Array(new Float32Array(arrays.floats.data).buffer)]];
     """
-    tokens, small, shape, bits = imported(page, served, "packing.js", body, {"bytes": list(sent), "shift": shift})
+    tokens, small, shape, bits = imported(page, served, "core/packing.js", body, {"bytes": list(sent), "shift": shift})
     assert tokens == ["🙂", HOSTILE]
     assert small == [250, 251, 252]
     assert shape == [2, 2]
@@ -52,7 +52,7 @@ def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: st
       await new Promise((done) => setTimeout(done, 30));
       return [sent.map(({ values }) => values), seen, late, sent[1].number > number];
     """
-    sent, seen, new, later = imported(page, served, "pending_updates.js", PENDING + body)
+    sent, seen, new, later = imported(page, served, "core/pending_updates.js", PENDING + body)
     assert sent == [{"step": "masked"}, {"head": 7}]  # the last of several in a row
     assert seen == [["masked", 5], ["scores", 5], ["weights", 6]]
     assert new == [True, False]
@@ -61,7 +61,7 @@ def test_a_change_counts_until_the_server_acknowledges_it(page: Page, served: st
 
 def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page, served: str) -> None:
     page.clock.install()
-    imported(page, served, "pending_updates.js", PENDING)
+    imported(page, served, "core/pending_updates.js", PENDING)
     page.evaluate("updates.set({ step: 'scaled' })")
     page.clock.run_for(10)
     page.evaluate("updates.set({ head: 3 })")  # replaces the update that the server has not read yet, so it holds both
@@ -86,6 +86,24 @@ def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page,
     assert page.evaluate("sent.length") == 7
 
 
+def test_updates_without_end_wait_until_they_are_asked_for(page: Page, served: str) -> None:
+    page.clock.install()
+    imported(page, served, "core/pending_updates.js", PENDING)
+    page.evaluate("updates.set({ step: 'scaled' }, Infinity); updates.set({ head: 3 }, Infinity)")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 0
+    page.evaluate("updates.receive({ step: 'scores', head: 0 }, 0)")  # an answer that does not know of them
+    assert page.evaluate("updates.values") == {"step": "scaled", "head": 3}
+    page.evaluate("updates.flush(); updates.flush()")
+    assert page.evaluate("sent.map(({ values }) => values)") == [{"step": "scaled", "head": 3}]
+    page.evaluate("updates.receive({ step: 'scaled', head: 3 }, sent[0].number)")
+    page.evaluate("updates.set({ step: 'weights' }, Infinity); updates.drop(); updates.flush()")
+    page.clock.run_for(60_000)
+    assert page.evaluate("sent.length") == 1
+    page.evaluate("updates.receive({ step: 'masked' })")
+    assert page.evaluate("updates.values") == {"step": "masked", "head": 3}
+
+
 def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served: str) -> None:
     body = """
       m.oneEntryEach();
@@ -105,7 +123,7 @@ def test_what_one_press_leads_to_is_one_entry_of_the_history(page: Page, served:
       push("/next?late"); note();
       return seen;
     """
-    assert imported(page, served, "history.js", body) == [
+    assert imported(page, served, "page/history.js", body) == [
         [1, "/loaded"], [2, "/next?next"], [3, "/last?text"], [3, "/next?late"]
     ]  # fmt: skip
 
@@ -118,7 +136,7 @@ def test_numbers_are_never_rounded_to_a_lie(page: Page, served: str) -> None:
     body = (
         "return [...given.map((x) => m.number(x)), m.number(-0), m.number(-Infinity), m.operand(-0.2), m.subscript(12)]"
     )
-    written = imported(page, served, "format.js", body, list(shown))
+    written = imported(page, served, "core/format.js", body, list(shown))
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
@@ -133,7 +151,7 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
     for factor in (900.0, -900.0, 70.0):
-        *weights, shift = imported(page, served, "arithmetic.js", body, factor)
+        *weights, shift = imported(page, served, "inspector/arithmetic.js", body, factor)
         assert weights == pytest.approx(torch.softmax(keys * factor, 0).tolist(), abs=1e-12)
         assert (shift != 0) == (abs(factor) > 100)
 
@@ -153,7 +171,7 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))
     weights = torch.softmax(scores, -1).numpy()
-    found = imported(page, served, "arithmetic.js", body, given)
+    found = imported(page, served, "inspector/arithmetic.js", body, given)
     assert np.array([row for row, _ in found]) == pytest.approx(weights, abs=1e-6)
     assert np.array([output for _, output in found]) == pytest.approx(weights @ value, abs=1e-6)
 
@@ -171,14 +189,14 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
         [Number.parseFloat(bar.style.width), bar.classList.contains("negative")]);
     """
     products = np.array(left) * np.array(right)
-    bars = imported(page, served, "terms.js", body, {"left": left, "right": right})
+    bars = imported(page, served, "inspector/terms.js", body, {"left": left, "right": right})
     assert [width for width, _ in bars] == pytest.approx(50 * np.abs(products) / np.abs(products).max())
     assert [negative for _, negative in bars] == (products < 0).tolist()
 
 
 def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
     body = "return [m.INK, Object.fromEntries(Object.entries(m.SCALES).map(([theme, scales]) => [theme, scales]))]"
-    ink, scales = imported(page, served, "colours.js", body)
+    ink, scales = imported(page, served, "core/colours.js", body)
     for theme, palette in (("light", LIGHT), ("dark", DARK)):
         roles = ("query", "key", "value", "attention")
         assert {role: ink[theme][role] for role in roles} == {role: getattr(palette.ink, role) for role in roles}
@@ -193,7 +211,7 @@ def test_cells_get_the_colour_of_their_number(page: Page, served: str) -> None:
       m.colourCells(pixels, [-1, 0, 1, NaN, -9, 9], 6, { low: -1, high: 1, colours: m.SCALES.light.signed });
       return [...new Uint8Array(pixels.buffer)];
     """
-    seen = np.array(imported(page, served, "colours.js", body)).reshape(6, 4)
+    seen = np.array(imported(page, served, "core/colours.js", body)).reshape(6, 4)
     brown, purple = [0xB3, 0x58, 0x06, 255], [0x5E, 0x3C, 0x99, 255]
     assert seen[[0, 4]].tolist() == [brown, brown]
     assert seen[[2, 5]].tolist() == [purple, purple]
@@ -205,41 +223,79 @@ def test_colours_are_rounded_to_the_nearest(page: Page, served: str) -> None:
     """A share of the way from black to white is that share of 255, at most half a step of a channel away."""
     shares = np.linspace(0, 1, 997)
     body = "return given.map((share) => m.blend(['#000000', '#ffffff'], share))"
-    blended = np.array(imported(page, served, "colours.js", body, shares.tolist()))
+    blended = np.array(imported(page, served, "core/colours.js", body, shares.tolist()))
     assert np.abs(blended - 255 * shares[:, None]).max() <= 0.5 + 1e-9
     body = """
       const pixels = new Uint32Array(given.length);
       m.colourCells(pixels, given, given.length, { low: 0, high: 1, colours: ["#000000", "#ffffff"] });
       return [...new Uint8Array(pixels.buffer)];
     """
-    cells = np.array(imported(page, served, "colours.js", body, shares.tolist())).reshape(-1, 4)
+    cells = np.array(imported(page, served, "core/colours.js", body, shares.tolist())).reshape(-1, 4)
     half_a_level = 255 / 511 / 2  # cells have 512 colours
     assert np.abs(cells[:, :3] - 255 * shares[:, None]).max() <= 0.5 + half_a_level + 1e-9
 
 
 def test_heads_shown_together_have_colours_of_their_own(page: Page, served: str) -> None:
-    colours = imported(page, served, "colours.js", "return m.headColours(24, 'light')")
+    colours = imported(page, served, "core/colours.js", "return m.headColours(24, 'light')")
     assert len(set(colours)) == 24
 
 
 def test_a_component_lives_until_its_last_call_ends(page: Page, served: str) -> None:
     """Streamlit calls again with each change of theme, and ends calls that a later one has overtaken."""
     body = """
-      const seen = [];
-      const call = m.mounting((root) => ({
-        update: (data, send, isNew) => seen.push([root, data, send(), isNew]),
+      const [seen, sent] = [[], []];
+      const call = m.mounting(async (data, root) => ({
+        update: (given, send, isNew) => { seen.push([String(root), given, isNew]); send("update", given); },
         destroy: () => seen.push(`${root} ends`),
       }));
       const [a, b] = ["a", "b"].map((name) => Object(name));
-      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: () => data + 1 });
-      const [first, second] = [ask(a, 1), ask(a, 1)];
-      const other = ask(b, 1);
+      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: (...all) => sent.push(all) });
+      const made = () => new Promise((done) => setTimeout(done));
+      const first = ask(a, 1);
+      await made();
+      const [second, other] = [ask(a, 1), ask(b, 1)];
+      await made();
       const third = ask(a, 2);
       for (const end of [first, second, other, third]) end();
       ask(a, 2);
-      return seen.map((one) => (Array.isArray(one) ? [String(one[0]), ...one.slice(1)] : one));
+      await made();
+      return [seen, sent];
     """
-    assert imported(page, served, "mounting.js", body) == [
-        ["a", 1, 2, True], ["a", 1, 2, False], ["b", 1, 2, True], ["a", 2, 3, True], "b ends", "a ends",
-        ["a", 2, 3, True],
+    seen, sent = imported(page, served, "core/mounting.js", body)
+    assert seen == [
+        ["a", 1, True], ["a", 1, False], ["b", 1, True], ["a", 2, True], "b ends", "a ends", ["a", 2, True],
+    ]  # fmt: skip
+    assert sent == [["update", data] for data in (1, 1, 1, 2, 2)]
+
+
+def test_while_a_component_is_loaded_only_the_last_call_counts(page: Page, served: str) -> None:
+    body = """
+      const seen = [];
+      let fails = true;
+      const call = m.mounting(async (data, root) => {
+        if (root == "broken" && fails) throw new Error("no network");
+        return {
+          update: (given, _, isNew) => seen.push([String(root), given, isNew]),
+          destroy: () => seen.push(`${root} ends`),
+        };
+      });
+      const [a, gone, broken] = ["a", "gone", "broken"].map((name) => Object(name));
+      const ask = (parentElement, data) => call({ parentElement, data, setTriggerValue: () => {} });
+      const made = () => new Promise((done) => setTimeout(done));
+      window.addEventListener("unhandledrejection", (event) => {
+        event.preventDefault();
+        seen.push(event.reason.message);
+      });
+      ask(a, 1);
+      ask(a, 2);
+      ask(gone, 1)();
+      ask(broken, 1);
+      while (seen.length < 3) await made();
+      fails = false;
+      ask(broken, 2);
+      await made();
+      return seen;
+    """
+    assert imported(page, served, "core/mounting.js", body) == [
+        ["a", 2, True], "gone ends", "no network", ["broken", 2, True],
     ]  # fmt: skip

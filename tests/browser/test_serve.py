@@ -24,7 +24,8 @@ from tests.browser.server import ROOT, Server, free_port, launch
 from tests.browser.settle import TIMEOUT_S, in_the_end
 from tests.safety.client import Visitor
 
-STAGE = ".st-key-picture .attnviz-stage"
+STAGE = ".attnviz-stage"
+HEADS = ".st-key-explorer .explorer"
 MODEL = "/?source=pretrained&model=gpt2&step=weights"
 
 
@@ -111,8 +112,8 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
     seen, numbers = threading.Event(), itertools.count()
     with serving(ATTNVIZ_PASSES="1", ATTNVIZ_REQUESTS="0") as served, ThreadPoolExecutor(CROWD) as threads:
         page = new_context().new_page()
-        page.goto(f"{served.url}/?source=pretrained&step=weights&text=the+lamp+is+out")
-        expect(page.locator(STAGE)).to_have_attribute("data-rows", "6")
+        page.goto(f"{served.url}/heads?text=the+lamp+is+out")
+        expect(page.locator(HEADS)).to_have_attribute("data-rows", "6")
         page.evaluate(NOTE)
         crowd = [threads.submit(read_long_texts, served.url, numbers, seen) for _ in range(CROWD)]
         try:
@@ -121,7 +122,7 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
         finally:
             seen.set()
         notes(page, "the cat sat")
-        expect(page.locator(STAGE)).to_have_attribute("data-rows", "5")
+        expect(page.locator(HEADS)).to_have_attribute("data-rows", "5")
         expect(page.get_by_text("before yours")).to_have_count(0)
         for visitor in crowd:
             visitor.result(120)
@@ -129,11 +130,11 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
 
 def notes(page: Page, sentence: str) -> bool:
     """Type a sentence, wait until it is shown, and return whether the page mentioned others' texts."""
-    stage, text = page.locator(STAGE), page.get_by_label("Text", exact=True)
-    painted = stage.get_attribute("data-painted") or ""
+    heads, text = page.locator(HEADS), page.get_by_label("Text", exact=True)
+    painted = heads.get_attribute("data-painted") or ""
     text.fill(sentence)
     text.press("Control+Enter")
-    expect(stage).not_to_have_attribute("data-painted", painted)
+    expect(heads).not_to_have_attribute("data-painted", painted)
     return bool(page.evaluate("() => window.noted"))
 
 
@@ -148,7 +149,7 @@ def read_long_texts(url: str, numbers: Iterator[int], enough: threading.Event) -
     with Visitor(url) as visitor:
         while not enough.is_set():
             text = "+".join([str(next(numbers)), *["lamp"] * 600])
-            shown = visitor.open("", f"source=pretrained&step=weights&text={text}")
+            shown = visitor.open("heads", f"text={text}")
             assert not shown.broke, shown.messages
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import pytest
 import segno
 import streamlit
 import torch
@@ -119,6 +120,36 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     other.get_by_role("button", name="Show a QR code").click()
     expect(other.get_by_text("too long for a QR code")).to_be_visible()
     expect(other.get_by_label("QR code of this view")).to_be_hidden()
+
+
+@pytest.mark.parametrize("has_event", [True, False], ids=["navigation", "no navigation"])
+def test_the_shown_address_follows_while_share_is_open(
+    app_url: str, new_context: Contexts, tmp_path: Path, has_event: bool
+) -> None:
+    page = new_context().new_page()
+    if not has_event:
+        page.add_init_script("Object.defineProperty(window, 'navigation', { value: undefined })")
+    page.goto(f"{app_url}/?text=one+two&step=scaled")
+    settled(page)
+    page.locator(".st-key-share button").first.click()
+    field = page.get_by_label("Address of this view")
+    expect(field).to_have_value(page.url)
+
+    def follows(step: str) -> None:
+        page.wait_for_url(f"**step={step}")
+        if not has_event:
+            page.mouse.move(2, 2)
+            field.hover()
+        expect(field).to_have_value(page.url)
+        page.wait_for_timeout(300)  # then the server hears of it
+        settled(page)
+        (scene,) = yaml.safe_load(taken(page, "Scene file", tmp_path).read_text(encoding="utf-8"))["scenes"]
+        assert scene["query"]["step"] == step
+
+    page.keyboard.press("PageDown")
+    follows("masked")
+    page.go_back()
+    follows("scaled")
 
 
 def written_in_cells(svg: bytes, name: str) -> list[str]:

@@ -2,76 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.settle import frames, in_the_end, settled
-
-OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
-
-
-class Line:
-    """A connection to the server on which the answers can be held up."""
-
-    def __init__(self, page: Page) -> None:
-        """Open nothing yet: the page is to be opened after this."""
-        self.page = page
-        self.held: list[str | bytes] | None = None
-        page.route_web_socket(re.compile("_stcore/stream"), self._connect)
-
-    def _connect(self, browser: WebSocketRoute) -> None:
-        self._browser, server = browser, browser.connect_to_server()
-        browser.on_message(server.send)
-        server.on_message(self._answer)
-
-    def _answer(self, message: str | bytes) -> None:
-        if self.held is None:
-            self._browser.send(message)
-        else:
-            self.held.append(message)
-
-    def runs(self) -> int:
-        """Return how many runs are over whose answers are held up."""
-        messages = [ForwardMsg.FromString(one) for one in self.held or [] if isinstance(one, bytes)]
-        return sum(one.WhichOneof("type") == "script_finished" and one.script_finished in OVER for one in messages)
-
-    def hold(self) -> None:
-        """Let no answer through from now on."""
-        self.held = []
-
-    def wait(self, runs: int) -> None:
-        """Wait until the server is done with so many runs."""
-        assert in_the_end(self.page, self.runs, lambda count: count >= runs) == runs
-
-    def let_through(self, runs: int) -> Page:
-        """Let the answers of so many runs through, and hold up the rest; return the page once it has drawn them."""
-        while self.held and runs:
-            message = self.held.pop(0)
-            self._browser.send(message)
-            received = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-            runs -= received.WhichOneof("type") == "script_finished" and received.script_finished in OVER
-        self.page.wait_for_timeout(1000)
-        return frames(self.page)
-
-    def release(self) -> Page:
-        """Let through what was held up, and all that comes; return the page as it is then."""
-        held, self.held = self.held or [], None
-        for message in held:
-            self._browser.send(message)
-        return settled(self.page)
-
-
-def held_line(page: Page, url: str) -> Line:
-    """Open a page, and hold up all answers once it is shown."""
-    line = Line(page)
-    page.goto(url)
-    settled(page)
-    line.hold()
-    return line
+from attnviz.serving.http.arrays import PATH as ARRAYS
+from tests.browser.apps.explored import Explored
+from tests.browser.board import matrix
+from tests.browser.line import Line, held_line
+from tests.browser.settle import in_the_end, settled
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -105,10 +45,33 @@ def test_a_step_forward_and_back_before_the_response_ends_at_the_start(page: Pag
     assert urlsplit(page.url).query == "way=matrix&drawing=chart"
 
 
+@pytest.mark.parametrize("backs", [1, 2])
+def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str, backs: int) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/averages?way=matrix")
+    settled(page)
+    for way in ("softmax", "data"):
+        page.keyboard.press("PageDown")
+        page.wait_for_url(f"**way={way}")
+        settled(page)
+    line.hold()
+    ways = ("softmax", "matrix")[:backs]
+    for runs, way in enumerate(ways, 1):
+        page.go_back()
+        page.wait_for_url(f"**way={way}")
+        line.wait(runs)
+    line.release()
+    assert urlsplit(page.url).query == f"way={ways[-1]}"
+    page.keyboard.press("d")
+    settled(page)
+    assert urlsplit(page.url).query == f"way={ways[-1]}&drawing=chart"
+
+
 def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
     line = held_line(page, f"{app_url}/?step=scores&head=1")
     for runs in (1, 2):
         page.keyboard.press("PageDown")
+        page.get_by_test_id("stSidebarHeader").click()  # then it is sent
         line.wait(runs)
     page.wait_for_timeout(3500)
     chosen = page.get_by_role("radiogroup", name="Step").get_by_role("radio", checked=True)
@@ -118,6 +81,51 @@ def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
     line.release()
     expect(chosen).to_have_text("Masked")
     assert urlsplit(page.url).query == "step=masked&head=1"
+
+
+def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/heads?text=one+two+three&layer=2")
+    explorer = Explored(page)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**{ARRAYS}*", hold)
+    area = page.locator(".st-key-text textarea")
+    area.fill("one two three four")
+    area.press("Control+Enter")
+    assert in_the_end(page, lambda: len(held), bool) == 1
+    expect(explorer.section).to_have_attribute("data-rows", "5")
+    page.keyboard.press("Escape")
+    explorer.grid.focus()
+    page.keyboard.press("ArrowDown")  # what one does meanwhile holds for the old picture and for the new one
+    expect(explorer.section).to_have_attribute("data-layer", "3")
+    assert explorer.section.get_attribute("data-exact") == "true"
+    held[0].continue_()
+    expect(explorer.section).to_have_attribute("data-rows", "6")
+    settled(page)
+    assert explorer.section.get_attribute("data-layer") == "3"
+    assert urlsplit(page.url).query == "text=one+two+three+four&layer=3"
+
+
+def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?step=scores&text=one+two+three")
+    settled(page)
+    held: list[Route] = []
+    page.route(f"**{ARRAYS}*", lambda route: held.append(route))  # noqa: PLW0108
+    area = page.locator(".st-key-text textarea")
+    area.fill("one two three four")
+    area.press("Control+Enter")
+    note = page.locator(".walk .note")
+    expect(note).to_have_text("The numbers are being computed …")
+    page.get_by_role("radio", name="Weights").click()  # what one does meanwhile holds for both
+    assert matrix(page, "weights").shape == (3, 3)
+    held[0].continue_()
+    settled(page)
+    expect(note).to_have_text("")
+    assert matrix(page, "weights").shape == (4, 4)
+    assert urlsplit(page.url).query == "text=one+two+three+four&step=weights"
 
 
 def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url: str) -> None:

@@ -68,7 +68,7 @@ def test_the_first_visit_may_be_a_link_to_any_page(
         assert page.locator(".st-key-text textarea").input_value() == "a first visit"
         Explored(page)
         page.goto(server.url)
-        expect(page.locator(".st-key-picture .attnviz-stage")).to_have_attribute("data-rows", re.compile(r"\d+"))
+        expect(page.locator(".attnviz-stage")).to_have_attribute("data-rows", re.compile(r"\d+"))
         page.goto("about:blank")
         assert "Traceback" not in server.log_text()
     finally:

@@ -122,7 +122,7 @@ def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> 
     marked = """() => {
       const pressed = (key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
       const press = (key) => document.body.dispatchEvent(pressed(key));
-      const inside = document.querySelector('.st-key-stepper [data-testid=stBidiComponentIsolated]').shadowRoot;
+      const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
       const steps = [...inside.querySelectorAll('[aria-label=Step] [role=radio]')];
       return ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft'].map((key) => {
         press(key);
@@ -141,7 +141,7 @@ def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_u
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
     expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
-    np.testing.assert_array_equal(matrix(page, "weights"), expected.numpy().astype(float))
+    np.testing.assert_allclose(matrix(page, "weights"), expected.numpy(), rtol=0, atol=1e-6)
     stretch = page.get_by_role("switch", name="Stretch colours")
     expect(stretch).to_have_attribute("aria-checked", "false")
     stretch.press("Space")
@@ -153,11 +153,11 @@ def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_u
     page.wait_for_url(re.compile("head=3"))
     settled(page)
     expect(head).to_be_focused()
-    page.get_by_role("radio", name="Chart").click()
+    page.get_by_role("radio", name="Plotly").click()
     page.wait_for_url(re.compile("drawing=chart"))
     settled(page)
     expect(page.locator(".js-plotly-plot")).to_be_visible()
-    expect(page.get_by_role("switch", name="Predict")).to_have_count(0)  # a chart covers nothing
+    expect(page.get_by_role("switch", name="Guess a row")).to_have_count(0)  # a chart covers nothing
     expect(stretch).to_have_attribute("aria-checked", "true")
 
 
@@ -167,6 +167,18 @@ def test_on_a_phone_the_chosen_step_is_in_sight(app_url: str, new_context: Conte
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
+
+
+def test_on_a_phone_the_page_is_scrolled_as_a_whole_and_a_chart_sideways(app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    for link in ({"step": "tokens"}, {"step": "weights"}, {"step": "weights", "drawing": "chart"}):
+        go(page, app_url, source="pretrained", **link)
+        inner = "(e) => [e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth]"
+        assert page.locator(".walk").evaluate(inner) == [0, 0], link
+    place, graph = page.locator(".attnviz-chart-place"), page.locator(".js-plotly-plot")
+    assert graph.evaluate("(e) => e.clientWidth") >= 35 * 16
+    assert place.evaluate("(e) => e.clientWidth") < 390
+    expect(graph.locator(".gtitle, .annotation-text").first).to_be_visible()
 
 
 def test_arrow_keys_in_the_text_move_the_cursor_only(page: Page, app_url: str) -> None:
@@ -183,7 +195,7 @@ def test_every_head_is_one_click_away(page: Page, app_url: str) -> None:
     page.wait_for_url(re.compile("head=7"))
     settled(page)
     expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(2)[7]
-    np.testing.assert_array_equal(matrix(page, "weights"), expected.numpy().astype(float))
+    np.testing.assert_allclose(matrix(page, "weights"), expected.numpy(), rtol=0, atol=1e-6)
 
 
 def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: str) -> None:
@@ -243,7 +255,7 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     labels = painted(page, "weights")["all"]
     assert "src=x" in labels
     assert "<b>bold</b>" in labels
-    assert page.locator(".st-key-picture img").count() == 0
+    assert page.locator(".st-key-walk img").count() == 0
 
 
 def test_a_name_that_is_no_model_gets_one_sentence_and_the_page_goes_on(page: Page, app_url: str) -> None:
@@ -267,6 +279,8 @@ def test_emptied_text_gives_a_hint_and_a_new_text_goes_on(page: Page, app_url: s
 def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
     go(page, app_url, text="a small picture", drawing="chart")
     page.locator(".js-plotly-plot").hover()
+    titles = page.locator(".modebar-btn").evaluate_all("all => all.map((one) => one.dataset.title)")
+    assert [title for title in titles if "Share" in title or "Cloud" in title] == []
     with page.expect_download() as download:
         page.locator(".modebar-btn[data-title='Download as SVG']").click()
     svg = download.value.path().read_text()
@@ -288,11 +302,21 @@ def test_nothing_sticks_out_to_the_side(width: int, app_url: str, new_context: C
 def test_controls_stepper_and_matrix_fit_a_laptop_without_scrolling(page: Page, app_url: str) -> None:
     for link in ({}, {"source": "pretrained"}):
         go(page, app_url, **link)
-        bottom = page.locator(".st-key-picture").bounding_box()
+        bottom = page.locator(".st-key-walk .picture").bounding_box()
         assert bottom is not None
         assert bottom["y"] + bottom["height"] <= 720
         side = page.locator("[data-testid=stSidebarContent]")
         assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_the_formula_of_no_step_is_cut(size: tuple[int, int], app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    height = "(box) => [box.scrollHeight, box.clientHeight]"
+    for qkv in ("linear", "positions"):  # whose Q, K, V are a tall picture
+        for step in ("qkv", "scores", "output"):
+            needed, given = go(page, app_url, step=step, qkv=qkv).locator(".walk-formula").evaluate(height)
+            assert 15 < needed <= given + 1, (step, qkv)
 
 
 def test_dark_mode_is_dark(app_url: str, new_context: Contexts) -> None:

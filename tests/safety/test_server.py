@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
@@ -125,6 +126,29 @@ def test_uploads_are_checked_and_bounded(served: Server) -> None:
         assert 4 <= held(served) / (LIMIT - 1000) < 5
 
 
+def test_only_what_the_export_dialog_sends_becomes_a_pdf(served: Server) -> None:
+    recording = {"width": 40, "height": 30, "paper": None, "title": SECRET, "caption": "", "clips": [], "marks": []}
+    good, json_type = json.dumps(recording).encode(), {"Content-Type": "application/json"}
+
+    def post(body: bytes, headers: dict[str, str], path: str = "/attnviz/pdf") -> tuple[int, bytes]:
+        with connection(served) as http:
+            with suppress(BrokenPipeError, ConnectionResetError):  # refused before all of it was sent
+                http.request("POST", path, body, headers)
+            answer = http.getresponse()
+            return answer.status, answer.read()
+
+    status_, data = post(good, {**json_type, "Origin": served.url})
+    assert (status_, data[:5]) == (200, b"%PDF-")
+    assert post(good, {**json_type, "Origin": "https://evil.example"})[0] == 403
+    assert post(good, {"Content-Type": "text/plain"})[0] == 415  # the only kind that a form of another site sends
+    assert post(b"x" * (5 * 2**20), json_type)[0] == 413
+    for bad in (b"", b"\xff", b"[" * 100_000, good.replace(b"40", b"1e999"), good.replace(b"[]", b'["' + b"9" * 9999)):
+        assert post(bad, json_type)[0] == 400
+    assert post(b'{"regular": 1, "bold": null}', json_type, "/attnviz/fonts")[0] == 400
+    assert status(f"{served.url}/healthz") == 200
+    assert SECRET not in served.log_text()
+
+
 def test_folders_and_hub_names_are_closed_by_link(served: Server, tmp_path: Path) -> None:
     """A folder that would load, one that is not there, and a name on the hub: each is refused in the same words."""
     there = save("bert", tmp_path / SECRET)
@@ -142,7 +166,7 @@ def test_no_text_of_a_visitor_is_logged(served: Server) -> None:
     """Texts in links, in fields, in names of models and files, and in requests that fail."""
     hostile = quote(f"{SECRET} <b>\0\r\n")
     for path in (f"/?text={hostile}", f"/{SECRET}?x={SECRET}", f"/_stcore/{SECRET}", f"/attnviz/{SECRET}.js",
-                 f"/_stcore/bidi-components/attnviz.stage/{SECRET}.js", f"/media/{SECRET}.png",
+                 f"/_stcore/bidi-components/attnviz.main/{SECRET}.js", f"/media/{SECRET}.png",
                  f"/%2e%2e/{SECRET}"):  # fmt: skip
         status(f"{served.url}{path}", {"Referer": f"http://x.example/?text={SECRET}", "User-Agent": SECRET})
     with Visitor(served.url) as visitor:

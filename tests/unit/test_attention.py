@@ -147,10 +147,11 @@ def test_one_token_and_none(tq: int, tk: int) -> None:
         (((3, 4), (3, 5), (3, 5)), ["(3, 4)", "(3, 5)"]),
         (((3, 4), (3, 4), (2, 4)), ["(3, 4)", "(2, 4)"]),
         (((2, 3, 4), (1, 3, 4), (1, 3, 4)), ["(2, 3, 4)", "(1, 3, 4)"]),
+        (((2, 3, 4), (2, 3, 4), (1, 3, 4)), ["(2, 3, 4)", "(1, 3, 4)"]),
         (((3, 0), (3, 0), (3, 0)), ["(3, 0)"]),
         (((3,), (3, 4), (3, 4)), ["(3,)"]),
     ],
-    ids=["head width", "keys and values", "heads", "no width", "too few axes"],
+    ids=["head width", "keys and values", "heads", "heads of values", "no width", "too few axes"],
 )
 def test_wrong_shapes_name_both(shapes: tuple[tuple[int, ...], ...], both: list[str]) -> None:
     with pytest.raises(ValueError) as error:
@@ -170,9 +171,10 @@ def test_integers_are_refused() -> None:
         attend(torch.ones(2, 2, dtype=torch.int64), torch.ones(2, 2), torch.ones(2, 2))
 
 
-def test_padding_lengths_out_of_range() -> None:
-    with pytest.raises(ValueError, match=r"\[4\] do not lie between 0 and 3"):
-        padding_mask(torch.tensor([4]), 3)
+@pytest.mark.parametrize("length", [-1, 4])
+def test_padding_lengths_out_of_range(length: int) -> None:
+    with pytest.raises(ValueError, match=rf"\[{length}\] do not lie between 0 and 3"):
+        padding_mask(torch.tensor([length]), 3)
 
 
 def test_steps_are_frozen() -> None:

@@ -12,7 +12,7 @@ import pytest
 import attnviz
 from attnviz.cli import export
 from attnviz.export.formats import FORMATS
-from attnviz.export.jobs import NUMBERS
+from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
@@ -88,7 +88,7 @@ def test_every_option_and_every_format_of_the_command_is_named() -> None:
     assert named == {option for option in options if option.startswith("--")} - {"--help"}
     table = [line.strip("| ").split(" | ") for line in EXPORT.splitlines() if re.match(r"\| `[a-z]+` \| `\.", line)]
     rows = {cells[0].strip("`"): cells[1:] for cells in table}
-    assert tuple(rows) == export.FORMATS == (*FORMATS, *NUMBERS)
+    assert tuple(rows) == export.FORMATS == (*FORMATS, *NUMBERS, WEB)
     for name, kind in FORMATS.items():
         file, _, colours, tokens = rows[name]
         assert kind.suffix.startswith(re.findall(r"`(\.\w+)`", file)[0])

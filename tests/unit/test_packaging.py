@@ -40,7 +40,9 @@ def imported() -> set[str]:
 
 
 def test_every_import_is_a_declared_dependency() -> None:
-    declared = named(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    declared = named([*project["dependencies"], *extras])
     providers = packages_distributions()
     packages = imported()
     assert {"torch", "streamlit", "starlette", "PIL"} <= packages

@@ -1,6 +1,6 @@
 """Maps numbers to the colours of exported pictures, with the colour scales of the board in the browser.
 
-`blend` and `ink_on` are ported from the browser's colours.js.
+`blend` and `ink_on` are ported from the browser's core/colours.js.
 """
 
 from __future__ import annotations

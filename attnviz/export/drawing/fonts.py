@@ -2,7 +2,7 @@
 
 Streamlit includes Source Sans (SIL Open Font License 1.1) as one variable font. PDF needs static fonts, so this module
 instantiates the two weights in use. It drops positioning and substitution tables: exports place every letter
-themselves, and instantiation then takes a second instead of a minute.
+themselves, and instantiation then takes a second instead of a minute. Widths come from the variable font, at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _static(bold: bool) -> bytes:
     from fontTools.ttLib import TTFont
     from fontTools.varLib import instancer
 
-    font = TTFont(BytesIO(_variable_font().read_bytes()), lazy=True)
+    font = TTFont(BytesIO(variable_font().read_bytes()), lazy=True, recalcTimestamp=False)
     _reduce(font, sorted(font.getBestCmap()))
     static = instancer.instantiateVariableFont(font, {"wght": BOLD if bold else REGULAR}, optimize=False)
     # PDF readers identify fonts by name, so the two weights need different names.
@@ -63,9 +63,14 @@ def subset(text: str, bold: bool = False) -> bytes:
     """
     from fontTools.ttLib import TTFont
 
-    font = TTFont(BytesIO(ttf(bold)))
+    font = TTFont(BytesIO(ttf(bold)), recalcTimestamp=False)  # the same characters give the same file
     _reduce(font, sorted({ord(character) for character in text} & set(_widths(bold))))
     return _saved(font, "woff2")
+
+
+def characters() -> str:
+    """Return all characters of the font."""
+    return "".join(map(chr, sorted(_widths(False))))
 
 
 def covers(character: str) -> bool:
@@ -91,12 +96,21 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 @cache
 def _widths(bold: bool) -> dict[int, float]:
-    """Return the advance width of each character in em, by code point."""
+    """Return the advance width of each character in em, by code point: those of `ttf`."""
+    from fontTools.misc.roundTools import otRound
     from fontTools.ttLib import TTFont
+    from fontTools.varLib.models import normalizeLocation, piecewiseLinearMap
+    from fontTools.varLib.varStore import VarStoreInstancer
 
-    font = TTFont(BytesIO(ttf(bold)), lazy=True)
-    advance, em = font["hmtx"].metrics, font["head"].unitsPerEm
-    return {code: advance[glyph][0] / em for code, glyph in font.getBestCmap().items()}
+    font = TTFont(BytesIO(variable_font().read_bytes()), lazy=True)
+    axes, widths = font["fvar"].axes, font["HVAR"].table
+    bounds = {axis.axisTag: (axis.minValue, axis.defaultValue, axis.maxValue) for axis in axes}
+    place = normalizeLocation({"wght": BOLD if bold else REGULAR}, bounds)
+    place = {axis: piecewiseLinearMap(at, font["avar"].segments[axis]) for axis, at in place.items()}
+    change = VarStoreInstancer(widths.VarStore, axes, place)
+    entry = widths.AdvWidthMap.mapping if widths.AdvWidthMap else font.getReverseGlyphMap()
+    least, em = font["hmtx"].metrics, font["head"].unitsPerEm
+    return {code: otRound(least[glyph][0] + change[entry[glyph]]) / em for code, glyph in font.getBestCmap().items()}
 
 
 def _reduce(font: Any, codes: list[int]) -> None:
@@ -117,7 +131,8 @@ def _saved(font: Any, flavor: str | None = None) -> bytes:
     return file.getvalue()
 
 
-def _variable_font() -> Path:
+def variable_font() -> Path:
+    """Return Streamlit's font file, WOFF2; raises as `ttf` does."""
     # Locates the file without importing Streamlit, which the command line does not need.
     spec = find_spec("streamlit")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from io import BytesIO
 from typing import Any
+
+from reportlab.lib.colors import HexColor
+from reportlab.lib.utils import ImageReader
 
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.colours import hexadecimal, ink_on
@@ -13,10 +15,7 @@ from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.raster import is_raster, png
 from attnviz.export.drawing.themes import LIGHT_THEME
-
-POINT = 0.75
-"""Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
-NAMES = {False: "AttnvizSans", True: "AttnvizSansBold"}
+from attnviz.export.files.pdf_document import NAMES, POINT, size_page, write
 
 
 def write_pdf(drawings: Sequence[Drawing]) -> bytes:
@@ -24,36 +23,21 @@ def write_pdf(drawings: Sequence[Drawing]) -> bytes:
 
     The file embeds one font. Characters that it lacks are shown as � and listed in a note near the page's title.
     """
-    from reportlab.pdfgen.canvas import Canvas
 
-    _register()
-    file = BytesIO()
-    canvas = Canvas(file, pageCompression=1)
-    canvas.setTitle(safe(drawings[0].title) if drawings else "attnviz")
-    canvas.setCreator("attnviz")
-    for drawing in drawings:
-        canvas.setPageSize((drawing.width * POINT, drawing.height * POINT))
-        canvas.scale(POINT, POINT)
-        canvas.bookmarkPage(drawing.title)
-        canvas.addOutlineEntry(safe(drawing.title), drawing.title)
-        page = _Page(canvas, drawing.height)
-        if drawing.theme is not LIGHT_THEME:  # white needs no background
-            page.box(Box(0, 0, drawing.width, drawing.height, fill=drawing.theme.paper))
-        for mark in drawing.flat:
-            page.draw(mark)
-        page.note_missing(drawing)
-        canvas.showPage()
-    canvas.save()
-    return file.getvalue()
+    def draw(canvas: Any) -> None:
+        for drawing in drawings:
+            size_page(canvas, drawing.width, drawing.height)
+            canvas.bookmarkPage(drawing.title)
+            canvas.addOutlineEntry(safe(drawing.title), drawing.title)
+            page = _Page(canvas, drawing.height)
+            if drawing.theme is not LIGHT_THEME:  # white needs no background
+                page.box(Box(0, 0, drawing.width, drawing.height, fill=drawing.theme.paper))
+            for mark in drawing.flat:
+                page.draw(mark)
+            page.note_missing(drawing)
+            canvas.showPage()
 
-
-@cache
-def _register() -> None:
-    from reportlab.pdfbase import pdfmetrics
-    from reportlab.pdfbase.ttfonts import TTFont
-
-    for bold, name in NAMES.items():
-        pdfmetrics.registerFont(TTFont(name, BytesIO(fonts.ttf(bold))))
+    return write(safe(drawings[0].title) if drawings else "attnviz", "", draw)
 
 
 class _Page:
@@ -104,8 +88,6 @@ class _Page:
         canvas.rect(box.x, bottom, box.width, box.height, stroke=int(bool(box.outline)), fill=int(bool(box.fill)))
 
     def gradient(self, bar: Gradient) -> None:
-        from reportlab.lib.colors import HexColor
-
         canvas, top = self.canvas, self.height - bar.y
         canvas.saveState()
         self.clip(bar.x, top - bar.height, bar.width, bar.height)
@@ -121,8 +103,6 @@ class _Page:
 
     def matrix(self, matrix: Matrix) -> None:
         if is_raster(matrix):
-            from reportlab.lib.utils import ImageReader
-
             bottom = self.height - matrix.y - matrix.height
             self.canvas.drawImage(ImageReader(BytesIO(png(matrix))), matrix.x, bottom, matrix.width, matrix.height)
         else:

@@ -10,13 +10,15 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attnviz.serving.http.traffic import Traffic
+from attnviz.serving.http import arrays
+from attnviz.serving.http.traffic import TOKEN_BYTES, Traffic, content_length
 
 UNCOUNTED = (
     "/static/", "/attnviz/", "/healthz", "/readyz", "/metrics", "/_stcore/health", "/_stcore/host-config",
     "/_stcore/bidi-components/",
 )  # fmt: skip
-"""Paths that do not count towards the limit: files of which a page fetches many, and paths for monitoring."""
+"""Paths of which GET requests do not count towards the limit: files of which a page fetches many, and monitoring. But
+arrays count, because each may have to be made."""
 UPLOADS = "/_stcore/upload_file"
 STREAM = "/_stcore/stream"
 RETRY_AFTER = 20
@@ -61,6 +63,9 @@ class Limits:
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self.traffic.responses[message["status"]] += 1
+                if arrays.PATH in scope["path"]:
+                    size = content_length(Headers(raw=message["headers"])) or 0
+                    self.traffic.sent_arrays(_address(scope), message["status"], size)
             await send(message)
 
         refusal = self._refusal(scope)
@@ -71,13 +76,17 @@ class Limits:
         path: str = scope["path"]
         if UPLOADS in path and not self.traffic.limits.uploads:
             return PlainTextResponse("Uploads are switched off on this server.", 403)
-        if any(part in path for part in UNCOUNTED):
+        is_uncounted = arrays.PATH not in path and any(part in path for part in UNCOUNTED)
+        if scope["method"] != "POST" and is_uncounted:
             return None
-        wait = self.traffic.buckets.take(_address(scope))
+        headers, address = Headers(scope=scope), _address(scope)
+        wait = self.traffic.buckets.take(address)
         if wait:
             self.traffic.refused["address"] += 1
             return busy(429, TOO_MANY, math.ceil(wait))
-        if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
+        if scope["method"] == "POST":
+            self.traffic.buckets.take(address, (content_length(headers) or 0) // TOKEN_BYTES, may_owe=True)
+        if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
             if self.traffic.full():
                 self.traffic.refused["full"] += 1
                 return busy(503, FULL, RETRY_AFTER)

@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from attnviz.serving.http.traffic import Traffic
+from attnviz.serving.work.arrays import array_store
 from attnviz.serving.work.cache import cache_usage
 from attnviz.serving.work.pool import worker_pool
 
@@ -36,10 +37,13 @@ class _Server(Collector):
         traffic, (running, waiting, done) = self.traffic, worker_pool().counts()
         usage = cache_usage()
         entries, sizes = ({name: figures[at] for name, figures in usage.items()} for at in (0, 1))
+        entries["array_offers"] = array_store().offers()
         yield _gauge("ready", "Whether the built-in model is loaded.", self.ready)
         yield _gauge("sessions", "Connected browsers.", traffic.visitors)
         yield _counter("runs", "Messages from browsers, each of which runs a page or a part of it.", traffic.changes)
         yield _counter("http_requests", "Responses by status code.", traffic.responses, "code")
+        yield _counter("arrays", "Requests for arrays by status code.", traffic.arrays, "code")
+        yield _counter("array_bytes", "Bytes of arrays that were sent.", traffic.array_bytes)
         yield _counter("refused", "Refused or delayed requests and messages, by reason.", traffic.refused, "why")
         yield _gauge("passes_running", "Running computations.", running)
         yield _gauge("passes_waiting", "Computations in the queue.", waiting)

@@ -1,20 +1,21 @@
-"""ASGI middleware that refuses websockets opened by pages of other sites."""
+"""ASGI middleware that refuses websockets and POST requests of pages of other sites."""
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attnviz.serving.http.traffic import Traffic
 
 
 class SameOrigin:
-    """Accepts a websocket only if its page is from this server.
+    """Accepts a websocket or a POST request only if its page is from this server.
 
     Streamlit alone would also accept pages from localhost. For any other page it would request this server's address
-    from an external site, each time, and block all visitors meanwhile.
+    from an external site, each time, and block all visitors meanwhile. A POST request makes the server work.
     """
 
     def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
@@ -22,12 +23,16 @@ class SameOrigin:
         self.traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse a foreign page's websocket with 403."""
-        if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
-            self.traffic.refused["origin"] += 1
+        """Serve a request, or refuse that of a foreign page with 403."""
+        works = scope["type"] == "websocket" or (scope["type"] == "http" and scope["method"] == "POST")
+        if not works or not is_foreign(Headers(scope=scope)):
+            await self.app(scope, receive, send)
+            return
+        self.traffic.refused["origin"] += 1
+        if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self.app(scope, receive, send)
+            await PlainTextResponse("This request is from another site.", 403)(scope, receive, send)
 
 
 def is_foreign(headers: Headers) -> bool:

@@ -6,6 +6,9 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from functools import cache
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
 
 from attnviz.settings import Settings, settings
 
@@ -16,6 +19,8 @@ BURST = 0.25
 MIN_CAPACITY = 20
 TOKEN_BYTES = 2**15
 """A message takes one token, and one more for each `TOKEN_BYTES` bytes"""
+ARRAY_TOKEN_BYTES = 2**18
+"""A request for arrays takes one token, and one more for each `ARRAY_TOKEN_BYTES` bytes that are sent"""
 CONNECT_TIME = 10.0
 """Seconds for which a visitor who has received the page is counted before its websocket connects."""
 NOTICE_TIME = 10.0
@@ -62,6 +67,10 @@ class Traffic:
         """Messages from browsers, each of which runs a page or a part of it"""
         self.responses: Counter[int] = Counter()
         """Responses by status code"""
+        self.arrays: Counter[int] = Counter()
+        """Requests for arrays, by status code"""
+        self.array_bytes = 0
+        """Bytes of arrays that were sent"""
         self.refused: Counter[str] = Counter()
         """Refused or delayed requests and messages, by reason"""
         self._clock = clock
@@ -77,8 +86,7 @@ class Traffic:
 
     def expect(self) -> None:
         """Count a visitor who receives the page and is about to connect."""
-        if self.limits.sessions:
-            self._arriving.append(self._clock())
+        self._arriving.append(self._clock())
 
     def enter(self) -> bool:
         """Count a browser that connects; return False if the maximum number is connected."""
@@ -113,9 +121,22 @@ class Traffic:
             self._slowed[address] = now
         return wait
 
+    def sent_arrays(self, address: str, status: int, size: int) -> None:
+        """Count a response to a request for arrays. Its bytes may make further requests wait."""
+        self.arrays[status] += 1
+        if status == HTTPStatus.OK:
+            self.array_bytes += size
+            self.buckets.take(address, size // ARRAY_TOKEN_BYTES, may_owe=True)
+
     def slowed(self, address: str | None) -> bool:
         """Whether a message from this address was delayed in the last `NOTICE_TIME` seconds."""
         return self._clock() - self._slowed.get(address or "", -NOTICE_TIME) < NOTICE_TIME
+
+
+def content_length(headers: Headers) -> int | None:
+    """Return the length of a body in bytes; None if it is missing, or no number of up to 12 digits."""
+    size = headers.get("content-length", "")
+    return int(size) if size.isdecimal() and len(size) <= 12 else None
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Hashable
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
@@ -57,11 +57,9 @@ class SingleFlightCache(Generic[V]):
         """
         retried = False
         while True:
-            task, is_mine = self._find(key)
+            task, is_mine = self._begin(key, compute)
             if not isinstance(task, Task):
                 return task
-            if is_mine:
-                self._pool.submit(task, partial(self._compute, key, compute))
             try:
                 return self._wait(task, on_wait)
             except Exception as error:
@@ -71,10 +69,29 @@ class SingleFlightCache(Generic[V]):
                     raise copy.copy(error) from None
                 retried = True
 
+    def request(self, key: Hashable, compute: Callable[[], V]) -> Future[V]:
+        """Return the result, or what it will be, without waiting for it: for an event loop.
+
+        If a computation fails, it fails for all who have requested it.
+        """
+        task, _ = self._begin(key, compute)
+        if isinstance(task, Task):
+            return task.result
+        done: Future[V] = Future()
+        done.set_result(task)
+        return done
+
     def usage(self) -> tuple[int, int]:
         """Return how many results are cached, and their bytes."""
         with self._lock:
             return len(self._results), int(self._results.currsize)
+
+    def _begin(self, key: Hashable, compute: Callable[[], V]) -> tuple[V | Task[V], bool]:
+        """Return the result, or the task that computes it and whether this call has submitted it."""
+        task, is_mine = self._find(key)
+        if is_mine and isinstance(task, Task):
+            self._pool.submit(task, partial(self._compute, key, compute))
+        return task, is_mine
 
     def _find(self, key: Hashable) -> tuple[V | Task[V], bool]:
         """Return the result, or the task that computes it and whether the caller has to submit it."""
@@ -102,6 +119,7 @@ class SingleFlightCache(Generic[V]):
         return value
 
     def _wait(self, task: Task[V], on_wait: OnWait | None) -> V:
+        self._pool.run_now(task)
         while not task.result.done():
             with page_lock().released():
                 wait([task.result], POLL)

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Generic, TypeVar
+from functools import cache, partial
+from typing import Any, Generic, TypeVar
 
 from attnviz.settings import settings
 
@@ -36,7 +36,8 @@ class WorkerPool:
         self._worker = threading.local()
         self._lock = threading.Lock()
         self._tickets = 0
-        self._queued: set[int] = set()
+        self._queued: dict[int, Callable[[], None]] = {}
+        """What settles each task that has not started, by its ticket"""
         self._running = 0
         self._done = 0
 
@@ -48,9 +49,22 @@ class WorkerPool:
         with self._lock:
             self._tickets += 1
             task.ticket = self._tickets
-            self._queued.add(task.ticket)
+            self._queued[task.ticket] = partial(_settle, task, work)
             # Under the lock, or a task with a later ticket could enter the queue first.
-            self._threads.submit(self._run, task, work)
+            self._threads.submit(self._run, task.ticket)
+
+    def run_now(self, task: Task[Any]) -> None:
+        """In a worker that needs a task of the queue, run it at once: if all workers waited, nobody else would.
+
+        In any other thread, or once the task has started, do nothing.
+        """
+        if getattr(self._worker, "busy", False):
+            with self._lock:
+                settle = self._queued.pop(task.ticket, None)
+            if settle is not None:
+                settle()
+                with self._lock:
+                    self._done += 1
 
     def ahead_of(self, task: Task[V]) -> int:
         """Return how many tasks run or wait ahead of this one; 0 once it has started."""
@@ -64,13 +78,15 @@ class WorkerPool:
         with self._lock:
             return self._running, len(self._queued), self._done
 
-    def _run(self, task: Task[V], work: Callable[[], V]) -> None:
+    def _run(self, ticket: int) -> None:
         with self._lock:
-            self._queued.discard(task.ticket)
+            settle = self._queued.pop(ticket, None)
+            if settle is None:  # `run_now` has run it
+                return
             self._running += 1
         self._worker.busy = True
         try:
-            _settle(task, work)
+            settle()
         finally:
             self._worker.busy = False
             with self._lock:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.formulas.tree import Box, Row
 from attnviz.steps.attention.formula import X, projection_formula
+from attnviz.steps.picture import Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -18,12 +19,27 @@ def _notice(walk: Walk) -> str:
     return "Each token is now a row of numbers. Position must be added, for attention itself knows no order."
 
 
+def _picture(walk: Walk) -> Picture | None:
+    if walk.layer.query_input is None:
+        return None
+    if walk.parts is None:
+        return picture(((panel("embeddings", "X embeddings", bar=True),),), (1,))
+    names = ("token_embeddings", "positions", "embeddings")
+    row = (
+        panel("token_embeddings", "token", limit=names),
+        panel("positions", "+ position", limit=names),
+        panel("embeddings", "= X embeddings", limit=names, bar=True),
+    )
+    return picture((row,), (1, 1, 1))
+
+
 STEP: Step[Walk] = Step(
     name="embeddings",
     title="Embeddings",
     formula=lambda walk: Row((Box(X), *projection_formula(walk).formulas)),
     notice=_notice,
     code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
+    picture=_picture,
     matrices={
         "token_embeddings": ("query", "feature"),
         "positions": ("query", "feature"),

@@ -6,11 +6,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.steps.attention.formula import attention_formula
-from attnviz.steps.attention.weights import faint
+from attnviz.steps.attention.weights import faint, weights_panel
+from attnviz.steps.picture import Picture, panel, product_picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
+
+
+def _picture(walk: Walk) -> Picture:
+    _, keys, width = walk.layer.value.shape
+    return product_picture(
+        weights_panel("weights"),
+        panel("value", "V value"),
+        panel("head_outputs", "head outputs", bar=True),
+        (walk.layer.query.shape[1], keys, width),
+        "weights · V",
+    )
+
 
 STEP: Step[Walk] = Step(
     name="head_outputs",
@@ -18,6 +31,7 @@ STEP: Step[Walk] = Step(
     formula=partial(attention_formula, boxed="head_outputs"),
     notice=lambda _: "Each row is an average of the rows of V, in the proportions of the weights.",
     code=lambda _: "head_outputs = weights @ value",
+    picture=_picture,
     advice=faint,
     matrices={"head_outputs": ("query", "dim")},
     can_be_covered=True,

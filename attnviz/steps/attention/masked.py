@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.picture import SCORES, Picture, pair_picture, panel
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def _notice(walk: Walk) -> str:
     if walk.layer.mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
-    return "A hidden cell becomes −∞, not a low number: after the softmax exactly nothing is left of it."
+    return "A hidden cell becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. exp(−∞) = 0."
 
 
 def _code(walk: Walk) -> str:
@@ -37,18 +38,31 @@ def _fact(walk: Walk) -> str:
     return f"Here {hidden} of {masked.numel()} cells are hidden." if hidden else "Here nothing is hidden."
 
 
+def _picture(walk: Walk) -> Picture:
+    """Return the picture; its title says whether the mask hides cells only, or also adds relative positions."""
+    return pair_picture(
+        panel("scaled", "scaled", limit=SCORES),
+        panel(
+            "masked",
+            "masked = scaled + M" if walk.layer.mask.adds else "masked = scaled, or −∞",
+            limit=SCORES,
+            bar=True,
+        ),
+        walk.layer.key.shape[1],
+    )
+
+
 STEP: Step[Walk] = Step(
     name="masked",
     title="Masked",
     formula=partial(attention_formula, boxed="masked"),
     notice=_notice,
     code=_code,
+    picture=_picture,
     fact=_fact,
     matrices={"masked": ("query", "key")},
     is_by_cell=True,
     cell="the masked score",
     masked_value="−∞",
     can_be_covered=True,
-    made_from="scaled",
-    pace="columns",
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.steps.attention.concat import concat_panel
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.picture import Picture, panel, picture, product_picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -25,12 +27,29 @@ def _code(walk: Walk) -> str:
     return "output = concat @ W_output" + ("" if projection.bias is None else " + b_output")
 
 
+def _picture(walk: Walk) -> Picture:
+    concat = concat_panel(walk, "concat")
+    projection = walk.layer.output_projection
+    if projection is None:
+        return picture(((concat,),), (1,))
+    biased = projection.bias is not None
+    return product_picture(
+        concat,
+        panel("W_output", "W_O"),
+        panel("output", "output", bar=True),
+        (walk.layer.query.shape[1], *projection.weight.shape),
+        "concat · W_O + b" if biased else "concat · W_O",
+        "b_output" if biased else None,
+    )
+
+
 STEP: Step[Walk] = Step(
     name="output",
     title="Output",
     formula=partial(attention_formula, boxed="output"),
     notice=_notice,
     code=_code,
+    picture=_picture,
     weights={"W_output": ("column", "feature"), "b_output": ("bias", "feature")},
     matrices={"output": ("query", "feature")},
     needs=("output_projection",),

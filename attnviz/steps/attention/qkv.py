@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.formulas.tree import Box
 from attnviz.steps.attention.formula import projection_formula, projection_kind
+from attnviz.steps.picture import PanelSpec, Picture, Product, panel, picture, share
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
+    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
 _NOTICE = {
@@ -37,6 +40,58 @@ def _code(walk: Walk) -> str:
     return "\n".join(lines)
 
 
+_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
+
+
+def _picture(walk: Walk) -> Picture:
+    """Return X, W and Q, K, V, as far as the source provides them."""
+    layer, x = walk.layer, walk.layer.query_input
+    results = [panel(name, title) for name, title in _TITLES.items()]
+    if layer.projections is None or x is None:
+        return picture((results,), (1, 1, 1))
+    if layer.key_input is not None and layer.key_input is not x:
+        return _cross(layer, results)
+    kind = projection_kind(walk)
+    input_panel = panel("embeddings", "X embeddings")
+    if kind == "identity":
+        return picture(((input_panel, *results),), (1, 1, 1, 1))
+    positions, features = x.shape
+    if kind == "positions":
+        return _position_mixing(results, share(positions, features))
+    weights, products = _maps(layer, dict.fromkeys(_TITLES, "embeddings"))
+    between = "X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b"
+    grid = ((None, *weights), (input_panel, *results))
+    return picture(grid, (1.2, 1, 1, 1), share(features, positions), products, between)
+
+
+def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec], dict[str, Product]]:
+    """Return the weights of query, key and value, and the products of these inputs with them."""
+    weights, products = [], {}
+    for name, projection in (layer.projections or {}).items():
+        weights.append(panel(f"W_{name}", f"W {name}"))
+        bias = None if projection.bias is None else f"b_{name}"
+        products[name] = Product(inputs[name], f"W_{name}", bias)
+    return weights, products
+
+
+def _cross(layer: LayerTrace, results: list[PanelSpec]) -> Picture:
+    """Return cross-attention: queries from the decoder's states, keys and values from the encoder's."""
+    inputs = {"query": "embeddings", "key": "embeddings_k", "value": "embeddings_k"}
+    (w_query, w_key, w_value), products = _maps(layer, inputs)
+    query, key, value = results
+    x, other = panel("embeddings", "X embeddings"), panel("embeddings_k", "X encoder's")
+    grid = ((None, w_query, None, w_key, w_value), (x, query, other, key, value))
+    return picture(grid, (1.2, 1, 1.2, 1, 1), (1, 1), products)
+
+
+def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> Picture:
+    """Return U @ X: each row of the grid has one mixing matrix and its product with the X above."""
+    rows = [(panel(f"U_{result.name}", f"U {result.name}"), result) for result in results]
+    products = {result.name: Product(mixing.name, "embeddings_k") for mixing, result in rows}
+    grid = ((None, panel("embeddings_k", "X embeddings")), *rows)
+    return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
+
+
 _AXES = {"query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "dim")}
 
 STEP: Step[Walk] = Step(
@@ -45,6 +100,7 @@ STEP: Step[Walk] = Step(
     formula=lambda walk: Box(projection_formula(walk)),
     notice=lambda walk: _NOTICE[projection_kind(walk)],
     code=_code,
+    picture=_picture,
     weights={
         **{f"W_{name}": ("feature", "dim") for name in _AXES},
         **{f"U_{name}": (axis, "key") for name, (axis, _) in _AXES.items()},

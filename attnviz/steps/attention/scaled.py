@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.picture import SCORES, Picture, pair_picture, panel
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -30,8 +31,17 @@ def _fact(walk: Walk) -> str:
     steps = walk.steps
     if steps.scale == 1 or not steps.scores.numel():
         return ""
-    before, after = float(steps.scores.abs().max()), float(steps.scaled.abs().max())
+    largest = steps.scores.abs().max()
+    before, after = float(largest), float((largest * steps.scale).abs())  # what the scaled scores have, too
     return f"Here the largest magnitude goes from {number(before)} to {number(after)} (× {number(steps.scale, 4)})."
+
+
+def _picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scores", "scores", limit=SCORES),
+        panel("scaled", f"scaled = scores × {number(walk.layer.scale, 3)}", limit=SCORES, bar=True),
+        walk.layer.key.shape[1],
+    )
 
 
 STEP: Step[Walk] = Step(
@@ -40,10 +50,10 @@ STEP: Step[Walk] = Step(
     formula=partial(attention_formula, boxed="scaled"),
     notice=_notice,
     code=_code,
+    picture=_picture,
     fact=_fact,
     matrices={"scaled": ("query", "key")},
     is_by_cell=True,
     cell="the scaled score",
     can_be_covered=True,
-    made_from="scores",
 )

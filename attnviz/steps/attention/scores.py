@@ -6,10 +6,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.picture import Picture, panel, product_picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
+
+
+def _picture(walk: Walk) -> Picture:
+    _, queries, width = walk.layer.query.shape
+    return product_picture(
+        panel("query", "Q query"),
+        panel("key_t", "Kᵀ key"),
+        panel("scores", "scores", limit=("scores", "scaled"), bar=True),
+        (queries, width, walk.layer.key.shape[1]),
+        "Q · Kᵀ = scores",
+    )
+
 
 STEP: Step[Walk] = Step(
     name="scores",
@@ -19,6 +32,7 @@ STEP: Step[Walk] = Step(
         "Each cell is one dot product: a query's row of Q with a key's column of Kᵀ. Large means: they match."
     ),
     code=lambda _: "scores = query @ key.T",
+    picture=_picture,
     matrices={"scores": ("query", "key")},
     is_by_cell=True,
     cell="the score",

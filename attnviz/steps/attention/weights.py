@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
 from attnviz.steps.attention.formula import attention_formula
+from attnviz.steps.picture import FEW, SCORES, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 FAINT_BELOW = 0.1
-"""Weights below this look like 0 if the colour domain ends at 1; explorer_values.js has the same value"""
+"""Weights below this look like 0 if the colour domain ends at 1; frontend/heads/values.js has the same value"""
 
 
 def faint(walk: Walk) -> str:
@@ -46,12 +47,28 @@ def _fact(walk: Walk) -> str:
     return f"Here row {q}, “{walk.query_labels[q]}”, puts {share} % on column {k}, “{walk.key_labels[k]}”."
 
 
+def weights_panel(title: str, *, bar: bool = False) -> PanelSpec:
+    """Describe the weights, whose colours end at 1 unless they are stretched."""
+    return panel("weights", title, limit=1.0, scale="weights", stretched="weights (colours stretched)", bar=bar)
+
+
+def _picture(walk: Walk) -> Picture:
+    few = walk.layer.key.shape[1] <= FEW
+    row = (
+        panel("masked", "masked", limit=SCORES, numbered=few),
+        weights_panel("weights = softmax of each row", bar=True),
+        panel("row_sum", "Σ", limit=1.0, scale="weights"),
+    )
+    return picture((row,), (8, 8 if few else 16, 1.4))
+
+
 STEP: Step[Walk] = Step(
     name="weights",
     title="Weights",
     formula=partial(attention_formula, boxed="weights"),
     notice=lambda _: "Each row now sums to 1: it says how one query shares out its attention over the keys.",
     code=lambda _: "weights = torch.softmax(masked, dim=-1)",
+    picture=_picture,
     fact=_fact,
     advice=faint,
     matrices={"weights": ("query", "key")},
@@ -61,6 +78,4 @@ STEP: Step[Walk] = Step(
     is_distribution=True,
     can_be_covered=True,
     can_be_stretched=True,
-    made_from="masked",
-    pace="rows",
 )

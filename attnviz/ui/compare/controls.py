@@ -10,11 +10,12 @@ import streamlit as st
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import MAX_TEXT
 from attnviz.sources import SOURCES, Source
+from attnviz.sources.compared import Choice, choice
 from attnviz.sources.pretrained import NAMES
 from attnviz.sources.shown import of_model
 from attnviz.steps import STEPS
 from attnviz.ui import controls, state
-from attnviz.ui.compare.panes import PRESETS, A, B, Choice, Pane, apply_preset, current_preset
+from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset
 from attnviz.ui.model_box import open_model
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ CSS = """
 .st-key-row_a, .st-key-row_b { flex-wrap: nowrap; }
 .st-key-row_a > *, .st-key-row_b > * { min-width: 0; }
 .pane-name { display: inline-block; width: 1.1rem; font-size: 1.05rem; }
-.figures { display: grid; grid-template-columns: repeat(4, auto); gap: 0.2rem 1.2rem;
-  justify-content: space-between; }
+.figures { display: grid; grid-template-columns: repeat(2, minmax(0, max-content)); gap: 0.2rem 3rem; }
 .figures > div { min-width: 0; }
 .figures b { font-size: 1.05rem; }
 .figure-name, .figures .of { font-size: 0.8rem; opacity: 0.75; }
@@ -37,7 +37,6 @@ CSS = """
   .st-key-row_a > :has(input), .st-key-row_b > :has(input) { min-width: 9.5rem; }
 }
 @media (max-width: 640px) {
-  .figures { grid-template-columns: repeat(2, 1fr); }
   .figures .of { white-space: normal; }
 }
 </style>
@@ -107,8 +106,7 @@ def choose(pane: Pane) -> Choice:
         _select(pane, "scale", *_named(_scales(pane, source)))
         own = "its own mask" if source.has_own_scale else "no mask"
         _select(pane, "mask", *_named({"none": own, "causal": "causal mask"}))
-    here = of_model(source, model, pane.get, beyond="last")  # a menu may have changed the view
-    return Choice(pane, source, model.name if source.has_names else None, here.kind, here.layer, here.head)
+    return choice(pane.name, pane.get, model)  # of what the menus have made of the view
 
 
 def _source(pane: Pane) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
-from attnviz.links.link import B_KEYS
 from attnviz.links.pages import PAGES
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Source
+from attnviz.sources import PRETRAINED, SOURCES, TOY
+from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
-from attnviz.sources.shown import shown
 from attnviz.ui import state
 from attnviz.ui.sources import RESOURCES
-
-if TYPE_CHECKING:
-    from attnviz.trace.layer import LayerTrace
-    from attnviz.trace.walk import Walk
 
 PRESETS = {
     "text": "A word changed",
@@ -50,7 +45,7 @@ class Pane:
 
     def get(self, name: str) -> Any:
         """Return the value of a setting in this pane."""
-        return state.get_b(name) if self.prefix else state.get(name)
+        return of_b(state.get)(name) if self.prefix else state.get(name)
 
     def put(self, name: str, value: Any) -> None:
         """Set this pane's own value; with None, B inherits A's value again."""
@@ -60,76 +55,9 @@ class Pane:
 A, B = Pane("A", ""), Pane("B", "b_")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The checked settings of one pane."""
-
-    pane: Pane
-    source: Source
-    model: str | None
-    """The name of the loaded model; None if the source's models have no names"""
-    kind: str
-    layer: int
-    head: int
-
-    def get(self, name: str) -> Any:
-        """Return a setting; `sources` calls this."""
-        own = name in ("kind", "layer", "head") or (name == "model" and self.model is not None)
-        return getattr(self, name) if own else self.pane.get(name)
-
-    @property
-    def is_what_if(self) -> bool:
-        """Whether the scale or mask differs from the one that the model was trained with."""
-        return self.source.has_own_scale and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
-
-
-def run(choice: Choice) -> Walk:
-    """Compute the head that a pane shows.
-
-    Raises:
-        attnviz.tokens.NoTokensError: the text has no token for this model.
-    """
-    from attnviz.compare.matrices import what_if
-
-    found = shown(choice.get, RESOURCES)
-    walk = found.walk(RESOURCES)
-    if not found.source.has_own_scale:  # they shape the model itself
-        return walk
-    scale = scale_factor(choice.get("scale"), walk.layer)
-    return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
-
-
-def scale_factor(scale: str, layer: LayerTrace) -> float | None:
-    """Return the factor of a link's `scale` for a model's layer; None for the layer's own scale."""
-    if scale == "sqrt_d":
-        return None
-    if scale == "off":
-        return 1.0
-    if scale != "sqrt_c":
-        return float(scale)
-    width = layer.heads * layer.head_size if layer.query_input is None else layer.query_input.shape[-1]
-    return float(width**-0.5)
-
-
-def has_one_head(pane: Pane) -> bool:
-    """Return whether a pane's model has a single head. One that would have to be loaded has several."""
-    source = SOURCES[pane.get("source")]
-    counts = () if source.has_names else source.open(pane.get, RESOURCES).description.layers.values()
-    return list(counts) == [(1, 1)]
-
-
-def differs(a: Choice, b: Choice) -> list[str]:
-    """Return the names of the settings in which two panes differ."""
-    if a.source is not b.source:
-        return ["source", *(["text"] if a.get("text") != b.get("text") else [])]
-    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.source.has_layers else [])
-    found = [name for name in named if a.get(name) != b.get(name)]
-    return found if a.model == b.model else ["model", *found]
-
-
 def current_preset() -> str | None:
     """Return the preset that B's own settings correspond to, or None."""
-    own = {name for name in B_KEYS if B.own(name) is not None}
+    own = set(overridden(state.get))
     if A.get("source") != B.get("source"):
         return "source"
     own -= {"source"}
@@ -172,20 +100,13 @@ def change_a_word() -> None:
 
 def choose_default() -> None:
     """Choose a comparison if the link neither sets B nor says that A and B are the same."""
-    if state.get("compare") or any(B.own(name) is not None for name in B_KEYS):
-        return
-    other = counterpart(A.get("text"))
-    if other is not None:
-        B.put("text", other)
-    elif has_one_head(A):
-        B.put("mask", "none" if A.get("mask") == "causal" else "causal")
-    else:
-        apply_preset("head")
+    for name, value in default_of_b(state.get, RESOURCES).items():
+        state.put(name, value)
 
 
 def link_keys() -> list[str]:
     """Set `compare`, so that a link to two equal panes opens them equal; return the keys of A, and of B its own."""
-    same = all(B.own(name) is None for name in B_KEYS)
+    same = not overridden(state.get)
     # "own" exists in the session only: it keeps `choose_default` from overriding the user's choice.
     state.put("compare", "same" if same else "own")
     inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.components.share import share
 from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
 from attnviz.lessons.scene import query_of
-from attnviz.links.link import KEYS
+from attnviz.ui import state
 from attnviz.ui.plain import plain
 
 _ASKED = "share_asked"
@@ -22,7 +22,7 @@ def show_share(page: str) -> None:
     if page not in PATHS:
         return  # the page Lessons can't be a scene
     try:
-        file = scene_file(page, _query())
+        file = scene_file(page, query_of(state.link()))
     except LessonError as why:
         st.caption(plain(str(why)))
         return
@@ -40,12 +40,6 @@ def scene_file(page: str, query: str) -> str:
         LessonError: the view exceeds the size of a lesson.
     """
     return write_lesson(Lesson(OWN, TITLE, SENTENCE, (Scene(TITLE, SENTENCE, page, query),)))
-
-
-def _query() -> str:
-    """Return the view's keys in the address bar as a query string."""
-    found = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    return query_of(found)
 
 
 def _take_code(address: str) -> None:

@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from attnviz.export.views import on_page
 from attnviz.links.link import KEYS
-from attnviz.sources.shown import Shown, shown
 from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import RESOURCES, AppResources, shown_now
+from attnviz.ui.sources import RESOURCES, SavedView, shown_now, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
     from attnviz.export.code.lines import Cell
     from attnviz.export.drawing.themes import Theme
     from attnviz.export.formats import Format
-    from attnviz.tokens import CharVocab
     from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShownWalk:
+class ShownWalk(SavedView):
     """The settings of the head that Step by step shows.
 
     A click on a button creates a file from it, on a thread without access to the session. It is kept as long as the
-    popover is open, so it holds the view, not the model, which it gets from the shared caches.
+    popover is open.
     """
 
-    view: Mapping[str, Any]
-    """The view with the actual model, kind, layer and head"""
     site: str
-    vocabulary: CharVocab
-    """The session's character vocabulary, because other threads can't access the session"""
-
-    def shown(self) -> Shown:
-        """Return what is shown.
-
-        Raises:
-            attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
-        """
-        return shown(self.view.__getitem__, AppResources(self.vocabulary))
 
     def walk(self) -> Walk:
         """Return the head with its name and link; fast while its trace is cached.
@@ -79,11 +66,14 @@ def shown_walk() -> ShownWalk:
     Raises:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
-    view, now = {name: state.get(name) for name in KEYS}, shown_now()
-    for name in ("kind", "layer", "head", "model"):
-        if name in now.source.keys:
-            view[name] = now.model.name if name == "model" else getattr(now, name)
-    return ShownWalk(view, _site(), char_vocab(view["text"]))
+    view = shown_view("step_by_step")
+    return ShownWalk(view, char_vocab(view["text"]), _site())
+
+
+def shown_view(page: str) -> dict[str, Any]:
+    """Return the view of a page with the actual model, kind, layer and head; raises as `shown_walk` does."""
+    asked = on_page(page, {name: state.get(name) for name in KEYS})
+    return {**on_page(page, view_of(shown_now(asked.__getitem__)))}
 
 
 def walk_to_export() -> tuple[ShownWalk, Walk] | None:

@@ -18,8 +18,8 @@ the value of uniform attention over the visible keys."""
 
 LABELS = f"""A head is **named** after what gets at least {MIN_SHARE:.0%} of its weight, where that is at least
 {MIN_TIMES_UNIFORM:g} times what uniform attention would give it. It is *diagonal* where only the previous, the same and
-the next token together come to that, and *broad* where its entropy is at least {MIN_BROAD_ENTROPY:.0%} of uniform
-attention's. Names hold for this text, and perhaps for no other."""
+the next token together come to that, and it *looks everywhere* where its entropy is at least
+{MIN_BROAD_ENTROPY:.0%} of uniform attention's. Names hold for this text, and perhaps for no other."""
 
 ROLLOUT = r"""**Attention rollout** (Abnar and Zuidema 2020) follows attention down to the words. With
 $A_l$ the mean of the heads of layer $l$, the rows of $\tfrac12 A_l + \tfrac12 I$ divided by their sums are

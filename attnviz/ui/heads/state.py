@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from attnviz.components.explorer import read_heads
 from attnviz.components.registration import position
-from attnviz.links.link import KEYS, MAX_CHOSEN, ROLLOUT, BadValueError, Head, write_heads
+from attnviz.heads import view as heads_view
+from attnviz.heads.view import SWITCHES, WORDS
+from attnviz.links.link import KEYS, MAX_CHOSEN, ROLLOUT, Head, write_heads
 from attnviz.ui import state
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
 
-WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
-"""Keys with a fixed set of words"""
-SWITCHES = ("mean", "stretch")
-
 
 def current() -> Head:
     """Return the current layer and head; the head is `ROLLOUT` for the rollout up to the layer."""
-    return state.get("layer"), ROLLOUT if state.get("rollout") else state.get("head")
+    return heads_view.current(state.get)
 
 
 def chosen() -> list[Head]:
     """Return the heads to combine, including the current one."""
-    heads = list(state.get("chosen"))
-    return heads if current() in heads else [current(), *heads][:MAX_CHOSEN]
+    return heads_view.chosen(state.get)
 
 
 def view() -> dict[str, Any]:
     """Return the view's values for the explorer."""
-    layer, head = current()
-    rest = (*WORDS, *SWITCHES, "q", "k", "threshold", "strongest")
-    return {"layer": layer, "head": head, "chosen": chosen(), **{name: state.get(name) for name in rest}}
+    return heads_view.view(state.get)
 
 
 def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str]) -> None:
@@ -65,41 +58,31 @@ def take(partial: Mapping[str, object]) -> None:
 
     `check` tests whether this model and text have such heads and tokens.
     """
-    for name in WORDS:
-        _put(name, partial.get(name))
-    for name in ("layer", "q", "k", "strongest"):
-        _put(name, _whole(partial.get(name)))
-        if name in ("q", "k") and name in partial and partial[name] is None:
-            state.put(name, None)
+    state.take(partial, (*WORDS, "layer", "q", "k", "strongest", *SWITCHES))
     threshold = partial.get("threshold")
     if isinstance(threshold, int | float) and 0 <= threshold <= 1:
-        _put("threshold", f"{float(threshold):.4f}")
-    for name in SWITCHES:
-        if isinstance(partial.get(name), bool):
-            state.put(name, partial[name])
+        state.take({"threshold": f"{float(threshold):.4f}"}, ("threshold",))
     if partial.get("head") == ROLLOUT:
         state.put("rollout", True)
-    elif own := _whole(partial.get("head")):
+    elif position(partial.get("head")) is not None:
         state.put("rollout", False)
-        _put("head", own)
+        state.take(partial, ("head",))
     heads = read_heads(partial.get("chosen"))
     if heads:
-        _put("chosen", write_heads(heads))
+        state.take({"chosen": write_heads(heads)}, ("chosen",))
     if list(state.get("chosen")) == [current()]:
         state.put("chosen", ())
 
 
-def _put(name: str, sent: object) -> None:
-    """Set a value written as in a link; ignore invalid values."""
-    if not isinstance(sent, str):
-        return
-    with suppress(BadValueError):
-        state.put(name, sent if sent == KEYS[name].default else KEYS[name].read(sent))
-
-
-def _whole(sent: object) -> str | None:
-    number = position(sent)
-    return None if number is None else str(number)
+def read_heads(sent: object) -> list[Head]:
+    """Validate a list of [layer, head] from the browser; drop duplicates, and what is no such pair."""
+    heads: dict[Head, None] = {}
+    for pair in sent[: MAX_CHOSEN + 1] if isinstance(sent, list | tuple) else ():
+        if isinstance(pair, list | tuple) and len(pair) == 2:
+            layer, head = position(pair[0]), ROLLOUT if pair[1] == ROLLOUT else position(pair[1])
+            if layer is not None and head is not None:
+                heads[layer, head] = None
+    return list(heads)
 
 
 def _reset(name: str, sentence: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attnviz.measures.labels import shown
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
@@ -26,7 +27,7 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
         {
             "layer": np.repeat(np.arange(layers), heads),
             "head": np.tile(np.arange(heads), layers),
-            "labels": [", ".join(own) for layer in survey.labels for own in layer],
+            "labels": [", ".join(map(shown, own)) for layer in survey.labels for own in layer],
             **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
         }
     )

@@ -5,25 +5,21 @@ The page imports it after showing the controls, because it imports torch.
 
 from __future__ import annotations
 
-from time import monotonic
-
 import streamlit as st
 
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
-from attnviz.links.link import KEYS, ROLLOUT, Head, write_link
+from attnviz.heads.payload import explorer_payload
+from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.measures.labels import possible_labels
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
-from attnviz.trace.model import Kind
 from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
-from attnviz.ui.heads import delivery as heads_delivery
 from attnviz.ui.heads import state as heads_state
+from attnviz.ui.heads.arrays import Heads, offer_arrays
 from attnviz.ui.heads.more import show_care, show_measures
-from attnviz.ui.heads.payload import explorer_payload, first_heads, within
-from attnviz.ui.heads.weights import encoded_weights
 from attnviz.ui.sources import RESOURCES, settle
 
 CAUTION = "A weight says where a head looks, not why the model answers as it does: see *With care*, below."
@@ -50,7 +46,7 @@ def show_heads(here: Shown) -> None:
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(CAUTION, width="content")
         _way_to_steps()
-    _explorer(trace, kind, survey)
+    _explorer(here, trace, survey)
     more = state.bound(
         "more", st.segmented_control, "More", list(MORE), format_func=MORE.get, label_visibility="collapsed"
     )
@@ -64,23 +60,13 @@ def show_heads(here: Shown) -> None:
         show_care()
 
 
-def _explorer(trace: Trace, kind: Kind, survey: Survey) -> None:
-    """Send the initial data, the requested heads, or only the acknowledgement of the browser's view."""
-    delivery = heads_delivery.of_session()
-    first, heads = delivery.pending(survey.name, monotonic())
-    if first:
-        heads = [*first_heads(survey, state.get("layer"), heads_state.chosen()), *heads]
-    sent = within(survey, heads, rollout=kind != "cross")
-    rolled = caches.rolled_out(trace, kind, survey.name) if any(head == ROLLOUT for _, head in sent) else None
-    weights = encoded_weights(trace, kind, sent, rolled)
+def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
+    """Show the explorer, and offer it the weights."""
+    heads = Heads(here.model.name, here.text, here.pair, here.kind, survey.name)
+    files = offer_arrays(heads, survey, rollout=here.kind != "cross")
     view, known = heads_state.view(), acknowledged("explorer")
-    payload = explorer_payload(trace, kind, survey, view, sent, weights, first=first, acknowledged=known)
-    explorer(payload, key="explorer", on_want=_take_request, on_view=heads_state.take)
-    delivery.mark_sent(survey.name, sent, monotonic(), first=first)
-
-
-def _take_request(heads: list[Head]) -> None:
-    heads_delivery.of_session().request(heads)
+    payload = explorer_payload(trace, here.kind, survey, files, view, acknowledged=known)
+    explorer(*payload, key="explorer", on_view=heads_state.take)
 
 
 def _way_to_steps() -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
-from attnviz.steps.averages import WAYS
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 
-ORDERS: dict[str, tuple[str, Sequence[str]]] = {
-    "step_by_step": ("step", list(STEPS)),
-    "averages": ("way", list(WAYS)),
-}
-"""The pages with an order of steps: the key of the view, and its values in order."""
+WITH_STEPS = ("step_by_step", "averages")
+"""The pages with an order of steps, which the browser goes through by itself"""
 SHOW = ("both", "lines", "heatmap")
 
 
@@ -50,12 +46,12 @@ def _steps(page: str) -> list[Shortcut]:
     page_keys: tuple[str, ...] = ("Page Down", "Page Up")
     arrows: tuple[str, ...] = ("→", "←")
     found = []
-    sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in ORDERS else {}
+    sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in WITH_STEPS else {}
     if lesson_bar.is_open():
         found.append(Shortcut(page_keys, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
     else:
         sends, arrows = {**sends, "PageDown": "next", "PageUp": "previous"}, (*arrows, *page_keys)
-    if page in ORDERS:
+    if page in WITH_STEPS:
         found.append(Shortcut(arrows, "next, previous step", sends))
     return found
 
@@ -80,17 +76,16 @@ def _pictures(page: str) -> list[Shortcut]:
         )
     if page == "step_by_step":
         covered = [step.title for step in STEPS.values() if step.can_be_covered]
-        found.append(Shortcut(("P",), f"predict: cover a row, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
-        # The stage reveals the row itself; a lesson with a question must advance too.
-        reveal = {"r": "lesson_reveal", "a": "lesson_reveal"} if lesson_bar.has_question(page) else {}
+        found.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
+        reveal = {"r": "reveal_row", "a": "reveal_all"}
         found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
         found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
-    if page == "heads" or (page == "step_by_step" and STEPS[state.get("step")].can_be_stretched):
+    if page in ("heads", "step_by_step"):
         found.append(Shortcut(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
-    if page in ORDERS:
-        found.append(Shortcut(("D",), "stage or chart", {"d": "drawing"}))
+    if page in WITH_STEPS:
+        found.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
     return found
 
 
@@ -99,15 +94,6 @@ def act(page: str, name: str) -> None:
     offered = {action for shortcut in shortcuts(page) for action in shortcut.actions.values()}
     if name in offered and name in ACTIONS:
         ACTIONS[name](page)
-
-
-def _step(by: int) -> Callable[[str], None]:
-    def go(page: str) -> None:
-        name, order = ORDERS[page]
-        place = order.index(state.get(name)) + by
-        state.put(name, order[min(max(place, 0), len(order) - 1)])
-
-    return go
 
 
 def _move(name: str, by: int) -> Callable[[str], None]:
@@ -142,11 +128,6 @@ def _lecture(_page: str) -> None:
     state.put("lecture", not state.get("lecture"))
 
 
-def _predict(_page: str) -> None:
-    if STEPS[state.get("step")].can_be_covered and state.get("drawing") == "stage":
-        state.put("predict", not state.get("predict"))
-
-
 def _show(_page: str) -> None:
     state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)])
 
@@ -155,24 +136,15 @@ def _stretch(_page: str) -> None:
     state.put("stretch", not state.get("stretch"))
 
 
-def _drawing(_page: str) -> None:
-    state.put("drawing", "stage" if state.get("drawing") == "chart" else "chart")
-
-
 ACTIONS: Mapping[str, Callable[[str], None]] = {
-    "next": _step(1),
-    "previous": _step(-1),
     "head_on": _move("head", 1),
     "head_back": _move("head", -1),
     "layer_on": _move("layer", 1),
     "layer_back": _move("layer", -1),
     "scene_on": lambda _page: lesson_bar.go(1),
     "scene_back": lambda _page: lesson_bar.go(-1),
-    "lesson_reveal": lambda _page: lesson_bar.go(1),
-    "predict": _predict,
     "show": _show,
     "stretch": _stretch,
-    "drawing": _drawing,
     "lecture": _lecture,
 }
-"""The server's actions. "pin", "listing", "theme" and "help" run in the browser."""
+"""The server's actions. The others run in the browser, as all do that a component of the page handles."""

@@ -1,7 +1,7 @@
 """The style sheet of lecture mode.
 
-Sizes in rem grow with the root. --least-type (in rem, see frontend/type.js) is the minimum font size of pictures and
-components; --chrome hides the controls that an audience does not need. On a phone the font size is unchanged.
+Sizes in rem grow with the root. --least-type (in rem, see frontend/core/type.js) is the minimum font size of pictures
+and components; --chrome hides the controls that an audience does not need. On a phone the font size is unchanged.
 """
 
 CSS = """
@@ -11,6 +11,7 @@ CSS = """
 }
 :root:root { --chrome: none;
   --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem) - var(--note, 0rem));
+  --walk-height: calc(100vh - 0.6rem - var(--bar, 0rem) - var(--note, 0rem)); --walk-corner: 5rem;
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
@@ -18,6 +19,7 @@ CSS = """
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
 [data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
+.stHtml h1.page-title.page-title { clip-path: inset(50%); }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
 .st-key-heads_top, .st-key-more, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
 .stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
@@ -34,8 +36,7 @@ CSS = """
 .stMain .katex-display { margin: 0; }
 .stMain .katex { font-size: 1.3em; }
 
-.st-key-stepper, .st-key-ways { padding-right: 5rem; }
-.stMain .st-key-stepper { min-height: 2rem !important; }
+.st-key-ways { padding-right: 5rem; }
 .st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
 .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child {
   max-height: calc(var(--picture-height) + var(--formula, 3rem)); overflow-y: auto; }

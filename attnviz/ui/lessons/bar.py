@@ -43,6 +43,7 @@ CSS = """
 SMALL = """
 <style>
 .st-key-picture { height: max(21rem, calc(100vh - var(--around) - 4rem)); }
+:root { --walk-height: max(32rem, calc(100vh - 9.75rem)); }
 .st-key-explorer { min-height: calc(100vh - 15rem); }
 </style>
 """
@@ -89,12 +90,6 @@ def show(page: str) -> None:
 def is_open() -> bool:
     """Whether a lesson is open."""
     return bool(state.get("lesson")) and lesson_state.find(state.get("lesson")) is not None
-
-
-def has_question(page: str) -> bool:
-    """Whether the bar on this page shows a question without its answer."""
-    here = lesson_state.here() if is_open() else None
-    return here is not None and _has_question(here, page)
 
 
 def go(by: int) -> None:

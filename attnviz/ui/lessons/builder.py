@@ -10,7 +10,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from attnviz.lessons import MAX_BYTES, MAX_SCENES, OWN, PATHS, Lesson, LessonError, Scene, check_scene, read_lesson
 from attnviz.lessons.scene import MAX_CHARACTERS, check_text, query_of
 from attnviz.lessons.writing import write_lesson
-from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.ui import state
@@ -54,8 +53,7 @@ def show_add(page: str) -> None:
 
 
 def _add(page: str, title: str, sentence: str, question: str) -> None:
-    values = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    scene = Scene(title.strip(), sentence.strip(), page, query_of(values), question.strip())
+    scene = Scene(title.strip(), sentence.strip(), page, query_of(state.link()), question.strip())
     before = lesson_state.own() or NEW
     try:
         check_scene(scene)

@@ -13,6 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from attnviz.document import Axis
+from attnviz.figures.compose import compose
+from attnviz.figures.panels import Layout, Panel
+from attnviz.figures.steps import describe
+from tests.app.heads import shared, weights
+from tests.app.walking import document_of, of_head, step_of
+from tests.pictures import board_picture_of
+
+MOST_BYTES = 2_000_000
+"""Of the weights of a large text that are recorded"""
+
 Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
@@ -38,16 +49,51 @@ def _keys(header: Header, _arrays: Arrays, seen: Seen) -> None:
     seen.texts += ["lecture mode"] * header["lecture"]
 
 
-def _steps(header: Header, arrays: Arrays, seen: Seen) -> None:
+def _ways(header: Header, _arrays: Arrays, seen: Seen) -> None:
     steps, chosen = dict(header["steps"]), header["chosen"]
-    seen.texts += [f"steps: {_joined(steps.values())}", f"step: {steps[chosen['step']]}", header["place"]]
     drawings = dict(header["drawings"])
+    seen.texts += [f"steps: {_joined(steps.values())}", f"step: {steps[chosen['step']]}"]
     seen.texts += [f"drawn as: {drawings.get(chosen['drawing'])} of {_joined(drawings.values())}"]
-    seen.texts += [f"heads of {header['layer_label']}: {header['heads']}, layers: {header['layers']}"]
-    seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head") if name in chosen]
-    seen.texts += [f"switch {label}: {chosen[name]} ({about})" for name, label, about in header["switches"]]
-    for name, array in arrays.items():
-        seen.arrays[f"small pictures of heads: {name}"].append(array / np.float32(255 if name == "weights" else 1))
+
+
+def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
+    """Add what the browser shows of the walk's document, which it requests."""
+    document = document_of(header)
+    chosen, about, step = header["values"], document.header, step_of(header, document)
+    head, drawings = chosen["head"], dict(header["drawings"])
+    seen.texts += [f"steps: {_joined(one.title for one in about.steps)}", f"step: {step.title}"]
+    layer = f"layer {chosen['layer']}" if header["layers"] else header["only_layer"]
+    seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {header['layers']}"]
+    seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]
+    texts = [of_head(one, header, document) for one in (step.formula, step.notice, step.fact, step.advice, step.code)]
+    formula, notice, fact, advice, code = texts
+    facts = [] if chosen["predict"] and step.can_be_covered else [fact, "" if chosen["stretch"] else advice]
+    seen.texts += [f"formula: {formula}", " ".join(filter(None, [notice, *facts])), f"code: {code}", step.missing]
+    if step.name == about.steps[0].name:
+        _tokens(about.query, seen)
+        return
+    drawn, arrays = board_picture_of(document, step.name, head, stretch=chosen["stretch"])
+    order = [one.name for one in about.steps].index(step.name)
+    about_picture = {"alt": describe(_laid_out(drawn, arrays)), "order": order, **drawn}
+    seen.texts += [f"drawn as: {drawings[chosen['drawing']]} of {_joined(drawings.values())}"]
+    if not header["lecture"]:
+        for name, array_name, full in (("weights", "thumbnails", 255), ("hidden", "hidden_thumbnail", 1)):
+            if array_name in document.arrays:
+                array = document.arrays[array_name] / np.float32(full)
+                seen.arrays[f"small pictures of heads: {name}"].append(array)
+    if chosen["drawing"] == "chart":
+        _chart(about_picture, arrays, seen)
+    else:
+        _picture({**about_picture, "predict": chosen["predict"] and step.can_be_covered}, arrays, seen)
+    seen.texts += [f"scale {about.scale:.5f} = {about.scale_label}", f"mask: {about.mask}", *_pin(chosen)]
+    for name in ("query", "key", "value"):
+        seen.arrays[f"arithmetic: {name}"].append(document.arrays[f"{name}/{head}"])
+
+
+def _tokens(axis: Axis, seen: Seen) -> None:
+    columns = zip(axis.labels, axis.ids, axis.covers, axis.places, axis.unknown, strict=True)
+    for number, (label, own, covers, place, unknown) in enumerate(columns):
+        seen.texts.append(f"token {number}: {label}, id {own}, {covers!r} at {place or '–'}{' unknown' * unknown}")
 
 
 def _picture(header: Header, arrays: Arrays, seen: Seen) -> None:
@@ -66,11 +112,25 @@ def _panel(panel: Header) -> str:
 
 
 def _chart(header: Header, arrays: Arrays, seen: Seen) -> None:
-    seen.texts += [header["alt"], *_writing(header["layout"])]
-    for number, trace in enumerate(header["data"]):
-        if str(number) in arrays:
-            seen.arrays[f"chart: {trace['name']}"].append(arrays[str(number)])
+    figure = compose(_laid_out(header, arrays), header["labels"])  # as the browser makes it; see test_chart.py there
+    seen.texts += [header["alt"], *_writing(figure["layout"])]
+    for trace in figure["data"]:
+        seen.arrays[f"chart: {trace['name']}"].append(trace["z"])
         seen.texts.append(f"chart {trace.get('name')}: {trace.get('hovertemplate')} {trace.get('texttemplate')}")
+
+
+def _laid_out(header: Header, arrays: Arrays) -> Layout:
+    panels = [
+        Panel(
+            one["name"], one["title"], arrays[str(number)], one["rows"], one["cols"], one["high"], one["scale"],
+            {int(column): text for column, text in one.get("ticks", {}).items()},
+            (one["parts"]["width"], one["parts"]["followed"]) if "parts" in one else None,
+            one["bar"], one["numbered"],
+        )
+        for number, one in enumerate(header["panels"])
+    ]  # fmt: skip
+    grid = [[None if number is None else panels[number] for number in row] for row in header["grid"]]
+    return Layout(grid, header["widths"], header["heights"], header["products"], header["between"])
 
 
 def _writing(layout: object) -> Iterator[str]:
@@ -88,13 +148,6 @@ def _writing(layout: object) -> Iterator[str]:
             yield from _writing(value)
 
 
-def _arithmetic(header: Header, arrays: Arrays, seen: Seen) -> None:
-    seen.texts += [f"scale {header['scale']:.5f} = {header['scale_label']}", f"mask: {header['mask']}", *_pin(header)]
-    seen.texts += _labels({"query": header["query_labels"], "key": header["key_labels"]})
-    for name, array in arrays.items():
-        seen.arrays[f"arithmetic: {name}"].append(array)
-
-
 def _grid(header: Header, arrays: Arrays, seen: Seen) -> None:
     view = header["view"]
     seen.texts += [f"{header['model']}, {header['kind']}: {header['layers']} layers of {header['heads']} heads"]
@@ -107,11 +160,22 @@ def _grid(header: Header, arrays: Arrays, seen: Seen) -> None:
         seen.texts.append(f"heads of layer {layer} are called: {'; '.join(called)}")
     for one in header["measures"]:
         seen.texts.append(f"measure {one['title']} {one['unit']}: from {one['low']:.3f} to {one['high']:.3f}")
-    sent = header["sent"]
-    seen.texts.append(f"weights of {len(sent)} heads, {sent[0]} to {sent[-1]}")
+    looked_at = _looked_at(header)
+    seen.texts.append(f"weights of {len(looked_at)} heads, {looked_at[0]} to {looked_at[-1]}")
+    codes = np.stack([weights(header, *head) for head in looked_at])
     full = {"weights": 65535, "overview": 255}
-    for name, array in arrays.items():
+    for name, array in {**arrays, **shared(header), "weights": codes}.items():
         seen.arrays[f"grid: {name}"].append(array / np.float32(full.get(name, 1)))
+
+
+def _looked_at(header: Header) -> list[list[int]]:
+    """Return the heads whose weights are recorded: all of a small text; of a large one the chosen ones first."""
+    chosen, own = header["view"]["chosen"], header["view"]["layer"]
+    every = [[layer, head] for layer in range(header["layers"]) for head in range(header["heads"])]
+    if len(header["files"]["weights"]) == 1:
+        return [*every, *(head for head in chosen if head[1] == -1)]
+    beside = [head for head in every if head[0] == own and head not in chosen]
+    return [*chosen, *beside][: max(len(chosen), MOST_BYTES // (2 * header["rows"] * header["cols"]))]
 
 
 def _comparison(header: Header, arrays: Arrays, seen: Seen) -> None:
@@ -145,10 +209,10 @@ def _joined(several: Iterable[object]) -> str:
 
 COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
     "lecture": _keys,
-    "stepper": _steps,
+    "walk": _walk,
+    "stepper": _ways,
     "stage": _picture,
     "chart": _chart,
-    "inspector": _arithmetic,
     "explorer": _grid,
     "compare": _comparison,
 }

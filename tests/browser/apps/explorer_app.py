@@ -1,15 +1,18 @@
 """A page of its own for the explorer: a payload made of seeded weights, all that varies in the link."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
+import torch
+from safetensors.numpy import save
 
-from attnviz.components.packing import pack
-from attnviz.components.registration import component
+from attnviz.components.registration import mount
 from attnviz.components.updates import acknowledged, update_handler
 from attnviz.measures.thumbnails import thumbnails
+from attnviz.serving.work.arrays import array_store
 from tests.browser.apps.attention import MEASURES, Model
 
 st.set_page_config(layout="wide")
@@ -38,11 +41,10 @@ FRESH: dict[str, Any] = {
     "sort": "", "label": "",
 }  # fmt: skip
 state.setdefault("view", FRESH)
-state.setdefault("want", None)
 state.setdefault("log", [])
 
 
-def header(sent: Sequence[Sequence[int]]) -> dict[str, Any]:
+def header() -> dict[str, Any]:
     """What the explorer must know beside the weights."""
     labels = [[["previous token"] if (layer, head) == (0, 0) else [] for head in range(model.heads)]
               for layer in range(model.layers)]  # fmt: skip
@@ -52,33 +54,41 @@ def header(sent: Sequence[Sequence[int]]) -> dict[str, Any]:
         "trace": repr(model), "model": "seeded", "kind": model.kind,
         "layers": model.layers, "heads": model.heads, "rows": model.tokens, "cols": model.cols,
         "causal": model.causal, "query_labels": model.labels, "key_labels": model.key_labels,
-        "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups,
-        "sent": [list(one) for one in sent],
+        "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups, "files": files(),
         "view": state["view"], "acknowledged": acknowledged("explorer"), "measures": MEASURES, "labels": labels,
         "rollout": "plain" not in link, "norms": "plain" not in link,
     }  # fmt: skip
 
 
-def payload() -> bytes:
-    """Send all heads where the link does not say `few`: then the chosen ones, and what is asked for."""
-    every = [(layer, head) for layer in range(model.layers) for head in range(model.heads)]
-    few = "few" in link
-    first = [(0, 0)] if "deaf" in link else [tuple(one) for one in state["view"]["chosen"]]
-    sent = (state["want"] or first) if few else every + (state["want"] or [])
-    codes = np.stack([np.rint(model.head(*one).numpy() * 65535).astype(np.uint16) for one in sent])
-    arrays = {"weights": codes, "measures": model.measures}
-    if few:
-        small = thumbnails(model.weights.flatten(0, 1).numpy())
-        arrays["overview"] = small.reshape(model.layers, model.heads, *small.shape[1:])
-    if "plain" not in link:
-        arrays["key_norms"] = model.key_norms.numpy()
-    return pack(header(sent), arrays)
+def files() -> dict[str, Any]:
+    """Offer one file with all heads, or where the link says `few`, one for each of them."""
+    count = model.layers * model.heads
+    shared = offered("shared", count)
+    parts = [[offered(n), n, 1] for n in range(count)] if "few" in link else [[shared, 0, count]]
+    return {"shared": shared, "weights": parts, "rollout": [offered(layer, -1) for layer in range(model.layers)]}
 
 
-def take_want() -> None:
-    """Answer with what was asked for; with `deaf` in the link nobody does."""
-    state["log"].append(("want", state["explorer"].want))
-    state["want"] = None if "deaf" in link else [tuple(one) for one in state["explorer"].want]
+def offered(*what: object) -> str:
+    """Return a digest; where the link says `deaf`, only of what all heads share and of the first."""
+    few, plain = "few" in link, "plain" in link
+    digest = array_store().offer((repr(model), few, plain, *what), partial(file_of, model, what, few=few, plain=plain))
+    return digest if "deaf" not in link or what[0] in ("shared", 0) else "x" * len(digest)
+
+
+def file_of(of: Model, what: tuple[Any, ...], *, few: bool, plain: bool) -> bytes:
+    """Return the file of what all heads share, of a rollout, or of a head."""
+    every = of.weights.flatten(0, 1)
+    if what[0] != "shared":
+        n, *rolled = what
+        return save({"weights": codes(of.head(n, -1) if rolled else every[n])[None]})
+    small = thumbnails(every.numpy())
+    shared = {"overview": small.reshape(of.layers, of.heads, *small.shape[1:])} if few else {"weights": codes(every)}
+    return save(shared if plain else {**shared, "key_norms": of.key_norms.numpy()})
+
+
+def codes(weights: torch.Tensor) -> np.ndarray:
+    """Return weights as they are sent."""
+    return np.rint(weights.numpy() * 65535).astype(np.uint16)
 
 
 def take_view(values: Mapping[str, object]) -> None:
@@ -93,8 +103,7 @@ on_updates = update_handler("explorer", take_view)
 @st.fragment
 def explore() -> None:
     """Mount it. A fragment: nothing else runs again."""
-    component("explorer")(data=payload(), key="explorer", on_want_change=take_want, on_updates_change=on_updates)
-    state["want"] = None
+    mount("explorer", header(), {"measures": model.measures}, key="explorer", on_updates_change=on_updates)
     if "log" in link:
         st.text(f"log {state['log']}")
 

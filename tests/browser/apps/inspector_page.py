@@ -1,23 +1,17 @@
-"""The inspector's page as its user meets it: pointing at cells, and reading what the page then shows."""
+"""A picture with its arithmetic as its user meets it: pointing at cells, and reading what the page then shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from urllib.parse import urlencode
 
-import numpy as np
-import torch
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.apps.operands import Operands
-from tests.browser.server import ROOT, running
 from tests.browser.settle import frames, settled
 
-PICTURE = ".st-key-picture .attnviz-board, .st-key-picture .js-plotly-plot"
+PICTURE = ".attnviz-board:not([hidden]), .js-plotly-plot"
 
 POINT = """([picture, name, i, j]) => {
-  const graph = document.querySelector(picture);
+  const graph = deepFind(picture);
   const { left, top } = graph.getBoundingClientRect();
   const plotly = () => {
     const trace = graph._fullData.find((one) => one.name === name);
@@ -30,13 +24,10 @@ POINT = """([picture, name, i, j]) => {
 """Where the middle of a cell is, in the window."""
 
 
-def serving() -> AbstractContextManager[str]:
-    """Serve the page that holds nothing but the figure and the components."""
-    return running("tests/browser/apps/inspector_app.py", env={"PYTHONPATH": str(ROOT)})
-
-
 class InspectorPage:
-    """The page as its user meets it."""
+    """A page with a walk, as its user meets it."""
+
+    picture = PICTURE
 
     @classmethod
     def open(cls, page: Page, url: str, **link: str | int) -> InspectorPage:
@@ -52,8 +43,8 @@ class InspectorPage:
         settled(page)
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:
-        self.page.locator(PICTURE).scroll_into_view_if_needed()
-        x, y = self.page.evaluate(POINT, [PICTURE, panel, i, j])
+        self.page.locator(self.picture).scroll_into_view_if_needed()
+        x, y = self.page.evaluate(POINT, [self.picture, panel, i, j])
         return x, y
 
     def hover(self, panel: str, i: int, j: int) -> None:
@@ -79,30 +70,12 @@ class InspectorPage:
 
     def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
         frames(self.page)
-        shown = self.page.locator(f"[data-attnviz-overlay] [data-state={state}]")
+        shown = self.page.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
         pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
         return {(panel, shape) for panel, shape in pairs if shape != "halo"}
-
-    def pinned(self, q: int | None, k: int | None, calls: int) -> None:
-        """Wait until the server has received exactly this."""
-        expect(self.page.get_by_text("pin (")).to_have_text(f"pin ({q}, {k}) calls {calls}")
-
-
-See = Callable[..., InspectorPage]
 
 
 def settled_at(page: Page, url: str) -> Page:
     page.goto(url)
     settled(page)
     return page
-
-
-def oracle(given: Operands) -> dict[str, np.ndarray]:
-    """Work out every step with torch, from the operands alone."""
-    query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
-    scores = query @ key.T
-    scaled = scores / given.size**0.5
-    masked = scaled + torch.from_numpy(given.added)
-    weights = torch.softmax(masked, -1).nan_to_num(0.0)
-    steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
-    return {name: step.numpy() for name, step in steps.items()}

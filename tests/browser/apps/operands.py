@@ -1,14 +1,23 @@
-"""Seeded operands of one head and every matrix of it, worked out with numpy alone: the page's data and its oracle."""
+"""Seeded operands of a layer's heads: what a page shows, as a document, and what torch computes of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import torch
+
+from attnviz.attention import Mask
+from attnviz.document import Document, document_of_layer, write
+from attnviz.measures.thumbnails import thumbnails
+from attnviz.trace.layer import LayerTrace, Projection
+from attnviz.trace.walk import Walk
+from tests.toy import tokens_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 WIDTH = 6
+LAYER = 3
 
 
 def labels(tokens: int) -> list[str]:
@@ -20,7 +29,7 @@ def labels(tokens: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Operands:
-    """One head: everything follows from the seed."""
+    """One head: everything follows from the seed. The embeddings are those of every head."""
 
     tokens: int = 12
     size: int = 8
@@ -33,7 +42,7 @@ class Operands:
 
     @cached_property
     def embeddings(self) -> np.ndarray:
-        return self.drawn(0, self.tokens, WIDTH)
+        return np.random.default_rng(0).normal(size=(self.tokens, WIDTH)).astype(np.float32)
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -48,16 +57,20 @@ class Operands:
         return self.embeddings @ self.weight + self.bias
 
     @cached_property
+    def key_weight(self) -> np.ndarray:
+        return self.drawn(3, WIDTH, self.size)
+
+    @cached_property
     def key(self) -> np.ndarray:
-        return self.drawn(3, self.tokens, self.size)
+        return self.embeddings @ self.key_weight
+
+    @cached_property
+    def value_weight(self) -> np.ndarray:
+        return self.drawn(4, WIDTH, self.size)
 
     @cached_property
     def value(self) -> np.ndarray:
-        return self.drawn(4, self.tokens, self.size)
-
-    @property
-    def scale(self) -> float:
-        return float(self.size**-0.5)
+        return self.embeddings @ self.value_weight
 
     @cached_property
     def added(self) -> np.ndarray:
@@ -65,24 +78,45 @@ class Operands:
         n = self.tokens
         if self.mask == "causal":
             return np.triu(np.full((n, n), -np.inf, np.float32), 1)
+        added = np.zeros((n, n), np.float32)
         if self.mask == "array":
-            added = np.zeros((n, n), np.float32)
             added[:, 0], added[1, 3], added[5, :] = -np.inf, 0.35, -np.inf
-            return added
-        return np.zeros((n, n), np.float32)
+        return added
 
-    def matrix(self, name: str) -> np.ndarray:
-        """Work out one quantity in double precision from the float32 operands."""
-        query, key, value = (x.astype(np.float64) for x in (self.query, self.key, self.value))
-        scores = query @ key.T
-        masked = scores * self.scale + self.added
-        if name in ("weights", "head_outputs"):
-            lifted = np.exp(masked - np.where(np.isneginf(masked.max(1)), 0, masked.max(1))[:, None])
-            total = lifted.sum(1, keepdims=True)
-            weights = np.divide(lifted, total, out=np.zeros_like(lifted), where=total > 0)
-            return weights if name == "weights" else weights @ value
-        known = {
-            "embeddings": self.embeddings, "W_query": self.weight, "query": self.query, "key": self.key,
-            "key_t": self.key.T, "value": self.value, "scores": scores, "scaled": scores * self.scale, "masked": masked,
-        }  # fmt: skip
-        return known[name]
+
+def oracle(given: Operands) -> dict[str, np.ndarray]:
+    """Work out every step with torch, from the operands alone, in double precision."""
+    query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
+    scores = query @ key.T
+    scaled = scores / given.size**0.5
+    masked = scaled + torch.from_numpy(given.added)
+    weights = torch.softmax(masked, -1).nan_to_num(0.0)
+    steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
+    return {name: step.numpy() for name, step in steps.items()}
+
+
+def document(given: Operands, heads: int) -> bytes:
+    """Return the document of a layer whose heads have the seeds 0, 1, ...; its tokens are `labels`."""
+    walk = Walk(*[tokens_of(range(given.tokens))] * 2, layer_of(given, heads), 0, layer_index=LAYER)
+    made = document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy()))
+    axis = replace(made.header.query, labels=tuple(labels(given.tokens)))  # not as attnviz would make them printable
+    return write(Document(replace(made.header, query=axis, key=axis), made.arrays))
+
+
+def layer_of(given: Operands, heads: int) -> LayerTrace:
+    """Return the trace of a layer whose heads have the seeds 0, 1, ..."""
+    every = [replace(given, seed=seed) for seed in range(heads)]
+
+    def stacked(name: str) -> torch.Tensor:
+        return torch.from_numpy(np.stack([getattr(one, name) for one in every]))
+
+    x = torch.from_numpy(given.embeddings)
+    projections = {
+        "query": Projection("linear", stacked("weight"), stacked("bias")),
+        "key": Projection("linear", stacked("key_weight")),
+        "value": Projection("linear", stacked("value_weight")),
+    }
+    return LayerTrace(
+        stacked("query"), stacked("key"), stacked("value"), float(given.size**-0.5),
+        Mask.recognise(torch.from_numpy(given.added)), x, x, projections,
+    )  # fmt: skip

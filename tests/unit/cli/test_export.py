@@ -61,6 +61,13 @@ def test_sets_of_texts_and_heads_and_a_copied_link(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().err == ""
 
 
+def test_a_link_to_heads_shows_the_source_of_that_page(tmp_path: Path) -> None:
+    link = "https://hall.example/heads?text=one+two&layer=5&head=11"
+    assert export(tmp_path, "--link", link, "--format", "html,svg", "--steps", "weights", "--quiet") == 0
+    names = ["minilm-layer5-head11-07-weights.svg", "minilm-layer5-head11-heads.html"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
+
+
 def test_in_the_dark_all_but_tikz_is_dark(tmp_path: Path) -> None:
     asked = (SENTENCE, "--source", "toy", "--steps", "weights", "--format", "svg,pdf,pptx,tikz", "--quiet")
     made = {}

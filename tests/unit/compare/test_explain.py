@@ -107,6 +107,31 @@ def test_of_many_changed_words_three_are_named_and_a_change_elsewhere_is_not_den
     assert "Only rows" not in notice(found, measure_distance(found), labels, labels)
 
 
+def test_where_other_keys_than_queries_have_changed_the_queries_are_named() -> None:
+    a, b = steps([[2.0] * 4] * 4), steps([[2.0] * 4] * 4)
+    b.scores[1], b.scores[:, 2] = 1, 1
+    found = compare(a, b, "scores", align("wxyz", "wvyz"), align("wxyz", "wxvz"))
+    assert "Only rows and columns of “x” differ" in notice(found, measure_distance(found), list("wxyz"), list("wxyz"))
+
+
+def test_rounding_alone_is_not_put_down_to_a_token() -> None:
+    a, b = steps([[2.0] * 2] * 2), steps([[2.0] * 2] * 2)
+    b.scores[0, 1] += 1e-6
+    assert "Only rows" not in explain(a, b, "scores")
+
+
+def test_a_weight_that_one_side_hides_is_called_0() -> None:
+    a, b = steps([[0.1, 0.9], [0.5, 0.5]]), steps([[0.2, 0.7, 0.1], [0.4, 0.4, 0.2]])
+    a = attend(a.query, a.key, a.value, scale=1.0, mask=causal_mask(2))
+    found = compare(a, b, "weights", align("xy", "xy"), align("xy", "xyz"))
+    assert notice(found, measure_distance(found), ["x", "y"], ["x", "y", "z"]) == (
+        "The largest change is the weight of “x” for “x”: 1.00 in A, 0.20 in B."
+    )
+    b.weights[0, 0] = 0.9
+    found = compare(a, b, "weights", align("xy", "xy"), align("xy", "xyz"))
+    assert "for “y”: 0.00 in A, 0.70 in B." in notice(found, measure_distance(found), ["x", "y"], ["x", "y", "z"])
+
+
 def test_perplexity_of_rows() -> None:
     rows = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0, 0], [np.nan] * 4], np.float32)
     assert perplexity(rows) == pytest.approx((1 + 4 + 2) / 3)

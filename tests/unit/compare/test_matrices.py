@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -121,6 +123,12 @@ def test_the_divergence_by_hand() -> None:
     np.testing.assert_allclose(jensen_shannon(p, q), [1.0, half, 0.0], atol=1e-12)
 
 
+def test_rows_of_float32_that_share_no_key_diverge_by_one_bit_and_no_more() -> None:
+    thirds = np.array([[1 / 3] * 3 + [0.0] * 3], np.float32).astype(np.float64)
+    assert thirds.sum() > 1
+    assert jensen_shannon(thirds, thirds[:, ::-1]).tolist() == [1.0]
+
+
 rows = st.lists(st.lists(st.floats(-8, 8), min_size=4, max_size=4), min_size=2, max_size=2)
 
 
@@ -201,6 +209,14 @@ def test_tokens_of_two_tokenizers_are_the_same_where_they_stand_for_the_same_cha
     assert places.first == (-1, 0, 1, -1, 2, -1)
     assert places.second == (0, 1, 2, 3, 4, 5)
     assert not any(places.changed)
+
+
+def test_tokens_of_two_tokenizers_are_the_same_in_any_case_and_with_a_space_in_front() -> None:
+    ours = WordTokenizer().tokenize("The Straße ends")
+    theirs = WordTokenizer().tokenize("the STRASSE began")
+    spaces = ((0, 3), (3, 11), (11, 17))  # as GPT-2's tokens hold the space before a word
+    places = align_tokens(ours, replace(theirs, tokenizer="other", offsets=spaces))
+    assert places.changed == (False, False, True)
 
 
 def test_labels_mark_what_changed_and_what_is_missing() -> None:

@@ -15,12 +15,14 @@ from safetensors.numpy import load as load_arrays
 from torch.nn import functional as F
 
 from attnviz.attention import MaskKind
-from attnviz.document import Document, DocumentError, Header, document_of, read, write
-from attnviz.document.checks import ARRAYS, COMPUTED, MASKS
+from attnviz.document import Document, DocumentError, Header, Reference, StepText, document_of, read, write
+from attnviz.document.checks import ARRAYS, COMPUTED, KINDS, MASKS
 from attnviz.document.files import MAX_BYTES
-from attnviz.figures.steps import LAYOUTS
 from attnviz.pretrained import load
+from attnviz.steps import ATTENTION
+from attnviz.steps.picture import MadeFrom, PanelSpec, Picture, Product
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import Kind
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
 from tests.toy import run_block
@@ -67,41 +69,50 @@ def test_what_is_written_is_read(walks: dict[str, Walk], name: str) -> None:
 
 
 def of(document: Document, name: str) -> torch.Tensor:
-    return torch.tensor(document.arrays[name])
+    """Return an array; of the first head if it is one of a head."""
+    own = f"{name}/{document.header.heads[0]}"
+    return torch.tensor(document.arrays[own if own in document.arrays else name])
+
+
+def bases(document: Document) -> set[str]:
+    """Return the names of the arrays without their heads."""
+    return {name.partition("/")[0] for name in document.arrays}
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_arrays_give_the_heads_numbers(walks: dict[str, Walk], name: str) -> None:
     walk = walks[name]
     document = read(write(document_of(walk)))
-    header, arrays = document.header, document.arrays
-    mask = of(document, "mask") if "mask" in arrays else None
+    header = document.header
+    mask = of(document, "mask") if "mask" in bases(document) else None
     expected = F.scaled_dot_product_attention(
         *(of(document, key)[None] for key in ("query", "key", "value")),
         attn_mask=mask, is_causal=header.mask == "causal", scale=header.scale,
     )[0]  # fmt: skip
     torch.testing.assert_close(expected, walk.layer.head(walk.head).head_outputs, rtol=1e-5, atol=1e-6)
-    assert (header.layer, header.head) == ((1, 2) if name in FAMILIES else (3, 5) if name == "minilm" else (0, 0))
+    assert (header.layer, *header.heads) == ((1, 2) if name in FAMILIES else (3, 5) if name == "minilm" else (0, 0))
     assert header.key.labels == walk.key_labels
     assert len(header.query.ids) == len(walk.query_tokens)
 
 
 @pytest.mark.parametrize("name", ["toy", "minilm", "gpt2", "bart"])
-def test_the_weights_give_query_key_value_and_this_heads_part_of_the_output(walks: dict[str, Walk], name: str) -> None:
+def test_the_weights_give_query_key_value_and_the_output(walks: dict[str, Walk], name: str) -> None:
     walk = walks[name]
     document = document_of(walk)
     x = of(document, "embeddings")
     other = of(document, "embeddings_k") if name == "bart" else x
     assert ("embeddings_k" in document.arrays) == (name == "bart")
     for key, source in {"query": x, "key": other, "value": other}.items():
-        bias = of(document, f"b_{key}") if f"b_{key}" in document.arrays else None
+        bias = of(document, f"b_{key}") if f"b_{key}" in bases(document) else None
         projected = F.linear(source, of(document, f"W_{key}").T, bias)
         torch.testing.assert_close(projected, of(document, key), rtol=1e-5, atol=1e-5)
     layer = walk.layer
-    heads = [document_of(replace(walk, head=head)) for head in range(layer.heads)]
-    parts = [layer.head(n).head_outputs @ of(head, "W_output_head") for n, head in enumerate(heads)]
-    bias = of(document, "b_output") if "b_output" in document.arrays else 0.0
-    torch.testing.assert_close(sum(parts) + bias, layer.output(), rtol=1e-4, atol=1e-5)
+    heads = torch.cat([layer.head(n).head_outputs for n in range(layer.heads)], dim=-1)
+    torch.testing.assert_close(of(document, "concat"), heads)
+    bias = of(document, "b_output") if "b_output" in document.arrays else None
+    projected = F.linear(of(document, "concat"), of(document, "W_output").T, bias)
+    torch.testing.assert_close(projected, of(document, "output"), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(projected, layer.output(), rtol=1e-4, atol=1e-5)
 
 
 def test_masks_are_held_only_where_their_kind_does_not_say_them(walks: dict[str, Walk]) -> None:
@@ -109,31 +120,36 @@ def test_masks_are_held_only_where_their_kind_does_not_say_them(walks: dict[str,
     assert {name: document.header.mask for name, document in kinds.items() if document.header.mask != "none"} == {
         "causal toy": "causal", "gpt2": "causal", "llama": "causal", "t5": "other",
     }  # fmt: skip
-    assert [name for name, document in kinds.items() if "mask" in document.arrays] == ["t5"]
-    assert kinds["t5"].arrays["mask"].dtype == np.float32  # relative positions
+    assert [name for name, document in kinds.items() if "mask" in bases(document)] == ["t5"]
+    assert kinds["t5"].arrays["mask/2"].dtype == np.float32  # relative positions
 
 
-def test_steps_are_those_that_the_head_has(walks: dict[str, Walk]) -> None:
+def grid(step: StepText) -> list[list[str | None]]:
+    """Return the names of the matrices in the rows of a picture."""
+    assert step.picture is not None
+    panels = step.picture.panels
+    return [[None if number is None else panels[number].name for number in row] for row in step.picture.grid]
+
+
+def test_steps_show_what_the_head_has(walks: dict[str, Walk]) -> None:
     steps = {name: {step.name: step for step in document_of(walk).header.steps} for name, walk in walks.items()}
-    assert list(steps["toy"]) == ["tokens", *LAYOUTS]
+    assert all(list(steps[name]) == ["tokens", *ATTENTION] for name in ALL)
     weights = steps["minilm"]["weights"]
     assert (weights.title, weights.code) == ("Weights", "weights = torch.softmax(masked, dim=-1)")
-    assert weights.matrices == (("masked", "weights", "row_sum"),)
-    assert steps["minilm"]["output"].matrices == ((None, "W_output"), ("concat", "output"))
-    assert steps["position mixing"]["qkv"].matrices[1] == ("U_query", "query")
-    assert "rotary positions" in steps["llama"]["qkv"].fact  # so its projections are not shown
-    for name in ALL:
-        shown = {matrix for step in steps[name].values() for row in step.matrices for matrix in row if matrix}
-        held = {*document_of(walks[name]).arrays, *COMPUTED}
-        assert shown - held <= {"embeddings_k"}, name  # which is `embeddings` where it is missing
+    assert grid(weights) == [["masked", "weights", "row_sum"]]
+    assert grid(steps["minilm"]["output"]) == [[None, "W_output"], ["concat", "output"]]
+    assert grid(steps["position mixing"]["qkv"])[1] == ["U_query", "query"]
+    assert "rotary positions" in steps["llama"]["qkv"].missing  # so its projections are not shown
+    assert grid(steps["llama"]["qkv"]) == [["query", "key", "value"]]
+    assert steps["minilm"]["tokens"].picture is None
 
 
 def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:
     document = read(write(document_of(walks["toy"])))
     with pytest.raises(ValueError, match="read-only"):
-        document.arrays["query"][0, 0] = 1.0
+        document.arrays["query/0"][0, 0] = 1.0
     with pytest.raises(TypeError):
-        document.arrays["query"] = document.arrays["key"]  # type: ignore[index]
+        document.arrays["query/0"] = document.arrays["key/0"]  # type: ignore[index]
     with pytest.raises(AttributeError):
         document.header.layer = 3  # type: ignore[misc]
 
@@ -141,11 +157,11 @@ def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:
 def test_a_head_that_no_reader_takes_is_refused(walks: dict[str, Walk]) -> None:
     walk = walks["toy"]
     broken = replace(walk, layer=replace(walk.layer, value=walk.layer.value * torch.nan))
-    with pytest.raises(DocumentError, match="Array value holds a number that is not finite"):
+    with pytest.raises(DocumentError, match="Array value/0 holds a number that is not finite"):
         document_of(broken)
     small, large = np.zeros((1, 1), np.float32), np.zeros((1, MAX_BYTES // 4), np.float32)
     with pytest.raises(DocumentError, match="bytes; a document has at most 134,217,728"):
-        write(document(1, {"query": small, "key": small, "value": large}))
+        write(document(1, {"query/0": small, "key/0": small, "value/0": large}))
 
 
 def test_any_text_is_kept() -> None:
@@ -160,17 +176,19 @@ def test_a_file_has_one_key_of_metadata_and_the_kinds_of_masks_are_all_known() -
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     assert header["__metadata__"].keys() == {"attnviz"}
     assert get_args(MaskKind) == MASKS
+    assert get_args(Kind) == KINDS
 
 
 def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     docs = (ROOT / "docs" / "document.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0] for line in docs.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall("`(.+?)`", row)}
-    assert named == {*ARRAYS, *(field.name for field in fields(Header))}
-    assert all(f"`{name}`" in docs for name in COMPUTED)
+    assert named == {*ARRAYS, *(field.name for value in (Header, PanelSpec) for field in fields(value))}
+    others = [field.name for value in (StepText, Picture, Product, MadeFrom, Reference) for field in fields(value)]
+    assert [name for name in (*COMPUTED, *others) if f"`{name}`" not in docs] == []
     space: dict[str, object] = {}
     exec(docs.partition("```python\n")[2].partition("```")[0], space)
     document = space["document"]
     assert isinstance(document, Document)
     assert document.header.query.labels[:3] == ("[CLS]", "the", "animal")
-    assert document.arrays["query"].shape == (16, 32)
+    assert document.arrays["query/5"].shape == (16, 32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,15 @@ def test_a_link_too_long_for_powerpoint_is_in_the_notes_alone() -> None:
 def test_letters_of_other_languages_are_latexs_commands(letter: str, written: str) -> None:
     """As in the LaTeX companion's tables of accents and symbols."""
     assert tex(letter) == written
+
+
+def test_the_same_sheets_give_the_same_pdf() -> None:
+    assert len({write_pdf([draw_sheet(sheet_of("weights")), draw_sheet(sheet_of("tokens"))]) for _ in range(2)}) == 1
+
+
+def test_pdfs_that_are_written_at_the_same_time_are_as_those_written_one_after_the_other() -> None:
+    drawings = [draw_sheet(sheet_of(step)) for step in ("tokens", "scores", "weights", "output")]
+    alone = [write_pdf([drawing]) for drawing in drawings]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda drawing: write_pdf([drawing]), drawings * 4))
+    assert together == alone * 4

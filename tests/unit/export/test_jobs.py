@@ -10,14 +10,18 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
+import torch
 
 from attnviz.cli.export import FORMATS as EVERY
 from attnviz.export.drawing.themes import THEMES
-from attnviz.export.formats import FORMATS
-from attnviz.export.jobs import ALL, Exporter, slug
+from attnviz.export.formats import FORMATS, TooLongError
+from attnviz.export.jobs import ALL, WEB, Exporter, slug
 from attnviz.export.walk import link_to, sheets
 from attnviz.links.link import read_link
 from attnviz.steps import STEPS
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.walk import Walk
+from tests.toy import tokens_of
 from tests.unit.export.test_walk import toy
 
 
@@ -56,8 +60,9 @@ def test_what_is_written_is_named_before_and_is_of_the_head_that_was_asked_for()
     exporter, steps = Exporter(theme=THEMES["dark"]), ("tokens", "weights")
     (job,) = exporter.jobs([view(mask="causal")], [0], [1])
     walk = exporter.walk(job.view)
-    made = {name: content for kind in EVERY for name, content in exporter.make(job, walk, kind, steps).items()}
-    assert sorted(made) == sorted(job.files(EVERY, steps))
+    formats = [kind for kind in EVERY if kind != WEB]
+    made = {name: content for kind in formats for name, content in exporter.make(job, walk, kind, steps).items()}
+    assert sorted(made) == sorted(job.files(formats, steps))
     with np.load(io.BytesIO(made["toy-head1.npz"])) as arrays:
         assert arrays["heads"].tolist() == [1]
         np.testing.assert_array_equal(arrays["weights"][0], walk.layer.attentions()[1].numpy())
@@ -73,6 +78,14 @@ def test_a_format_takes_as_many_tokens_as_it_says() -> None:
     FORMATS["tikz"].check(toy("word " * limit))
     with pytest.raises(ValueError, match=f"this text has {limit + 1}"):
         FORMATS["tikz"].check(toy("word " * (limit + 1)))
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(129, 3), (3, 129)])
+def test_in_cross_attention_the_longer_text_counts(queries: int, keys: int) -> None:
+    layer = LayerTrace(torch.zeros(1, queries, 2), torch.zeros(1, keys, 2), torch.zeros(1, keys, 2), 1.0)
+    walk = Walk(tokens_of(range(queries)), tokens_of(range(keys)), layer, 0)
+    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 129"):
+        FORMATS["tikz"].check(walk)
 
 
 def test_sheets_are_numbered_and_linked_and_a_step_that_is_unknown_is_refused() -> None:

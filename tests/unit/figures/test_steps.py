@@ -203,12 +203,6 @@ def test_numbers(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_a_picture_is_named_by_its_numbers() -> None:
-    names = [draw_step(w, step).layout.meta["id"] for w in (walk(), walk(seed=1)) for step in COMPUTED]
-    assert len(set(names)) == len(names)
-    assert draw_step(walk(), "scores").layout.meta["id"] == draw_step(walk(), "scores").layout.meta["id"]
-
-
 def test_drawing_changes_nothing() -> None:
     w = walk(causal=True)
     before = w.steps.scores.clone()

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from attnviz.lessons import (
     MAX_BYTES,
     OWN,
     PATHS,
+    Example,
     Lesson,
     LessonError,
     Scene,
@@ -22,7 +24,8 @@ from attnviz.lessons import (
     shipped,
     write_lesson,
 )
-from attnviz.lessons.scene import query_of
+from attnviz.lessons.scene import check_scene, query_of
+from attnviz.links.link import read_link
 
 HEAD = "title: T\nsummary: S\nscenes:\n"
 GOOD = "  - {title: a, sentence: b, link: '/heads?layer=3&head=1'}\n"
@@ -83,6 +86,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         (b"\xff\xfe\x00", "not text in UTF-8"),
         (b"x" * (MAX_BYTES + 1), "100,001 bytes; at most 100,000 are allowed"),
         (b"title: [", "not YAML, near line"),
+        (b"title: T\nsummary: a: b\n", "The file is not YAML, near line 2."),
+        (b"title: [[[[[a]]]]]", "nested deeper"),
         (b"a: \x00", "not YAML"),
         (BOMB.encode(), "aliases"),
         (b"[" * 50_000, "nested deeper"),
@@ -98,6 +103,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + GOOD + "  - {title: a, sentence: b, link: '/admin'}\n").encode(), "Scene 2: “/admin” does not lead"),
         ((HEAD + "  - {title: a, sentence: b, link: '//evil.example/heads'}\n").encode(), "Scene 1: “//evil.example"),
         ((HEAD + "  - {title: a, sentence: b, link: 'javascript:alert(1)'}\n").encode(), "does not lead to one"),
+        ((HEAD + "  - {title: a, sentence: b, link: 'javascript:/heads'}\n").encode(), "does not lead to one"),
         ((HEAD + "  - {title: a, sentence: b, link: 'http://[x/heads'}\n").encode(), "can't be read"),
         ((HEAD + "  - {title: a, sentence: b, page: lessons}\n").encode(), "“lessons” is not one of the pages"),
         ((HEAD + "  - {title: a, sentence: b, page: ../heads}\n").encode(), "not one of the pages"),
@@ -111,6 +117,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + GOOD.replace("title: a", f"title: {'a' * 121}")).encode(), "121 characters; at most 120 are allowed"),
         ((HEAD + GOOD.replace("title: a", "page: heads, title: a")).encode(), "give one of them"),
         ((HEAD + GOOD.replace("title: a", "question: c, title: a")).encode(), "A question needs"),
+        ((HEAD + "  - {title: a, sentence: b, question: c, link: '/?predict=1'}\n").encode(), "A question needs"),
         ((HEAD + "  - {title: a, sentence: b, page: heads, query: {layer: [1]}}\n").encode(), "query is not a mapping"),
         ((HEAD + GOOD * 101).encode(), "101 scenes; at most 100 are allowed"),
     ],
@@ -122,6 +129,15 @@ def test_what_is_not_a_lesson_is_refused_in_a_sentence(data: bytes, reason: str)
     assert len(str(refused.value)) < 300
     assert "\n" not in str(refused.value)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("loader", [yaml.BaseLoader, yaml.CBaseLoader])
+def test_half_a_character_is_refused_with_and_without_yamls_c_library(
+    loader: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attnviz.lessons.reading._LOADER", loader)
+    with pytest.raises(LessonError, match="The file is not"):
+        read_lesson((HEAD.replace("T", '"\\ud800"') + GOOD).encode(), OWN)
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: (HEAD + text).encode(errors="ignore")))
@@ -155,3 +171,24 @@ def test_a_lesson_may_have_as_many_scenes_as_are_allowed_and_no_more() -> None:
     assert len(read_lesson(write_lesson(Lesson("x", "a", "b", scenes[:100])).encode(), "x").scenes) == 100
     with pytest.raises(LessonError, match=r"has 101 scenes; at most 100 are allowed\."):
         read_lesson(write_lesson(Lesson("x", "a", "b", scenes)).encode(), "x")
+
+
+@pytest.mark.parametrize(("text", "most"), [("title", 120), ("sentence", 600), ("question", 300)])
+def test_a_text_may_have_as_many_characters_as_are_allowed_and_no_more(text: str, most: int) -> None:
+    scene = Scene("a", "b", "step_by_step", "predict=1&q=0", "c")
+    check_scene(replace(scene, **{text: "x" * most}))
+    with pytest.raises(LessonError, match=f"The {text} has {most + 1} characters; at most {most} are allowed"):
+        check_scene(replace(scene, **{text: "x" * (most + 1)}))
+
+
+def test_an_empty_text_in_a_link_is_kept() -> None:
+    (scene,) = read_lesson((HEAD + GOOD.replace("layer=3", "text=")).encode(), OWN).scenes
+    assert scene.values() == {"text": "", "head": "1"}
+    assert read_link(scene.values())[0]["text"] == ""
+
+
+def test_an_examples_link_holds_its_cell_and_no_defaults() -> None:
+    example_ = Example("t", "x", 0, 1, "weight", "0.50", "s", q=0, k=2)
+    assert example_.link("heads") == {"text": "x", "head": "1", "q": "0", "k": "2"}
+    assert example_.link("step_by_step") == {**example_.link("heads"), "source": "pretrained", "step": "weights"}
+    assert replace(example_, q=None, k=None).link("heads") == {"text": "x", "head": "1"}

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.links.link import B_KEYS, DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
+from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
+from attnviz.sources.compared import B_KEYS
 from attnviz.steps import STEPS
 
 DEFAULTS = {
@@ -123,7 +124,7 @@ CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mea
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
     *((name, raw) for name in CHOICES for raw in ["", "nonsense", "Toy ", "2", "None", "<b>"]),
-    *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "sqrt", "1/2", "9" * 100_000]),
+    *(("scale", raw) for raw in ["", "nan", "inf", "-inf", "1e9", "1001", "-1001", "sqrt", "1/2", "9" * 100_000]),
     *(("chosen", raw) for raw in ["3", "3.", "r.3", "3.5_", "3,5", "٣.5", "_".join(f"0.{head}" for head in range(25))]),
     *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
     ("heads", "0"),

@@ -17,7 +17,7 @@ from attnviz.measures.rollout import mean_weights, rollout
 from attnviz.measures.summary import choose_measures
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import LayerTrace, OutputProjection
 from tests.unit.families import save
 
 TEXT = "The cat sat on the mat, and it was warm."
@@ -156,6 +156,21 @@ def test_a_value_of_zeros_moves_nothing() -> None:
                         output_projection=layer.output_projection)  # fmt: skip
     assert float(transformed_norms(silent).abs().max()) == 0
     assert not math.isnan(float(transformed_norms(layer).sum()))
+
+
+def test_a_value_that_the_output_projection_maps_to_zero_moves_nothing() -> None:
+    """Its square may come out below 0 by rounding."""
+    made = torch.Generator().manual_seed(0)
+    value = torch.randn(8, 50, 3, generator=made)
+    weight = torch.randn(8, 3, 5, generator=made)
+    layer = LayerTrace(
+        query=torch.zeros(8, 50, 4),
+        key=torch.zeros(8, 50, 4),
+        value=torch.cat([value, -4 * value, value], -1),  # (H, T, D): 1 - 4 / 2 + 1 = 0
+        scale=1.0,
+        output_projection=OutputProjection(torch.cat([weight, weight / 2, weight], 1).flatten(0, 1)),  # (H·D, C)
+    )
+    np.testing.assert_allclose(transformed_norms(layer).numpy(), 0, atol=1e-6)
 
 
 def test_the_built_in_model_has_a_head_for_the_previous_and_one_for_the_next_token() -> None:

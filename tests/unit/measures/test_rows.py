@@ -157,6 +157,26 @@ def test_chance_is_what_uniform_attention_has() -> None:
     np.testing.assert_allclose(list(found.values()), measure_head(uniform, measures).tolist(), rtol=1e-6)
 
 
+def test_queries_that_see_nothing_do_not_count_in_chance() -> None:
+    keys = tokens("one two")
+    measures = choose_measures(4, keys, same_text=True, causal=False)
+    hidden = torch.zeros(4, 4, dtype=torch.bool)
+    hidden[2] = True
+    found = dict(zip((one.name for one in measures), uniform_measures(hidden, measures).tolist(), strict=True))
+    assert (found["entropy"], found["cls"], found["distance"]) == (2, 0.25, pytest.approx((1.5 + 1 + 1.5) / 3))
+
+
+def test_a_measures_largest_value_is_one_that_a_row_can_have() -> None:
+    keys = tokens("one two three")  # 5 with [CLS] and [SEP]
+    high = {one.name: one.high for one in choose_measures(5, keys, same_text=True, causal=False)}
+    first_looks_at_last = torch.zeros(5, 5)
+    first_looks_at_last[0, 4] = 1
+    assert high["distance"] == float(distance(first_looks_at_last).max())
+    assert high["entropy"] == pytest.approx(float(entropy(torch.full((1, 5), 0.2))))
+    (across, *_) = choose_measures(2, keys, same_text=False, causal=False)
+    assert across.high == high["entropy"], "the keys count, not the queries"
+
+
 @pytest.mark.parametrize(
     ("text", "pair", "same_text", "causal", "absent"),
     [

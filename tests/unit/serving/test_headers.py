@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from attnviz.serving.http.headers import REPLICA_COOKIE, SafeHeaders
+from attnviz.serving.http.headers import REPLICA_COOKIE, SafeHeaders, content_policy, safe_headers
 from tests.threads import run_in_thread
 
 
-async def cookies(scope: dict[str, Any]) -> list[str]:
-    """Return the cookies that are set with the answer to a request."""
+async def cookies(scope: dict[str, Any], media: bytes = b"text/html; charset=utf-8") -> list[str]:
+    """Return the cookies that are set with the answer to a request, which is of this media type."""
     sent: list[Any] = []
 
     async def page(scope: Any, _receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", media)]})
         else:
             await send({"type": "websocket.accept"})
 
@@ -42,3 +42,28 @@ def test_the_cookie_is_for_tls_alone_where_the_page_came_by_tls(kind: str, schem
     assert bool(cookie["secure"]) is secure
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+def test_only_pages_and_websockets_set_the_cookie() -> None:
+    scope = {"type": "http", "scheme": "http", "path": "/static/app.js", "headers": []}
+    assert run_in_thread(cookies(scope, b"text/javascript")) == []
+    assert len(run_in_thread(cookies(scope))) == 1
+
+
+@pytest.mark.parametrize(
+    ("sites", "old"),
+    [((), None), (("'none'",), "DENY"), (("'self'",), "SAMEORIGIN"), (("'self'", "https://a.example"), None)],
+)
+def test_who_may_frame_the_app(sites: tuple[str, ...], old: str | None) -> None:
+    """X-Frame-Options (RFC 7034) can't name a site, so that it is there only where it says the same."""
+    headers = safe_headers(sites)
+    assert headers.get("X-Frame-Options") == old
+    assert (f"frame-ancestors {' '.join(sites)}" in headers["Content-Security-Policy"]) is bool(sites)
+
+
+def test_scripts_come_from_this_server_and_no_text_is_run_as_code() -> None:
+    policy = {name: set(rest) for name, *rest in (rule.split() for rule in content_policy().split("; "))}
+    assert policy["object-src"] == policy["frame-src"] == policy["base-uri"] == {"'none'"}
+    hashes = {source for source in policy["script-src"] if source.startswith("'sha256-")}
+    assert policy["script-src"] - hashes == {"'self'", "'wasm-unsafe-eval'"}
+    assert policy["default-src"] == policy["connect-src"] == {"'self'"}

@@ -92,9 +92,9 @@ def test_a_value_of_the_wrong_type_is_dropped_and_the_connection_goes_on() -> No
 
 
 def test_a_widget_that_was_not_shown_is_left_out() -> None:
-    app, _, refused = visit(typed("a text", name="$$ID-2-other"))
+    app, _, refused = visit(typed("a text", "another", name="$$ID-2-other"))
     assert not BackMsg.FromString(app.read[0]["bytes"]).rerun_script.widget_states.widgets
-    assert refused == {"unknown_widget": 1}
+    assert refused == {"unknown_widget": 2}
 
 
 @pytest.mark.parametrize("sent", ["text", b"\xff" * 50, typed(*["a"] * 501)])
@@ -171,3 +171,27 @@ def test_a_foreign_pages_websocket_is_refused_before_it_opens() -> None:
     assert not asked
     run_in_thread(app({**STREAM, "headers": headers[:1]}, None, send))
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "origin", "is_served"),
+    [("POST", "https://evil.example", False), ("POST", "null", False), ("POST", "https://a.example", True),
+     ("POST", None, True), ("GET", "https://evil.example", True)],
+)  # fmt: skip
+def test_only_our_own_pages_can_make_the_server_write_a_file(method: str, origin: str | None, is_served: bool) -> None:
+    served: list[Scope] = []
+    answers: list[Message] = []
+    traffic = Traffic(PUBLIC)
+
+    async def inner(scope: Scope, _receive: Receive, _send: Send) -> None:
+        served.append(scope)
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+
+    headers = [(b"host", b"a.example"), *([(b"origin", origin.encode())] if origin else [])]
+    scope = {"type": "http", "method": method, "path": "/attnviz/pdf", "headers": headers}
+    run_in_thread(SameOrigin(inner, traffic)(scope, None, send))
+    assert len(served) == is_served
+    assert [message.get("status") for message in answers] == ([] if is_served else [403, None])
+    assert traffic.refused == ({} if is_served else {"origin": 1})

@@ -17,11 +17,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.metrics import metrics
 from attnviz.serving.http.traffic import ADDRESSES, CONNECT_TIME, TOKEN_BYTES, Buckets, Traffic
+from attnviz.serving.work.arrays import array_store
 from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import WorkerPool
+from attnviz.serving.work.pool import Task, WorkerPool
 from attnviz.settings import PUBLIC, Settings
 from tests.threads import run_in_thread
-from tests.unit.serving.test_work import Result
+from tests.unit.serving.test_work import Result, Work, until
 
 
 class Clock:
@@ -79,7 +80,7 @@ class Inner:
 
 
 async def ask(
-    app: Limits, path: str = "/", method: str = "GET", address: str = "1.1.1.1"
+    app: Limits, path: str = "/", method: str = "GET", address: str = "1.1.1.1", size: str = "0"
 ) -> tuple[int, dict[str, str], str]:
     sent: list[Any] = []
 
@@ -90,7 +91,7 @@ async def ask(
         "type": "http",
         "path": path,
         "method": method,
-        "headers": [(b"accept", b"text/html")],
+        "headers": [(b"accept", b"text/html"), (b"content-length", size.encode())],
         "client": (address, 1),
     }
     await app(scope, lambda: asyncio.sleep(0, {"type": "http.request"}), send)
@@ -162,6 +163,23 @@ def test_only_an_address_beyond_its_limit_has_to_wait() -> None:
     run_in_thread(visit())
 
 
+def test_a_file_that_the_server_makes_counts_by_the_size_of_what_is_sent() -> None:
+    clock = Clock()
+    app = Limits(Inner(), Traffic(replace(PUBLIC, requests=60, sessions=0), clock))  # 20 at once, one a second
+
+    async def visit() -> None:
+        for _ in range(30):
+            assert (await ask(app, "/attnviz/source-sans.txt"))[0] == 200
+        assert (await ask(app, "/attnviz/pdf", "POST", size="9" * 5000))[0] == 200  # no server passes this on
+        assert (await ask(app, "/attnviz/pdf", "POST", size=str(30 * TOKEN_BYTES)))[0] == 200
+        status, headers, _ = await ask(app, "/attnviz/pdf", "POST")
+        assert (status, headers["retry-after"]) == (429, "13")  # 1 + 1 + 30 of 20 are taken, and one more is needed
+        clock.now += 13
+        assert (await ask(app, "/attnviz/pdf", "POST"))[0] == 200
+
+    run_in_thread(visit())
+
+
 def test_who_asks_too_often_is_told_whole_seconds_and_rather_more() -> None:
     app = Limits(Inner(), Traffic(replace(PUBLIC, requests=40, sessions=0), Clock()))
 
@@ -203,6 +221,38 @@ def test_that_an_address_had_to_wait_is_known_for_ten_seconds() -> None:
         assert traffic.slowed(address)
         clock.now += 2
         assert not traffic.slowed(address)
+
+
+def test_of_several_addresses_that_had_to_wait_each_is_known() -> None:
+    clock = Clock()
+    traffic = Traffic(replace(PUBLIC, requests=0, changes=60), clock)
+    for address in ("a", "b"):
+        visitor = traffic.visitor()
+        while not traffic.change(address, visitor):
+            pass
+        clock.now += 1
+    assert traffic.slowed("a")
+    assert traffic.slowed("b")
+
+
+def test_a_large_message_is_delayed_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, waited = Limits(Inner(), Traffic(replace(PUBLIC, requests=0, sessions=0, changes=60), Clock())), []
+    sent = iter(
+        [{"type": "websocket.receive", "bytes": b"x" * TOKEN_BYTES * 9}] * 3 + [{"type": "websocket.disconnect"}]
+    )
+
+    async def receive() -> Any:
+        return next(sent)
+
+    async def send(_: Any) -> None:
+        pass
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("attnviz.serving.http.limits.asyncio.sleep", sleep)
+    run_in_thread(app({"type": "websocket", "path": "/_stcore/stream", "headers": []}, receive, send))
+    assert waited == pytest.approx([10])  # each takes ten tokens of twenty
 
 
 def test_changes_beyond_the_limit_wait_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,22 +307,35 @@ def test_uploads_are_refused_where_they_are_off() -> None:
             assert run_in_thread(ask(app, path, "PUT"))[0] == status
 
 
-def test_metrics_are_in_prometheus_own_format() -> None:
+def test_metrics_are_in_prometheus_own_format(monkeypatch: pytest.MonkeyPatch) -> None:
     traffic = Traffic(Settings())
     traffic.responses[200] += 3
+    traffic.sent_arrays("a", 200, 5)
+    array_store().offer(("metered",), bytes)
     traffic.refused["full"] += 1
+    for _ in range(4):
+        traffic.enter()
+    for _ in range(5):
+        traffic.change("a", traffic.visitor())
     cache = SingleFlightCache[Result]("metered", 10, WorkerPool(1))
     cache.get(1, lambda: Result(7))
+    pool, work = WorkerPool(1), Work()
+    for number in range(1, 7):
+        pool.submit(Task(), Result if number <= 3 else work)
+    until(lambda: pool.counts() == (1, 2, 3))
+    monkeypatch.setattr("attnviz.serving.http.metrics.worker_pool", lambda: pool)
     families = list(text_string_to_metric_families(metrics(traffic, ready=True).decode()))
     samples = {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
     assert samples["attnviz_http_requests_total", "200"] == 3
     assert samples["attnviz_refused_total", "full"] == 1
+    assert (samples["attnviz_arrays_total", "200"], samples[("attnviz_array_bytes_total",)]) == (1, 5)
+    assert samples["attnviz_cache_entries", "array_offers"] >= 1
+    work.let_go.set()
     assert samples[("attnviz_ready",)] == 1
+    assert (samples[("attnviz_sessions",)], samples[("attnviz_runs_total",)]) == (4, 5)
+    passes = [samples[(f"attnviz_passes{kind}",)] for kind in ("_running", "_waiting", "_total")]
+    assert passes == [1, 2, 3]
     assert (samples["attnviz_cache_entries", "metered"], samples["attnviz_cache_bytes", "metered"]) == (1, 7)
-    assert {name for name, *_ in samples} >= {
-        "attnviz_sessions", "attnviz_runs_total", "attnviz_passes_running",
-        "attnviz_passes_waiting", "attnviz_passes_total", "attnviz_cache_entries", "attnviz_cache_bytes",
-    }  # fmt: skip
     if sys.platform == "linux":
         held = psutil.Process().memory_info().rss
         assert samples[("process_resident_memory_bytes",)] == pytest.approx(held, rel=0.2)

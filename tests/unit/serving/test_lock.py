@@ -120,6 +120,33 @@ def test_after_its_lease_a_slow_holder_is_overtaken_and_leaves_nothing_behind() 
     run_together(lambda: lock.held().__enter__())
 
 
+def test_an_overtaken_holder_that_ends_does_not_end_the_turn_of_another() -> None:
+    lock, log, overtaken, ended = FairLock(0.5), [], threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with lock.held():
+            log.append("slow")
+            assert overtaken.wait(LONG)
+            until(lambda: lock.waiting() == 1)  # the third
+        ended.set()
+
+    def second() -> None:
+        until(lambda: bool(log))
+        with lock.held():
+            overtaken.set()
+            assert ended.wait(LONG)
+            time.sleep(0.05)
+            log.append("second ends")
+
+    def third() -> None:
+        assert overtaken.wait(LONG)
+        with lock.held():
+            log.append("third")
+
+    run_together(slow, second, third)
+    assert log == ["slow", "second ends", "third"]
+
+
 def test_an_exception_frees_it() -> None:
     lock = FairLock(LONG)
     with pytest.raises(RuntimeError, match="broken"), lock.held():

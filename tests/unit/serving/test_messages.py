@@ -150,6 +150,7 @@ def test_events_of_a_component(sent: object, taken: bool) -> None:
 @pytest.mark.parametrize(("selection", "taken"), [
     ({}, True), ({"rows": [3], "columns": ["a"], "cells": [[0, "a"]]}, True), ({"rows": [-1]}, False),
     ({"rows": ["a"]}, False), ({"rows": [True]}, False), ({"rows": 1}, False), ({"rows": [10**20]}, False),
+    ({"rows": [2**31 - 1]}, True), ({"rows": [2**31]}, False),
     ({"columns": [1]}, False), ({"cells": [[1]]}, False), ({"cells": ["ab"]}, False), ([], False), (None, False),
 ])  # fmt: skip
 def test_rows_that_are_selected_in_a_table(selection: object, taken: bool) -> None:
@@ -158,6 +159,14 @@ def test_rows_that_are_selected_in_a_table(selection: object, taken: bool) -> No
         assert checked(KINDS["dataframe"], widget).left_out == 0
     else:
         assert refusal(lambda: checked(KINDS["dataframe"], widget)) == ("type", False)
+
+
+def test_widgets_that_are_shown_for_a_moment_are_known_too() -> None:
+    delta = Delta()
+    for number in range(2):
+        delta.new_transient.elements.add().text_input.id = f"$$ID-{number}"
+    found = dict(declared(ForwardMsg(delta=delta).SerializeToString()))
+    assert found == {"$$ID-0": KINDS["text_input"], "$$ID-1": KINDS["text_input"]}
 
 
 def test_widgets_that_were_not_shown_are_left_out_and_the_rest_is_taken() -> None:
@@ -186,6 +195,7 @@ LIMITS: list[tuple[Callable[[int], BackMsg], int, str]] = [
     (lambda n: BackMsg(rerun_script={"page_name": "a" * n}), 300, "length"),
     (lambda n: BackMsg(rerun_script={"cached_message_hashes": ["a" * n]}), 300, "length"),
     (lambda n: BackMsg(rerun_script={"context_info": {"timezone": "a" * n}}), 300, "length"),
+    (lambda n: BackMsg(rerun_script={"context_info": {"url": "a" * n}}), 2**19 + 2**10, "length"),
     (lambda n: BackMsg(rerun_script={"widget_states": {"widgets": [{"id": "a" * n}]}}), 300, "length"),
 ]
 
@@ -195,6 +205,23 @@ def test_sizes_and_counts_are_limited(message: Callable[[int], BackMsg], most: i
     assert check(message(most).SerializeToString(), lambda _: KINDS["text_input"], uploads=True).left_out == 0
     more = message(most + 1).SerializeToString()
     assert refusal(lambda: check(more, lambda _: KINDS["text_input"], uploads=True)) == (why, True)
+
+
+VALUES: list[tuple[str, Callable[[int], WidgetState], int, str]] = [
+    ("multiselect", lambda n: WidgetState(string_array_value={"data": ["a"] * n}), 100, "count"),
+    ("slider", lambda n: WidgetState(double_array_value={"data": [0.5] * n}), 100, "count"),
+    ("file_uploader", lambda n: WidgetState(file_uploader_state_value={"uploaded_file_info": [{}] * n}), 4, "count"),
+    ("file_uploader", lambda n: WidgetState(file_uploader_state_value={"uploaded_file_info": [{"name": "a" * n}]}),
+     2_000, "length"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "value", "most", "why"), VALUES)
+def test_values_of_several_parts_are_limited(
+    kind: str, value: Callable[[int], WidgetState], most: int, why: str
+) -> None:
+    assert checked(KINDS[kind], value(most)).left_out == 0
+    assert refusal(lambda: checked(KINDS[kind], value(most + 1))) == (why, True)
 
 
 def test_malformed_and_oversized_messages_are_refused() -> None:

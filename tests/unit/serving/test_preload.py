@@ -26,6 +26,7 @@ def actions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     monkeypatch.setattr(caches, "model", done.append)
     monkeypatch.setattr(preload, "limit_threads", lambda: None)
+    monkeypatch.setattr(preload, "make_all", lambda: done.append("scripts"))
     monkeypatch.setattr(ready, "checks", lambda **_: [])
     monkeypatch.setattr(ready, "print_checks", lambda *_: done.append("checks"))
     return done
@@ -40,8 +41,8 @@ def start(started: Preload) -> threading.Thread:
 @pytest.mark.parametrize(
     ("limits", "delay", "expected"),
     [
-        (Settings(), PAUSE, ["minilm"]),
-        (PUBLIC, LONG, ["minilm", "checks"]),
+        (Settings(), PAUSE, ["minilm", "scripts"]),
+        (PUBLIC, LONG, ["minilm", "scripts", "checks"]),
     ],
     ids=["local", "public"],
 )
@@ -90,4 +91,4 @@ def test_a_request_for_a_page_with_a_model_ends_the_delay(
     assert started.is_done == ends
     started.request()
     thread.join(LONG / 2)
-    assert actions == ["minilm"]
+    assert actions == ["minilm", "scripts"]

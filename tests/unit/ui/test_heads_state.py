@@ -130,6 +130,29 @@ def test_texts_and_models_are_not_the_browsers_to_change() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "heads"),
+    [
+        ([[1, 2], [3, 4.0], [1, 2]], [(1, 2), (3, 4)]),
+        ([[2, -1], [2, -2], [-1, 0]], [(2, -1)]),
+        ([], []),
+        ([[True, 1], [1, None], [1], [1, 2, 3], "ab", None, {"0": 1}, [[1], 2], ["1", "2"], [0.5, 1]], []),
+        ([[10**40, 0]], [(10**40, 0)]),
+        ([[float("nan"), 0], [float("inf"), 0], [1e300, float("nan")]], []),
+        (None, []),
+        ("[[0, 0]]", []),
+        ({"0": [0, 0]}, []),
+        (7, []),
+    ],
+)
+def test_heads_from_the_browser(sent: object, heads: list[tuple[int, int]]) -> None:
+    assert heads_state.read_heads(sent) == heads
+
+
+def test_a_million_heads_from_the_browser_are_not_read() -> None:
+    assert heads_state.read_heads([[n, 0] for n in range(1_000_000)]) == [(n, 0) for n in range(MAX_CHOSEN + 1)]
+
+
+@pytest.mark.parametrize(
     ("raw", "heads"),
     [("3.5", ((3, 5),)), ("3.5_4.1_2.r", ((3, 5), (4, 1), (2, -1))), ("0.0_0.0_00.00", ((0, 0),)),
      ("_".join(f"0.{n}" for n in range(MAX_CHOSEN)), tuple((0, n) for n in range(MAX_CHOSEN)))],

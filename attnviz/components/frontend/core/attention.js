@@ -6,9 +6,6 @@ const LARGEST_EXPONENT = 80;
 
 /** @typedef {{ weights: Float64Array, shift: number, sum: number, allHidden: boolean }} Softmax */
 /** @typedef {{ data: Float32Array, shape: number[] }} Matrix */
-/** The matrices of one head that follow from its query, key, value and mask.
- * @typedef {{ scores: Matrix, scaled: Matrix, masked: Matrix, weights: Matrix, head_outputs: Matrix }} Steps
- */
 /**
  * "causal", or numbers (Tq, Tk): bytes are 1 where a query may look, others are added to the scaled scores.
  * @typedef {"causal" | Numbers | null} MaskCells
@@ -65,45 +62,4 @@ export function weighted(weights, value, width) {
     for (let d = 0; d < width; d += 1) output[d] += weights[k] * value[k * width + d];
   }
   return output;
-}
-
-/**
- * Every step of one head, as `attnviz.attention.attend` computes them.
- * @param {Packed} query (Tq, D) @param {Packed} key (Tk, D) @param {Packed} value (Tk, Dv)
- * @param {{ mask?: MaskCells, scale: number }} options
- * @returns {Steps} scores to weights are (Tq, Tk), head_outputs (Tq, Dv)
- */
-export function attend(query, key, value, { mask = null, scale }) {
-  const [[queries, width], [keys, valueWidth]] = [query.shape, value.shape];
-  const [scores, scaled, masked, weights] = Array.from({ length: 4 }, () => matrix(queries, keys));
-  const outputs = matrix(queries, valueWidth);
-  const row = new Float64Array(keys);
-  for (let q = 0; q < queries; q += 1) {
-    for (let k = 0; k < keys; k += 1) {
-      const product = dot(query.data, q, key.data, k, width);
-      row[k] = product * scale + maskTerm(mask, q, k, keys);
-      scores.data[q * keys + k] = product;
-      scaled.data[q * keys + k] = product * scale;
-    }
-    masked.data.set(row, q * keys);
-    const shares = softmax(row).weights;
-    weights.data.set(shares, q * keys);
-    outputs.data.set(weighted(shares, value.data, valueWidth), q * valueWidth);
-  }
-  return { scores, scaled, masked, weights, head_outputs: outputs };
-}
-
-/**
- * The matrices of a document that follow from its arrays.
- * @param {import("./document.js").WalkDocument} document
- * @returns {Steps}
- */
-export function derive({ header, arrays }) {
-  const mask = header.mask === "causal" ? "causal" : (arrays.mask?.data ?? null);
-  return attend(arrays.query, arrays.key, arrays.value, { mask, scale: header.scale });
-}
-
-/** @param {number} rows @param {number} columns @returns {Matrix} */
-function matrix(rows, columns) {
-  return { data: new Float32Array(rows * columns), shape: [rows, columns] };
 }

@@ -1,12 +1,16 @@
 // What every document must hold. attnviz/document/checks.py has the same checks, in the same order and words.
 
-import { refuse } from "./safetensors.js";
+import { MAX_BYTES, refuse } from "./safetensors.js";
 
 /** @typedef {import("./document.js").Header} Header */
 /** @typedef {import("./document.js").StepText} StepText */
+/** @typedef {import("./document.js").OfHeads} OfHeads */
+/** @typedef {import("./safetensors.js").Stored} Stored */
 
 export const MAX_TOKENS = 4096;
+const MAX_HEADS = 1024;
 export const MASKS = ["none", "causal", "padding", "cross", "other"];
+export const KINDS = ["encoder", "decoder", "cross"];
 
 /**
  * The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model.
@@ -30,16 +34,39 @@ export const ARRAYS = {
   key: ["key", "dim"],
   value: ["key", "value_dim"],
   mask: ["query", "key"],
-  W_output_head: ["value_dim", "output"],
+  concat: ["query", "concat"],
+  W_output: ["concat", "output"],
   b_output: ["output"],
+  output: ["query", "output"],
+  thumbnails: ["head", "rows", "columns"],
+  hidden_thumbnail: ["rows", "columns"],
 };
+/** The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`. */
+export const OF_HEAD = [
+  ...["W_query", "W_key", "W_value", "U_query", "U_key", "U_value", "b_query", "b_key", "b_value"],
+  ...["query", "key", "value", "mask"],
+];
 const REQUIRED = ["query", "key", "value"];
 
-/** What a step may show beside the arrays. */
-export const COMPUTED = [
-  ...["key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs"],
-  ...["concat", "W_output", "output"],
-];
+/**
+ * What follows from the arrays, so that no document holds it, with its axes.
+ * @type {Record<string, string[]>}
+ */
+export const COMPUTED = {
+  key_t: ["dim", "key"],
+  scores: ["query", "key"],
+  scaled: ["query", "key"],
+  masked: ["query", "key"],
+  weights: ["query", "key"],
+  row_sum: ["query", "one"],
+  head_outputs: ["query", "value_dim"],
+};
+
+/** @type {Record<string, string[]>} the dtypes of arrays that are not F32 */
+export const DTYPES = { mask: ["F32", "BOOL"], thumbnails: ["U8"], hidden_thumbnail: ["U8"] };
+/** @type {Record<string, number>} */
+const BYTES = { F32: 4, BOOL: 1, U8: 1 };
+export const DIGEST = /^[A-Za-z0-9_~-]{1,128}$/;
 
 const MAX_FORMULA = 20_000; // characters; a longer one may exhaust the stack of regular expressions
 const ELEMENTS = "math|mrow|mi|mn|mo|mtext|mspace|msub|msup|munderover|mfrac|mstyle|msqrt";
@@ -50,86 +77,165 @@ export const FORMULA = new RegExp(
     "|[^<>&]|&(?:lt|gt|amp|quot|#x27);)*</math>$",
 );
 
+/** @param {number} n */
+const grouped = (n) => n.toLocaleString("en-US");
+
 /** @param {Header} header @throws {import("./safetensors.js").DocumentError} */
 export function checkHeader(header) {
-  for (const [name, { labels, ids }] of Object.entries({ query: header.query, key: header.key })) {
-    const [many, most] = [labels.length, MAX_TOKENS].map((n) => n.toLocaleString("en-US"));
-    if (labels.length < 1 || labels.length > MAX_TOKENS) {
-      refuse(`header.${name} has ${many} labels; a document has 1 to ${most}.`);
+  for (const [name, axis] of Object.entries({ query: header.query, key: header.key })) {
+    const { length } = axis.labels;
+    if (length < 1 || length > MAX_TOKENS) {
+      refuse(`header.${name} has ${grouped(length)} labels; a document has 1 to ${grouped(MAX_TOKENS)}.`);
     }
-    if (ids.length !== labels.length) {
-      refuse(`header.${name} has ${many} labels and ${ids.length.toLocaleString("en-US")} ids.`);
+    for (const column of /** @type {const} */ (["ids", "covers", "places", "segments", "unknown"])) {
+      const count = axis[column].length;
+      if (count !== length) refuse(`header.${name} has ${grouped(length)} labels and ${grouped(count)} ${column}.`);
     }
   }
-  if (Math.min(header.layer, header.head) < 0) refuse("header.layer and header.head are counted from 0.");
+  const { heads, heads_in_layer: all } = header;
+  if (header.layer < 0) refuse("header.layer is counted from 0.");
+  if (all < 1 || all > MAX_HEADS) refuse(`header.heads_in_layer is not from 1 to ${grouped(MAX_HEADS)}.`);
+  const inOrder = heads.every((head, index) => head >= 0 && head < all && (index === 0 || head > heads[index - 1]));
+  if (!inOrder || heads.length === 0) refuse("header.heads are not heads of the layer in ascending order.");
   if (!MASKS.includes(header.mask)) refuse(`header.mask is not one of ${MASKS.join(", ")}.`);
-  for (const [index, step] of header.steps.entries()) checkStep(`header.steps[${index}]`, step);
+  if (!KINDS.includes(header.attention)) refuse(`header.attention is not one of ${KINDS.join(", ")}.`);
+  for (const [index, step] of header.steps.entries()) checkStep(`header.steps[${index}]`, step, heads.length);
 }
 
-/** @param {string} path @param {StepText} step */
-function checkStep(path, step) {
-  if (step.formula.length > MAX_FORMULA || !FORMULA.test(step.formula)) {
-    refuse(`${path}.formula is not MathML as attnviz writes it.`);
+/** @param {string} path @param {StepText} step @param {number} heads */
+function checkStep(path, step, heads) {
+  for (const [name, texts] of Object.entries({
+    formula: step.formula,
+    notice: step.notice,
+    fact: step.fact,
+    advice: step.advice,
+    code: step.code,
+  })) {
+    checkTexts(`${path}.${name}`, texts, heads);
   }
-  const names = step.matrices.flat().filter((name) => name !== null);
-  if (!names.every((name) => Object.hasOwn(ARRAYS, name) || COMPUTED.includes(name))) {
-    refuse(`${path}.matrices names an unknown matrix.`);
+  for (const formula of [step.formula].flat()) {
+    if (formula.length > MAX_FORMULA || !FORMULA.test(formula)) {
+      refuse(`${path}.formula is not MathML as attnviz writes it.`);
+    }
   }
 }
 
-/** @param {Header} header @param {Arrays} arrays @throws {import("./safetensors.js").DocumentError} */
+/** @param {string} path @param {OfHeads} texts @param {number} heads */
+export function checkTexts(path, texts, heads) {
+  if (typeof texts !== "string" && texts.length !== heads) {
+    refuse(`${path} has ${grouped(texts.length)} texts for ${grouped(heads)} heads.`);
+  }
+}
+
+/**
+ * The names of all arrays that a document with this header may have, with their axes.
+ * @param {Header} header
+ * @returns {Map<string, string[]>}
+ */
+function possible(header) {
+  const found = new Map();
+  for (const [name, axes] of Object.entries(ARRAYS)) {
+    if (OF_HEAD.includes(name)) for (const head of header.heads) found.set(`${name}/${head}`, axes);
+    if (!OF_HEAD.includes(name) || name === "mask") found.set(name, axes);
+  }
+  return found;
+}
+
+/**
+ * @param {Header} header @param {Record<string, Stored>} arrays
+ * @returns {Record<string, number>} the lengths of the axes
+ * @throws {import("./safetensors.js").DocumentError}
+ */
 export function checkArrays(header, arrays) {
-  if (!Object.keys(arrays).every((name) => Object.hasOwn(ARRAYS, name))) {
+  const { heads, references } = header;
+  const names = possible(header);
+  if (![...Object.keys(arrays), ...Object.keys(references)].every((name) => names.has(name))) {
     refuse("The document has an array with an unknown name.");
   }
-  for (const name of REQUIRED) {
-    if (!Object.hasOwn(arrays, name)) refuse(`Array ${name} is missing.`);
+  for (const name of names.keys()) {
+    if (Object.hasOwn(references, name)) checkReference(name, references[name], Object.hasOwn(arrays, name));
   }
-  const masked = Object.hasOwn(arrays, "mask");
-  if (masked === ["none", "causal"].includes(header.mask)) {
-    refuse(`A mask of the kind ${header.mask} has ${masked ? "no" : "an"} array.`);
+  const shapes = new Map(Object.entries({ ...references, ...arrays }).map(([name, { shape }]) => [name, shape]));
+  for (const name of REQUIRED.flatMap((one) => heads.map((head) => `${one}/${head}`))) {
+    if (!shapes.has(name)) refuse(`Array ${name} is missing.`);
   }
-  if (header.mask === "causal" && header.query.labels.length !== header.key.labels.length) {
+  if (!heads.some((head) => REQUIRED.every((name) => Object.hasOwn(arrays, `${name}/${head}`)))) {
+    refuse("The file has query, key and value of none of its heads.");
+  }
+  checkMasks(header, shapes);
+  const sizes = checkShapes(header, shapes, names);
+  for (const name of names.keys()) if (Object.hasOwn(arrays, name)) checkNumbers(name, arrays[name]);
+  return sizes;
+}
+
+/** @param {string} name @param {import("./document.js").Reference} reference @param {boolean} isHeld */
+function checkReference(name, { digest, dtype, shape }, isHeld) {
+  if (isHeld) refuse(`Array ${name} is in the file, and not in the file.`);
+  if (!DIGEST.test(digest)) refuse(`Array ${name} has a digest that is not of letters and digits.`);
+  checkDtype(name, dtype);
+  if (shape.reduce((product, side) => product * side, 1) * BYTES[dtype] > MAX_BYTES) {
+    refuse(`Array ${name} has more than ${grouped(MAX_BYTES)} bytes.`);
+  }
+}
+
+/** @param {string} name @param {string} dtype */
+function checkDtype(name, dtype) {
+  const allowed = DTYPES[name.split("/")[0]] ?? ["F32"];
+  if (!allowed.includes(dtype)) refuse(`Array ${name} is not ${allowed.join(" or ")}.`);
+}
+
+/**
+ * There is a mask, or one for each head, if its kind does not say it.
+ * @param {Header} header @param {Map<string, number[]>} shapes
+ */
+function checkMasks({ mask, heads, query, key }, shapes) {
+  const ofHeads = heads.filter((head) => shapes.has(`mask/${head}`)).length;
+  if (["none", "causal"].includes(mask)) {
+    if (shapes.has("mask") || ofHeads > 0) refuse(`A mask of the kind ${mask} has no array.`);
+  } else if (ofHeads !== (shapes.has("mask") ? 0 : heads.length)) {
+    refuse(`A mask of the kind ${mask} has one array, or one for each head.`);
+  }
+  if (mask === "causal" && query.labels.length !== key.labels.length) {
     refuse("A causal mask needs as many queries as keys.");
-  }
-  checkShapes(header, arrays);
-  for (const name of Object.keys(ARRAYS)) {
-    if (Object.hasOwn(arrays, name)) checkNumbers(name, arrays[name].data);
   }
 }
 
 /**
  * Axes of one name have one length; those of the tokens have as many places as labels.
- * @param {Header} header @param {Arrays} arrays
+ * @param {Header} header @param {Map<string, number[]>} shapes @param {Map<string, string[]>} names
  */
-function checkShapes(header, arrays) {
+function checkShapes(header, shapes, names) {
+  const { query, key, heads_in_layer: heads } = header;
   /** @type {Record<string, number>} */
-  const sizes = { query: header.query.labels.length, key: header.key.labels.length };
-  const crosses = Object.hasOwn(arrays, "embeddings_k");
-  for (const [name, listed] of Object.entries(ARRAYS)) {
-    if (!Object.hasOwn(arrays, name)) continue;
+  const sizes = { query: query.labels.length, key: key.labels.length, head: heads, one: 1 };
+  const crosses = shapes.has("embeddings_k");
+  for (const [name, listed] of names) {
+    const shape = shapes.get(name);
+    if (!shape) continue;
     const axes = crosses ? listed : listed.map((axis) => axis.replace("key_model", "model"));
-    const { shape } = arrays[name];
     const fits = shape.every((size, n) => size > 0 && (sizes[axes[n]] ?? size) === size);
     if (shape.length !== axes.length || !fits) {
       const wanted = axes.map((axis) => sizes[axis] ?? axis).join(" × ");
       refuse(`Array ${name} is ${shape.join(" × ")}; it must be ${wanted}.`);
     }
     for (const [n, axis] of axes.entries()) sizes[axis] = shape[n];
+    if (sizes.value_dim) sizes.concat = heads * sizes.value_dim;
   }
+  if (!crosses && sizes.model) sizes.key_model = sizes.model;
+  return sizes;
 }
 
 /**
  * Numbers are finite float32. A mask may also be bool, or hold −∞ where a query must not look.
- * @param {string} name @param {Numbers} data
+ * @param {string} name @param {Stored} array
  */
-function checkNumbers(name, data) {
-  if (name === "mask" && data instanceof Uint8Array) {
-    if (data.some((byte) => byte > 1)) refuse("Array mask holds a byte that is neither 0 nor 1.");
-    return;
+export function checkNumbers(name, { data, dtype }) {
+  checkDtype(name, dtype);
+  if (dtype === "BOOL" && data.some((byte) => byte > 1)) {
+    refuse(`Array ${name} holds a byte that is neither 0 nor 1.`);
   }
-  if (!(data instanceof Float32Array)) refuse(`Array ${name} is not float32.`);
-  if (!data.every((x) => Number.isFinite(x) || (name === "mask" && x === -Infinity))) {
+  const mayHide = name.startsWith("mask");
+  if (dtype === "F32" && !data.every((x) => Number.isFinite(x) || (mayHide && x === -Infinity))) {
     refuse(`Array ${name} holds a number that is not finite.`);
   }
 }

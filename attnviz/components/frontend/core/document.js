@@ -1,70 +1,151 @@
-// Reads a document: all that is shown of one head, in one safetensors file. docs/document.md describes the format;
-// attnviz/document/files.py writes it, and refuses the same files in the same words.
+// Reads a document: all that is shown of the heads of a layer, in one safetensors file. docs/document.md describes the
+// format; attnviz/document writes it, and refuses the same files in the same words.
 
-import { checkArrays, checkHeader } from "./checks.js";
+import { checkArrays, checkHeader, checkNumbers } from "./checks.js";
+import { checkPictures } from "./picture_checks.js";
 import { DocumentError, isObject, readSafetensors, refuse } from "./safetensors.js";
 
 export { DocumentError };
 
 /**
  * The tokens of the rows (queries) or of the columns (keys).
- * @typedef {{ text: string, pair: string | null, labels: string[], ids: number[] }} Axis
+ * @typedef {object} Axis
+ * @property {string} text
+ * @property {string | null} pair
+ * @property {string[]} labels
+ * @property {number[]} ids a negative one stands for none
+ * @property {string[]} covers the characters of the text that each token stands for
+ * @property {string[]} places where these are; "" for a token that the tokenizer added
+ * @property {number[]} segments 1 for tokens of the second text
+ * @property {boolean[]} unknown whether a token replaces characters that are not in the vocabulary
+ */
+/** One text of all heads, or one for each in the order of `heads`.
+ * @typedef {string | string[]} OfHeads
  */
 /**
- * What is said of a step, and the matrices in the rows of its picture; null is an empty place.
+ * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices together,
+ * or null for the one in this matrix; 1 where that is 0. If `stretched` is not "", it is the title when colours are
+ * stretched, and they end at this matrix's own largest number.
+ * @typedef {object} PanelSpec
+ * @property {string} name
+ * @property {OfHeads} title
+ * @property {string} rows
+ * @property {string} cols
+ * @property {"query" | "key" | "value" | "attention" | null} role
+ * @property {{ name: string, pace: Pace } | null} made_from
+ * @property {number | string[] | null} limit
+ * @property {"signed" | "weights"} scale
+ * @property {string} stretched
+ * @property {boolean} bar
+ * @property {boolean} numbered
+ * @property {Record<string, string>} ticks labels of columns that are not tokens, by their number
+ * @property {number | null} part_width of concatenated heads: the columns of one
+ */
+/** The names of two matrices, and of a vector that is added.
+ * @typedef {{ left: string, right: string, bias: string | null }} ProductSpec
+ */
+/**
+ * The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place.
+ * @typedef {object} PictureSpec
+ * @property {PanelSpec[]} panels
+ * @property {(number | null)[][]} grid
+ * @property {number[]} widths
+ * @property {number[]} heights
+ * @property {Record<string, ProductSpec>} products by the name of the result
+ * @property {string} between
+ */
+/**
+ * What is said of a step, and its picture.
  * @typedef {object} StepText
  * @property {string} name
  * @property {string} title
- * @property {string} formula MathML that is safe to insert as markup; all else is text
- * @property {string} notice
- * @property {string} fact
- * @property {string} code
- * @property {(string | null)[][]} matrices
+ * @property {OfHeads} formula MathML that is safe to insert as markup; all else is text
+ * @property {OfHeads} notice
+ * @property {OfHeads} fact
+ * @property {OfHeads} advice
+ * @property {OfHeads} code
+ * @property {string} missing why the step can't show all that it needs
+ * @property {boolean} is_by_cell
+ * @property {boolean} can_be_covered
+ * @property {boolean} can_be_stretched
+ * @property {PictureSpec | null} picture
+ */
+/** An array that is not in the file.
+ * @typedef {{ digest: string, dtype: string, shape: number[] }} Reference
  */
 /**
  * @typedef {object} Header
- * @property {string} source
+ * @property {string} model
+ * @property {"encoder" | "decoder" | "cross"} attention
+ * @property {number} layer
+ * @property {number[]} heads those of the document, in ascending order
+ * @property {number} heads_in_layer
  * @property {Axis} query
  * @property {Axis} key the same object as `query` where the tokens are the same
- * @property {number} layer
- * @property {number} head
  * @property {number} scale
+ * @property {string} scale_label
  * @property {"none" | "causal" | "padding" | "cross" | "other"} mask
  * @property {StepText[]} steps
+ * @property {Record<string, Reference>} references by the name of the array
  * @property {"walk"} kind
- * @property {1} version
+ * @property {2} version
  */
-/** @typedef {{ header: Header, arrays: Arrays }} WalkDocument */
+/** @typedef {{ header: Header, arrays: Record<string, import("./safetensors.js").Stored> }} WalkDocument */
 
 const KEY = "attnviz";
-const VERSION = 1;
+const VERSION = 2;
 
-const AXIS = { text: "a text", pair: "a text or null", labels: ["a text"], ids: ["a whole number"] };
+const AXIS = {
+  ...{ text: "a text", pair: "a text or null", labels: ["a text"], ids: ["a whole number"], covers: ["a text"] },
+  ...{ places: ["a text"], segments: ["a whole number"], unknown: ["true or false"] },
+};
+const PANEL = {
+  ...{ name: "a text", title: "a text or a list of texts", rows: "a text", cols: "a text" },
+  ...{ role: "a text or null", made_from: { "?": { name: "a text", pace: "a text" } } },
+  ...{ limit: "a number, a list of texts or null", scale: "a text", stretched: "a text", bar: "true or false" },
+  ...{ numbered: "true or false", ticks: "texts by column", part_width: "a whole number or null" },
+};
+const PICTURE = {
+  ...{ panels: [PANEL], grid: [["a whole number or null"]], widths: ["a number"], heights: ["a number"] },
+  products: { "*": { left: "a text", right: "a text", bias: "a text or null" } },
+  between: "a text",
+};
+const OF_HEADS = "a text or a list of texts";
 const STEP = {
-  ...{ name: "a text", title: "a text", formula: "a text", notice: "a text", fact: "a text", code: "a text" },
-  matrices: [["a text or null"]],
+  ...{ name: "a text", title: "a text", formula: OF_HEADS, notice: OF_HEADS, fact: OF_HEADS, advice: OF_HEADS },
+  ...{ code: OF_HEADS, missing: "a text" },
+  ...{ is_by_cell: "true or false", can_be_covered: "true or false", can_be_stretched: "true or false" },
+  picture: { "?": PICTURE },
 };
-/** What the JSON must be: an object has exactly these keys, a list any number of such entries. */
+/** What the JSON must be: a list has any number of such entries, an object exactly these keys. {"*": x} is an object
+ * with any keys, {"?": x} may also be null. */
 const HEADER = {
-  source: "a text",
-  query: AXIS,
-  key: AXIS,
-  layer: "a whole number",
-  head: "a whole number",
-  scale: "a number",
-  mask: "a text",
-  steps: [STEP],
-  kind: "a text",
-  version: "a whole number",
+  ...{ model: "a text", attention: "a text", layer: "a whole number", heads: ["a whole number"] },
+  ...{ heads_in_layer: "a whole number", query: AXIS, key: AXIS, scale: "a number", scale_label: "a text" },
+  ...{ mask: "a text", steps: [STEP] },
+  references: { "*": { digest: "a text", dtype: "a text", shape: ["a whole number"] } },
+  ...{ kind: "a text", version: "a whole number" },
 };
+
+/** @param {unknown} value */
+const isText = (value) => typeof value === "string";
+/** @param {unknown} value */
+const areTexts = (value) => Array.isArray(value) && value.every(isText);
 
 /** @type {Record<string, (value: unknown) => boolean>} */
 const IS = {
-  "a text": (value) => typeof value === "string",
-  "a text or null": (value) => value === null || typeof value === "string",
+  "a text": isText,
+  "a text or null": (value) => value === null || isText(value),
+  "a text or a list of texts": (value) => isText(value) || areTexts(value),
+  "a number, a list of texts or null": (value) => value === null || Number.isFinite(value) || areTexts(value),
   "a whole number": (value) => Number.isSafeInteger(value),
+  "a whole number or null": (value) => value === null || Number.isSafeInteger(value),
   "a number": (value) => Number.isFinite(value),
+  "true or false": (value) => typeof value === "boolean",
+  "texts by column": (value) =>
+    isObject(value) && Object.entries(value).every(([column, text]) => COLUMN.test(column) && isText(text)),
 };
+const COLUMN = /^(?:0|[1-9][0-9]{0,8})$/;
 
 /**
  * Reads a document from a file that may come from anywhere.
@@ -77,8 +158,24 @@ export function read(file) {
   if (!Object.hasOwn(metadata, KEY)) refuse("This safetensors file is not a document of attnviz.");
   const header = readHeader(metadata[KEY]);
   checkHeader(header);
-  checkArrays(header, arrays);
+  const sizes = checkArrays(header, arrays);
+  checkPictures({ header, given: new Set([...Object.keys(arrays), ...Object.keys(header.references)]), sizes });
   return { header, arrays };
+}
+
+/**
+ * Adds an array that is not in the file to a document that refers to it.
+ * @param {WalkDocument} document @param {string} name @param {Packed} array
+ * @throws {DocumentError} where it is not as the document says
+ */
+export function addArray({ header, arrays }, name, { data, shape }) {
+  const { dtype, shape: wanted } = header.references[name];
+  const length = wanted.reduce((product, side) => product * side, 1);
+  if (shape.join() !== wanted.join() || data.length !== length) refuse(`Array ${name} is not ${wanted.join(" × ")}.`);
+  if ((dtype === "F32") !== data instanceof Float32Array) refuse(`Array ${name} is not ${dtype}.`);
+  const stored = { data, shape, dtype };
+  checkNumbers(name, stored);
+  Object.assign(arrays, { [name]: stored });
 }
 
 /** @param {string} text @returns {Header} */
@@ -112,17 +209,24 @@ function checkJson(value, wanted, path) {
   if (Array.isArray(wanted)) {
     if (!Array.isArray(value)) return refuse(`${path} is not a list.`);
     value.forEach((entry, index) => checkJson(entry, wanted[0], `${path}[${index}]`));
-  } else if (isObject(wanted)) {
-    const keys = Object.keys(wanted);
-    if (
-      !isObject(value) ||
-      Object.keys(value).length !== keys.length ||
-      !keys.every((key) => Object.hasOwn(value, key))
-    ) {
-      return refuse(`${path} is not an object with ${keys.join(", ")}.`);
-    }
-    for (const key of keys) checkJson(value[key], wanted[key], `${path}.${key}`);
-  } else if (!IS[String(wanted)](value)) {
-    refuse(`${path} is not ${wanted}.`);
+  } else if (!isObject(wanted)) {
+    if (!IS[String(wanted)](value)) refuse(`${path} is not ${wanted}.`);
+  } else if ("?" in wanted) {
+    if (value !== null) checkJson(value, wanted["?"], path);
+  } else if ("*" in wanted) {
+    if (!isObject(value)) return refuse(`${path} is not an object.`);
+    for (const entry of Object.values(value)) checkJson(entry, wanted["*"], `An entry of ${path}`);
+  } else {
+    checkFields(value, wanted, path);
   }
+}
+
+/** @param {unknown} value @param {Record<string, unknown>} wanted @param {string} path */
+function checkFields(value, wanted, path) {
+  const keys = Object.keys(wanted);
+  const has = (/** @type {string} */ key) => Object.hasOwn(/** @type {object} */ (value), key);
+  if (!isObject(value) || Object.keys(value).length !== keys.length || !keys.every(has)) {
+    return refuse(`${path} is not an object with ${keys.join(", ")}.`);
+  }
+  for (const key of keys) checkJson(value[key], wanted[key], `${path}.${key}`);
 }

@@ -18,17 +18,24 @@ export const MAX_BYTES = 128 * 2 ** 20;
 export const MAX_HEADER_BYTES = 4 * 2 ** 20;
 
 const LENGTH = 8; // bytes, of the number with which a file begins
-const TYPES = { F32: Float32Array, BOOL: Uint8Array };
+const TYPES = { F32: Float32Array, BOOL: Uint8Array, U8: Uint8Array, U16: Uint16Array };
+
+/** @typedef {keyof typeof TYPES} Dtype */
+/** @type {readonly Dtype[]} */
+const OF_DOCUMENTS = ["F32", "BOOL", "U8"];
 
 /** @typedef {{ dtype: string, shape: number[], data_offsets: [number, number] }} Entry */
+/** An array of a file, with the dtype that the file says.
+ * @typedef {Packed & { dtype: string }} Stored
+ */
 
 /**
  * Reads the metadata and the arrays, which are views on the file where its alignment allows.
- * @param {Uint8Array} file
- * @returns {{ metadata: Record<string, string>, arrays: Arrays }}
+ * @param {Uint8Array} file @param {readonly Dtype[]} dtypes which its arrays may have
+ * @returns {{ metadata: Record<string, string>, arrays: Record<string, Stored> }}
  * @throws {DocumentError}
  */
-export function readSafetensors(file) {
+export function readSafetensors(file, dtypes = OF_DOCUMENTS) {
   const length = headerLength(file);
   const { __metadata__: metadata, ...listed } = outerHeader(file.subarray(LENGTH, LENGTH + length));
   const body = file.subarray(LENGTH + length);
@@ -37,7 +44,7 @@ export function readSafetensors(file) {
   if (!fills(entries, body.length)) notSafetensors();
   return {
     metadata: metadata ?? {},
-    arrays: Object.fromEntries(entries.map(([name, one]) => [name, array(one, body)])),
+    arrays: Object.fromEntries(entries.map(([name, one]) => [name, array(one, body, dtypes)])),
   };
 }
 
@@ -102,14 +109,17 @@ function fills(entries, bytes) {
   return end === bytes;
 }
 
-/** @param {Entry} entry @param {Uint8Array} body @returns {Packed} */
-function array({ dtype, shape, data_offsets: [from, to] }, body) {
-  if (dtype !== "F32" && dtype !== "BOOL") refuse("The document has an array that is neither F32 nor BOOL.");
-  const Type = TYPES[dtype];
+/** @param {Entry} entry @param {Uint8Array} body @param {readonly Dtype[]} dtypes @returns {Stored} */
+function array({ dtype, shape, data_offsets: [from, to] }, body, dtypes) {
+  const known = dtypes.find((one) => one === dtype);
+  if (!known) {
+    return refuse(`The document has an array that is neither ${dtypes.slice(0, -1).join(", ")} nor ${dtypes.at(-1)}.`);
+  }
+  const Type = TYPES[known];
   const count = shape.reduce((product, side) => product * side, 1);
   if (count * Type.BYTES_PER_ELEMENT !== to - from) notSafetensors();
   const start = body.byteOffset + from;
   // A typed array may only lie at a multiple of its element's size, and the file may lie anywhere in a buffer.
-  if (start % Type.BYTES_PER_ELEMENT !== 0) return { data: new Type(body.slice(from, to).buffer), shape };
-  return { data: new Type(/** @type {ArrayBuffer} */ (body.buffer), start, count), shape };
+  if (start % Type.BYTES_PER_ELEMENT !== 0) return { data: new Type(body.slice(from, to).buffer), shape, dtype };
+  return { data: new Type(/** @type {ArrayBuffer} */ (body.buffer), start, count), shape, dtype };
 }

@@ -1,0 +1,136 @@
+// Writes the labels of a matrix's rows and columns, and the names of its axes.
+
+import { labelText, LONGEST, shorten, ticks, TURN } from "./layout.js";
+import { INK } from "../core/colours.js";
+
+/** @type {Record<string, string>} */
+export const AXIS_TITLES = {
+  query: "query (from)",
+  key: "key (to)",
+  model: "model width C",
+  dim: "head width D",
+  concat: "heads side by side, H·D",
+};
+
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
+export function paintRowLabels(
+  { context, theme, font, type, labels, written },
+  { panel, x, y, height },
+  { from, to, cell },
+) {
+  const tokens = labels[panel.rows];
+  const size = Math.max(9, type.least, Math.min(type.label, cell.height * 1.05));
+  const { shown, every } = ticks(
+    from.row,
+    Math.min(to.row, panel.shape[0]),
+    cell.height,
+    Math.max(tokens ? 10 : 12, type.least),
+  );
+  context.font = `${size}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  /** @type {WidthOf} */
+  const widthOf = (text) => context.measureText(text).width;
+  for (const i of shown) {
+    const middle = y + (i + 0.5 - from.row) * cell.height;
+    if (middle < y - 1 || middle > y + height + 1) continue;
+    const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
+    context.fillText(text, x - 6, middle);
+    const wide = widthOf(text);
+    written.push({
+      panel: panel.name,
+      side: "rows",
+      x: x - 6,
+      y: middle,
+      turn: 0,
+      box: [-wide, -0.6 * size, wide, 1.2 * size],
+    });
+  }
+  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
+    const left = tokens
+      ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
+      : 22 * type.unit;
+    return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
+  });
+}
+
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
+export function paintColumnLabels(
+  { context, theme, font, type, labels, written },
+  { panel, x, y, width, height, titleRoom },
+  { from, to, cell },
+) {
+  const tokens = labels[panel.cols];
+  const last = Math.min(to.column, panel.shape[1]);
+  const longest = LONGEST * type.unit;
+  context.font = `${type.label}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  /** @type {WidthOf} */
+  const widthOf = (text) => context.measureText(text).width;
+  /** @type {[number, string][] | null} */
+  const named = panel.ticks ? Object.entries(panel.ticks).map(([j, text]) => [Number(j), text]) : null;
+  const widest = tokens ? Math.min(longest, Math.max(10, ...tokens.map(widthOf))) : 10;
+  const turned = Boolean(tokens) && widest > cell.width - 4;
+  const { shown, every } = ticks(from.column, last, cell.width, Math.max(tokens ? 11 : 22 * type.unit, type.least));
+  /** @type {[number, string][]} */
+  const texts = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
+  let deepest = 14 * type.unit;
+  for (const [j, text] of texts) {
+    const middle = x + (j + 0.5 - from.column) * cell.width;
+    if (middle < x - 1 || middle > x + width + 1) continue;
+    const short = shorten(text, longest, widthOf);
+    const [foot, turn] = [y + height + (turned ? 6 : 13) * type.unit, turned ? -TURN : 0];
+    context.save();
+    context.translate(middle, foot);
+    context.rotate(turn);
+    context.textAlign = turned ? "right" : "center";
+    context.textBaseline = turned ? "middle" : "alphabetic";
+    context.fillText(short, 0, 0);
+    context.restore();
+    const [wide, size] = [widthOf(short), type.label];
+    /** @type {BoxNumbers} */
+    const box = turned ? [-wide, -0.6 * size, wide, 1.2 * size] : [-wide / 2, -0.9 * size, wide, 1.2 * size];
+    written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
+    if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
+  }
+  const title = axisTitle(panel.cols, titleRoom, widthOf);
+  paintAxisTitle(context, title, { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
+    x: x + Math.max(width, Math.min(wide, 60)) / 2,
+    y: y + height + deepest + 12 * type.unit,
+    turn: 0,
+    fits: true,
+  }));
+}
+
+/**
+ * What is written under the columns of a kind: its name, or where the next matrix is too near, its letter or one word.
+ * @param {string} kind @param {number} room @param {WidthOf} widthOf
+ */
+export function axisTitle(kind, room, widthOf) {
+  const title = AXIS_TITLES[kind];
+  if (!title || widthOf(title) <= room) return title;
+  const words = title.split(" ");
+  return title.endsWith(")") ? words[0] : words.at(-1);
+}
+
+/**
+ * @param {Canvas2D} context @param {string | undefined} text
+ * @param {{ font: string, type: TypeSizes, ink: Record<string, string>, kind: string }} looks
+ * @param {(width: number) => { x: number, y: number, turn: number, fits: boolean }} where
+ */
+function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
+  if (!text) return;
+  context.save();
+  context.font = `${type.label}px ${font}`;
+  context.fillStyle = ink[kind] ?? ink.text;
+  const { x, y, turn, fits } = where(context.measureText(text).width);
+  if (fits) {
+    context.translate(x, y);
+    context.rotate(turn);
+    context.textAlign = "center";
+    context.textBaseline = turn ? "alphabetic" : "middle";
+    context.fillText(text, 0, 0);
+  }
+  context.restore();
+}

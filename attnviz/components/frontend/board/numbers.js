@@ -1,0 +1,82 @@
+// The numbers in a matrix's cells, and their format for the cell's size.
+
+import { blend, inkOn, SCALES } from "../core/colours.js";
+import { typeFor } from "../core/type.js";
+
+const SMALLEST = 7; // px, type size of numbers in cells; under it they are left out
+const DIGIT = 0.53; // of the type size: the width of a digit of the page's own font, with what lies between two
+
+/**
+ * How the numbers of a matrix are written in cells of this size, or null where none fit: their decimals, and where all
+ * are at most 1, as weights are, without the zero before the point if that leaves room for the second decimal. Where
+ * nothing may be smaller than `least`, numbers that would have to be are left out. `digit` is the width of a digit.
+ * @param {CompletePanel} panel @param {Size} cell @param {{ unit: number, least: number }} sizes
+ */
+export function numbering(panel, cell, { unit, least } = typeFor(), digit = DIGIT) {
+  const digits = Math.max(1, Math.floor(Math.log10(Math.max(1, panel.largest))) + 1) + (panel.low < 0 ? 1 : 0);
+  /** @param {number} letters */
+  const type = (letters) =>
+    Math.min(14 * unit, cell.height * (least ? 0.85 : 0.72), (cell.width * 0.92) / (letters * digit));
+  const small = panel.scale === "weights" || panel.largest < 0.995;
+  const ways = [
+    {
+      decimals: 2,
+      bare: false,
+      type: panel.largest < 9.995 ? type(digits + 2.5) : 0,
+      least: Math.max(SMALLEST + 1, least),
+    },
+    {
+      decimals: 2,
+      bare: true,
+      type: small ? type(2.6 + (panel.low < 0 ? 1 : 0)) : 0,
+      least: Math.max(SMALLEST, least),
+    },
+    { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: Math.max(SMALLEST, least) },
+  ];
+  return ways.find((way) => way.type >= way.least) ?? null;
+}
+
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
+export function paintNumbers(pen, place, { from, to, cell }) {
+  const { context, theme, font } = pen;
+  const { panel, x, y } = place;
+  context.font = `100px ${font}`;
+  const digit = Math.max(DIGIT, (1.06 * context.measureText("0").width) / 100); // the page may have another font
+  const shown = numbering(panel, cell, pen.type, digit);
+  if (!shown) return;
+  context.font = `${shown.type}px ${font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.globalAlpha *= place.numbers ?? 1;
+  const scale = SCALES[theme][panel.scale];
+  const [rows, cols] = panel.shape;
+  for (let i = Math.floor(from.row); i < Math.min(rows, to.row); i += 1) {
+    for (let j = Math.floor(from.column); j < Math.min(cols, to.column); j += 1) {
+      const value = panel.data[i * cols + j];
+      if (Number.isNaN(value) || place.covers?.(i, j)) continue;
+      context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
+      const text = plainNumber(value, shown.decimals);
+      context.fillText(
+        shown.bare ? bared(text) : text,
+        x + (j + 0.5 - from.column) * cell.width,
+        y + (i + 0.5 - from.row) * cell.height + 0.5,
+      );
+    }
+  }
+  context.globalAlpha = place.alpha ?? 1;
+}
+
+/**
+ * A number of at most 1 as it is written in a narrow cell, and not wider where it rounds to 1: .36, 1.0.
+ * @param {string} text
+ */
+const bared = (text) => text.replace(/^(−?)0/, "$1").replace(/1\.00$/, "1.0");
+
+/**
+ * A number in a cell: a true minus sign, no negative zero.
+ * @param {number} value @param {number} decimals
+ */
+export function plainNumber(value, decimals) {
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}

@@ -1,0 +1,133 @@
+// Highlights the hovered or pinned row, column and cell in every panel that shares them.
+
+import { INK } from "../core/colours.js";
+import { Names } from "./overlay_names.js";
+import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+// The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
+/** @type {[shape: string, colour: string, width: number][]} */
+const OUTLINES = [
+  ["halo", "#FFFFFF", 4.5],
+  ["cell", "#1B1B26", 2],
+];
+/** @type {("query" | "key" | "value")[]} */
+const VECTORS = ["query", "key", "value"];
+const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
+
+export class Overlay {
+  constructor() {
+    this.svg = document.createElementNS(SVG, "svg");
+    this.svg.setAttribute("aria-hidden", "true");
+    this.svg.dataset.attnvizOverlay = "";
+    this.svg.style.cssText =
+      "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
+    /** @type {SVGRectElement[]} */
+    this.marks = [];
+    this.used = 0;
+    this.colours = INK.light;
+    this.names = new Names(this.svg);
+  }
+
+  /**
+   * Draws what is lit for the hovered cell, and the pinned one with it (dashed while another is hovered).
+   * @param {object} given
+   * @param {HTMLElement | null} given.graph
+   * @param {DrawnPanel[]} given.panels
+   * @param {Products} given.products
+   * @param {Labels} given.labels
+   * @param {LitCell | null} given.hovered
+   * @param {Lit | null} given.pinned
+   * @param {Theme} given.theme
+   */
+  draw({ graph, panels, products, labels, hovered, pinned, theme }) {
+    if (!graph) {
+      this.remove();
+      return;
+    }
+    if (this.svg.parentNode !== graph) {
+      if (getComputedStyle(graph).position === "static") graph.style.position = "relative";
+      graph.append(this.svg);
+    }
+    this.used = 0;
+    this.colours = INK[theme];
+    this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: this.colours });
+    if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
+    if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
+    this.names.end();
+    if (graph.title !== this.names.whole) graph.title = this.names.whole; // the browser shows it beside the pointer
+    for (const mark of this.marks.slice(this.used)) {
+      mark.setAttribute("display", "none");
+      mark.dataset.state = "off";
+    }
+  }
+
+  /** @param {DrawnPanel[]} panels @param {Lit} meant @param {string} state */
+  drawOne(panels, meant, state) {
+    for (const panel of panels) {
+      const { row, column, own } = litIn(panel, meant);
+      const crossing = row !== null && column !== null;
+      if (state !== "pinned-behind") {
+        const [across, down] = [this.colour(panel, panel.rows), this.colour(panel, panel.cols)];
+        if (row !== null) this.mark(rowBox(panel, row), panel, "row", state, across);
+        if (column !== null) this.mark(columnBox(panel, column), panel, "column", state, down);
+        this.nameLabels(panel, row, column, state);
+      }
+      if (!crossing || !(own || !meant.at)) continue;
+      const place = cellBox(panel, row, column);
+      for (const [shape, colour, width] of OUTLINES) this.mark(place, panel, shape, state, colour, width);
+    }
+  }
+
+  /** @param {DrawnPanel} panel @param {number | null} row @param {number | null} column @param {string} state */
+  nameLabels(panel, row, column, state) {
+    const { rows, columns } = panel.labelled ?? {};
+    const across = rows && row !== null && rowBox(panel, row);
+    const down = columns && column !== null && columnBox(panel, column);
+    if (across) this.names.row(panel, row, across, state);
+    if (down) this.names.column(panel, column, down, state);
+  }
+
+  /** @param {DrawnPanel} panel @param {string} kind */
+  colour(panel, kind) {
+    if (panel.name === "value" || panel.name === "W_value") return this.colours.value;
+    if (kind === "query" || kind === "key") return this.colours[kind];
+    // A feature axis takes the colour of the vectors that it belongs to.
+    const owner = VECTORS.find((name) => panel.name.includes(name));
+    return owner ? this.colours[owner] : this.colours.attention;
+  }
+
+  /**
+   * @param {Box | null} at @param {DrawnPanel} panel @param {string} shape @param {string} state @param {string} colour
+   * @param {number} stroke
+   */
+  mark(at, panel, shape, state, colour, stroke = 1.75) {
+    if (!at) return;
+    const mark = (this.marks[this.used] ??= this.svg.appendChild(document.createElementNS(SVG, "rect")));
+    this.used += 1;
+    const width = Math.max(at.width, THINNEST);
+    const height = Math.max(at.height, THINNEST);
+    const cell = shape === "cell" || shape === "halo";
+    const attributes = {
+      display: "inline",
+      x: at.x - (width - at.width) / 2,
+      y: at.y - (height - at.height) / 2,
+      width,
+      height,
+      rx: cell ? 2 : 1,
+      fill: cell ? "none" : colour,
+      "fill-opacity": 0.07,
+      stroke: colour,
+      "stroke-width": stroke,
+      "stroke-dasharray": state === "pinned-behind" && shape === "cell" ? "4 3" : "none",
+      "data-panel": panel.name,
+      "data-shape": shape,
+      "data-state": state,
+    };
+    for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, String(value));
+  }
+
+  remove() {
+    this.svg.remove();
+  }
+}

@@ -1,0 +1,246 @@
+// Draws one placed matrix with its labels, using only the methods that canvas and vector export share.
+
+import { contextOf } from "../core/dom.js";
+import { blend, HATCH, INK, SCALES } from "../core/colours.js";
+import { paintColumnLabels, paintRowLabels } from "./labels.js";
+import { fitFormula, shorten } from "./layout.js";
+import { paintNumbers, plainNumber } from "./numbers.js";
+
+const GRID = 9; // px: cells from this size on are set apart
+const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
+const AWAY = 4; // px between a formula and what stands right of it
+const COVER = { light: "#E4E1EE", dark: "#3B3650" };
+
+/**
+ * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from core/type.js.
+ * Each label that is written is added to `written`: {panel, side: "rows" | "columns", x, y, turn, box}, where the box
+ * [left, top, width, height] is around (x, y), turned with it.
+ * @param {BoardPen} pen @param {Place} place @param {HTMLCanvasElement} image
+ */
+export function paintPlace(pen, place, image) {
+  const { context } = pen;
+  context.save();
+  context.globalAlpha = place.alpha ?? 1;
+  const [from, to] = window_(pen, place);
+  const cell = { width: place.width / (to.column - from.column), height: place.height / (to.row - from.row) };
+  paintCells(pen, place, image, { from, to, cell });
+  if (place.panel.parts) paintHeads(pen, place, place.panel.parts, { from, cell });
+  context.globalAlpha *= place.words ?? 1;
+  paintTitle(pen, place);
+  if (place.rowLabels) paintRowLabels(pen, place, { from, to, cell });
+  if (place.columnLabels) paintColumnLabels(pen, place, { from, to, cell });
+  if (place.panel.bar) paintBar(pen, place);
+  context.restore();
+}
+
+/**
+ * Writes the operation in the empty corner of a product.
+ * @param {BoardPen} pen @param {BoardPicture<CompletePanel> | null} picture @param {Place[]} places
+ */
+export function paintOperation(pen, picture, places) {
+  const corner = places.find(({ row, column }) => row === 1 && column === 0);
+  const beside = places.find(({ row }) => row === 0);
+  if (!picture?.between || picture.grid[0]?.[0] !== null || !corner || !beside) return;
+  paintFormula(pen, picture.between, {
+    x: corner.x,
+    room: beside.x - beside.gutter - corner.x,
+    middle: beside.y + beside.height / 2,
+  });
+}
+
+/**
+ * Writes a formula from `x` on around the height `middle`, as large as fits into `room` px.
+ * @param {BoardPen} pen @param {string} text @param {{ x: number, room: number, middle: number }} where
+ */
+function paintFormula({ context, theme, font, type }, text, { x, room, middle }) {
+  context.font = `100px ${font}`;
+  /** @type {WidthOf} */
+  const widthOf = (line) => context.measureText(line).width / 100;
+  const fits = fitFormula(text, room - AWAY, widthOf, { size: 15 * type.unit, least: type.fine });
+  if (!fits) return;
+  const { lines, size } = fits;
+  context.font = `${size}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  lines.forEach((line, n) => context.fillText(line, x, middle + (n - (lines.length - 1) / 2) * 1.3 * size));
+}
+
+/**
+ * The part of the matrix that is in view, in cells: [{row, column}, {row, column}].
+ * @param {BoardPen} pen @param {Place} place
+ */
+function window_(pen, { panel }) {
+  const [top, bottom] = pen.view(panel.rows, panel.shape[0]);
+  const [left, right] = pen.view(panel.cols, panel.shape[1]);
+  return [
+    { row: top, column: left },
+    { row: bottom, column: right },
+  ];
+}
+
+/** @param {BoardPen} pen @param {Place} place */
+function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
+  context.textAlign = "left";
+  context.textBaseline = "alphabetic";
+  context.fillStyle = panel.ink ?? INK[theme][panel.role ?? "text"];
+  context.font = `600 ${14 * type.unit}px ${font}`;
+  /** @type {WidthOf} */
+  const widthOf = (text) => context.measureText(text).width;
+  context.fillText(shorten(panel.title, titleRoom, widthOf), x, y - 21 * type.unit);
+  context.font = `${type.fine}px ${font}`;
+  const [rows, cols] = panel.shape;
+  const size = `${rows} × ${cols}`;
+  const range = panel.seen?.map((value) => plainNumber(value, 2)).join(" … ");
+  const whole = range ? `${size} · ${range}` : size;
+  context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
+}
+
+/** @param {BoardPen} pen @param {Place} place @param {HTMLCanvasElement} image @param {CellWindow} window */
+function paintCells(pen, place, image, { from, to, cell }) {
+  const { context, theme } = pen;
+  const { panel, x, y, width, height } = place;
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  if (panel.gaps || place.mix?.from.panel.gaps) {
+    context.fillStyle = hatching(context, theme);
+    context.fillRect(x, y, width, height);
+  }
+  context.imageSmoothingEnabled = false;
+  const [rows, cols] = panel.shape;
+  const [down, across] = [image.height / rows, image.width / cols];
+  context.drawImage(
+    image,
+    from.column * across,
+    from.row * down,
+    (to.column - from.column) * across,
+    (to.row - from.row) * down,
+    x,
+    y,
+    width,
+    height,
+  );
+  if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
+  const { covers } = place;
+  if (covers) paintCovers(pen, { ...place, covers }, { from, cell });
+  if (place.numbers !== 0 && panel.numbered) paintNumbers(pen, place, { from, to, cell });
+  context.restore();
+  context.strokeStyle = INK[theme].rule;
+  context.lineWidth = 0.5;
+  context.globalAlpha *= 0.6;
+  context.strokeRect(x, y, width, height);
+  context.globalAlpha = place.alpha ?? 1;
+}
+
+/** @type {Partial<Record<Theme, HatchTile>>} */
+const tiles = {};
+
+/**
+ * The tile says what is drawn on it, for those who make hatching of lines.
+ * @param {Canvas2D} context @param {Theme} theme
+ */
+function hatching(context, theme) {
+  const tile = (tiles[theme] ??= hatchTile(theme));
+  return context.createPattern(tile, "repeat") ?? HATCH[theme][0];
+}
+
+/** @param {Theme} theme @returns {HatchTile} */
+function hatchTile(theme) {
+  const tile = document.createElement("canvas");
+  tile.width = 6;
+  tile.height = 6;
+  const pen = contextOf(tile);
+  const [ground, line] = HATCH[theme];
+  const lineWidth = 1.4;
+  pen.fillStyle = ground;
+  pen.fillRect(0, 0, 6, 6);
+  pen.strokeStyle = line;
+  pen.lineWidth = lineWidth;
+  for (const shift of [-6, 0, 6]) {
+    pen.moveTo(shift - 1, 7);
+    pen.lineTo(shift + 7, -1);
+  }
+  pen.stroke();
+  return Object.assign(tile, { hatch: { ground, line, lineWidth } });
+}
+
+/** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
+function paintGrid({ context, theme }, { x, y, width, height }, { from, to, cell }) {
+  context.fillStyle = INK[theme].canvas;
+  for (let j = Math.ceil(from.column); j <= to.column; j += 1) {
+    context.fillRect(x + (j - from.column) * cell.width - 0.5, y, 1, height);
+  }
+  for (let i = Math.ceil(from.row); i <= to.row; i += 1) {
+    context.fillRect(x, y + (i - from.row) * cell.height - 0.5, width, 1);
+  }
+}
+
+/**
+ * @param {BoardPen} pen @param {Place & { covers: IsCovered }} place
+ * @param {{ from: CellWindow["from"], cell: Size }} window
+ */
+function paintCovers({ context, theme, font, type }, { panel, x, y, covers }, { from, cell }) {
+  const [rows, cols] = panel.shape;
+  const size = Math.min(14 * type.unit, cell.height * (type.least ? 0.9 : 0.7));
+  context.font = `600 ${size}px ${font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let i = 0; i < rows; i += 1) {
+    for (let j = 0; j < cols; j += 1) {
+      if (!covers(i, j)) continue;
+      const [left, top] = [x + (j - from.column) * cell.width, y + (i - from.row) * cell.height];
+      context.fillStyle = COVER[theme];
+      context.fillRect(left + 0.5, top + 0.5, cell.width - 1, cell.height - 1);
+      context.fillStyle = INK[theme].attention;
+      if (size >= type.least) context.fillText("?", left + cell.width / 2, top + cell.height / 2 + 0.5);
+    }
+  }
+}
+
+/**
+ * @param {BoardPen} pen @param {Place} place @param {{ width: number, followed: number }} parts
+ * @param {{ from: CellWindow["from"], cell: Size }} window
+ */
+function paintHeads({ context, theme }, { panel, x, y, width, height }, { width: size, followed }, { from, cell }) {
+  context.save();
+  context.beginPath();
+  context.rect(x - 2, y - 2, width + 4, height + 4);
+  context.clip();
+  context.fillStyle = INK[theme].rule;
+  for (let j = size; j < panel.shape[1]; j += size) {
+    context.fillRect(x + (j - from.column) * cell.width - 0.5, y, 1, height);
+  }
+  context.strokeStyle = INK[theme].attention;
+  context.lineWidth = 2;
+  context.strokeRect(x + (followed * size - from.column) * cell.width, y, size * cell.width, height);
+  context.restore();
+}
+
+/** @param {BoardPen} pen @param {Place} place */
+function paintBar({ context, theme, font, type }, { panel, x, y, width, height }) {
+  const left = x + width + 10;
+  const foot = y + height;
+  const tall = Math.min(height, 180 * type.unit, Math.max(56 * type.unit, foot - UNDER_BUTTONS));
+  const top = foot - tall;
+  const steps = 64;
+  for (let s = 0; s < steps; s += 1) {
+    const [red, green, blue] = blend(SCALES[theme][panel.scale], 1 - s / (steps - 1));
+    context.fillStyle = `rgb(${red}, ${green}, ${blue})`;
+    context.fillRect(left, top + (s * tall) / steps, 9, tall / steps + 0.5);
+  }
+  context.font = `${type.fine}px ${font}`;
+  context.fillStyle = INK[theme].text;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  const digits = panel.high >= 9.995 ? 1 : panel.high < 0.1 ? 3 : 2;
+  const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
+  marks.forEach((value, i) => {
+    context.fillText(
+      plainNumber(value, value === 0 ? 0 : digits),
+      left + 13,
+      top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2,
+    );
+  });
+}

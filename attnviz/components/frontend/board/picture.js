@@ -1,0 +1,186 @@
+// Tracks the picture, a board or a Plotly graph: finds it, finds it again when React replaces it, and converts pointer
+// events to cells.
+//
+// Plotly's own hover event comes at most every 50 ms and depends on each trace's hoverinfo, so the pointer is read
+// directly and the cell is computed from the axes.
+
+import { perFrame } from "../core/dom.js";
+import { cellAt, readPanels, readProducts } from "./panels.js";
+
+const STILL = 5; // px: a press that moved further is a zoom or a pan, not a click
+const DRAWN = ["plotly_afterplot", "plotly_relayout", "plotly_relayouting"];
+
+export class Picture {
+  /**
+   * `onPoint(cell | null)`, `onClick(cell)`, `onKey(event)` for keys pressed on a board, `onDrawn()` when the picture
+   * or its place changed. `find()` gives the picture.
+   * @param {object} does
+   * @param {() => HTMLElement | null} does.find
+   * @param {(at: Cell | null) => void} does.onPoint
+   * @param {(at: Cell) => void} does.onClick
+   * @param {(event: KeyboardEvent) => void} does.onKey
+   * @param {() => void} does.onDrawn
+   */
+  constructor({ find, onPoint, onClick, onKey, onDrawn }) {
+    this.find = find;
+    this.onPoint = onPoint;
+    this.onKey = onKey;
+    this.onClick = onClick;
+    /** @type {HTMLElement | null} */
+    this.graph = null;
+    /** @type {PlotlyEmitter | null} */
+    this.emitter = null;
+    /** @type {PointerEvent | null} */
+    this.pointer = null;
+    /** @type {Cell | null} */
+    this.hit = null;
+    /** @type {{ event: PointerEvent, cell: Cell | null } | null} */
+    this.press = null;
+    /** @type {AbortController | null} */
+    this.pointing = null;
+    this.drawn = perFrame(() => {
+      this.follow();
+      if (this.pointer) this.onPoint(this.cellUnder(this.pointer));
+      onDrawn();
+    });
+    this.sizes = new ResizeObserver(this.drawn);
+    this.ends = new AbortController();
+    // Streamlit mounts and unmounts the chart as it likes; one comparison a frame keeps up with it.
+    this.watcher = new MutationObserver(perFrame(() => this.follow()));
+    this.watcher.observe(document.body, { childList: true, subtree: true });
+    const { signal } = this.ends;
+    window.addEventListener("pointerup", (event) => this.release(event), { signal, capture: true });
+    window.addEventListener("pointermove", (event) => this.elsewhere(event), { signal, capture: true });
+    window.addEventListener("resize", this.drawn, { signal });
+    this.follow();
+  }
+
+  panels() {
+    return readPanels(this.graph);
+  }
+
+  products() {
+    return readProducts(this.graph);
+  }
+
+  /** Listens to the graph that is on the page now. A purged graph keeps its element but gets a new event emitter. */
+  follow() {
+    const graph = this.find();
+    if (graph === this.graph && (graph?._ev ?? null) === this.emitter) return;
+    if (graph !== this.graph) {
+      this.pointing?.abort();
+      this.sizes.disconnect();
+      this.graph = graph;
+      if (graph) this.listen(graph);
+    }
+    this.stopListening();
+    this.emitter = graph?._ev ?? null;
+    for (const name of DRAWN) this.emitter?.on(name, this.drawn);
+    this.drawn();
+  }
+
+  stopListening() {
+    for (const name of DRAWN) this.emitter?.removeListener(name, this.drawn);
+  }
+
+  /** @param {HTMLElement} graph */
+  listen(graph) {
+    this.pointing = new AbortController();
+    const options = { signal: this.pointing.signal, capture: true };
+    // Entering counts as well: the picture may move under a pointer that rests.
+    for (const name of /** @type {const} */ (["pointermove", "pointerover"])) {
+      graph.addEventListener(name, (event) => this.move(event), options);
+    }
+    graph.addEventListener("pointerdown", (event) => this.hold(event), options);
+    graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
+    graph.addEventListener("pointercancel", () => this.cancel(), options);
+    graph.addEventListener("attnviz-drawn", this.drawn, options);
+    if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey(event), options);
+    this.sizes.observe(graph);
+  }
+
+  /** @param {PointerEvent} event */
+  cellUnder({ clientX, clientY, target }) {
+    if (!this.graph || (target instanceof Element && target.closest(".modebar"))) return null;
+    const { left, top } = this.graph.getBoundingClientRect();
+    return cellAt(this.panels(), clientX - left, clientY - top);
+  }
+
+  /** @param {PointerEvent} event */
+  move(event) {
+    this.pointer = event;
+    this.hit = this.cellUnder(event);
+    this.onPoint(this.hit);
+  }
+
+  leave() {
+    // Plotly lays a cover over the page while a button is down: the pointer leaves the graph without moving.
+    if (this.press) return;
+    this.pointer = null;
+    this.onPoint(null);
+  }
+
+  /**
+   * Plotly's cover may lie in between, and then the graph gets no event when the pointer leaves it.
+   * @param {PointerEvent} event
+   */
+  elsewhere(event) {
+    if (this.pointer && this.graph && !event.composedPath().includes(this.graph)) this.leave();
+  }
+
+  /** A finger that scrolls the page neither points nor clicks. */
+  cancel() {
+    this.press = null;
+    this.leave();
+  }
+
+  /** @param {PointerEvent} event */
+  hold(event) {
+    this.move(event);
+    this.press = event.button === 0 && event.isPrimary ? { event, cell: this.hit } : null;
+  }
+
+  /** @param {PointerEvent} event */
+  release(event) {
+    const { press } = this;
+    this.press = null;
+    if (!press) return;
+    const distance = Math.hypot(event.clientX - press.event.clientX, event.clientY - press.event.clientY);
+    if (press.cell && distance <= STILL) this.onClick(press.cell);
+    if (distance > STILL) this.move(event);
+    if (event.pointerType === "touch") this.leave(); // a finger that is lifted points nowhere
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.pointing?.abort();
+    this.watcher.disconnect();
+    this.sizes.disconnect();
+    this.drawn.cancel();
+    this.stopListening();
+  }
+}
+
+/** @param {Event} event */
+const targetOf = ({ target }) => (target instanceof Element ? target : null);
+
+/** @type {Record<string, [kind: string, by: number]>} */
+const ARROWS = { ArrowUp: ["query", -1], ArrowDown: ["query", 1], ArrowLeft: ["key", -1], ArrowRight: ["key", 1] };
+
+/**
+ * The pin {query, key} that a key press moves to, or null where it moves none: arrows move what is pinned, Enter pins
+ * the first cell. What moves is taken from the page's own shortcuts.
+ * @param {KeyboardEvent} event @param {AxisPin} pin @param {Labels} labels @returns {AxisPin | null}
+ */
+export function moved(event, pin, labels) {
+  if (event.ctrlKey || event.metaKey || event.altKey || targetOf(event)?.closest("button")) return null;
+  const free = pin.query === null && pin.key === null;
+  const arrow = ARROWS[event.key];
+  if (free ? event.key !== "Enter" : !arrow) return null;
+  event.preventDefault();
+  event.stopPropagation();
+  if (free) return { query: 0, key: 0 };
+  const [kind, by] = arrow;
+  const last = (labels[kind]?.length ?? 1) - 1;
+  return { query: pin.query ?? 0, key: pin.key ?? 0, [kind]: Math.min(Math.max((pin[kind] ?? 0) + by, 0), last) };
+}

@@ -1,0 +1,112 @@
+// The axes of a chart's matrices, their labels, and the margins that these need. See figure.js.
+
+import { AXIS_TITLES } from "../board/labels.js";
+import { INK } from "../core/colours.js";
+
+/** @typedef {import("./figure.js").ChartPlace} ChartPlace */
+
+const USUAL = { width: 560, height: 380 }; // px: the usual plotting area on a laptop, which decides how many labels fit
+const LONGEST = 12; // letters of a label
+
+/**
+ * Margins in pixels that fit the labels. Plotly's automargin would lay out every figure three times.
+ * @param {ChartPlace[]} places @param {Labels} labels
+ */
+export function marginsOf(places, labels) {
+  /** @param {string} kind */
+  const longest = (kind) =>
+    labels[kind]?.length ? Math.max(...labels[kind].map((text) => Math.min(LONGEST, letters(text).length))) : 3;
+  const beside = places.filter(({ leftmost }) => leftmost).map(({ panel }) => longest(panel.rows));
+  const below = places.filter(({ bottom }) => bottom).map(({ panel: { cols } }) => cols);
+  const left = beside.length ? Math.max(...beside) : 3;
+  const bottom = Math.max(0, ...below.map((kind) => (labels[kind] ? 0.82 * 6.5 * longest(kind) : 14)));
+  return {
+    l: 34 + Math.ceil(6.5 * left),
+    r: places.some(({ panel }) => panel.bar) ? 56 : 12,
+    t: 46,
+    b: 30 + Math.ceil(bottom),
+  };
+}
+
+/** @param {ChartPlace} place @param {Labels} labels @param {Theme} theme */
+export function xAxis({ panel, cols, x, suffix, bottom }, labels, theme) {
+  const tokens = labels[panel.cols];
+  const named = Object.entries(panel.ticks ?? {});
+  const needed = tokens ? 11 : 26;
+  const ticks = named.length ? named : ticksOf(tokens, cols, USUAL.width * (x[1] - x[0]), needed);
+  return {
+    ...axisOf(panel.cols, ticks, cols, { theme, shown: bottom && panel.cols !== "" }),
+    domain: x,
+    anchor: `y${suffix}`,
+    range: [-0.5, cols - 0.5],
+    tickangle: tokens ? -55 : 0,
+  };
+}
+
+/** @param {ChartPlace} place @param {Labels} labels @param {Theme} theme */
+export function yAxis({ panel, rows, y, suffix, leftmost }, labels, theme) {
+  const height = USUAL.height * (y[1] - y[0]);
+  const ticks = ticksOf(labels[panel.rows], rows, height, 9);
+  return {
+    ...axisOf(panel.rows, ticks, rows, { theme, shown: leftmost }),
+    tickfont: { size: Math.max(8, Math.min(12, Math.trunc(height / Math.max(1, ticks.length)))) },
+    domain: y,
+    anchor: `x${suffix}`,
+    range: [rows - 0.5, -0.5], // row 0 on top
+  };
+}
+
+/**
+ * @param {string} kind @param {[string, string][]} ticks @param {number} size
+ * @param {{ theme: Theme, shown: boolean }} looks
+ */
+function axisOf(kind, ticks, size, { theme, shown }) {
+  return {
+    tickvals: ticks.map(([at]) => Number(at)),
+    ticktext: ticks.map(([, text]) => escape(shorten(text))),
+    tickfont: { size: size <= 32 ? 12 : 9 },
+    showticklabels: shown,
+    ticks: "",
+    showgrid: false,
+    zeroline: false,
+    showline: false,
+    automargin: false,
+    title: {
+      text: shown ? (AXIS_TITLES[kind] ?? "") : "",
+      font: { size: 12, color: kind === "query" || kind === "key" ? INK[theme][kind] : null },
+      standoff: 6,
+    },
+  };
+}
+
+/**
+ * A label for every position if each has the `needed` pixels on an axis of this length, else for every 2nd, 4th, ...
+ * @param {string[] | undefined} tokens @param {number} size @param {number} length @param {number} needed
+ * @returns {[string, string][]}
+ */
+function ticksOf(tokens, size, length, needed) {
+  let every = 1;
+  while (every < size && (length / size) * every < needed) every *= 2;
+  const isNumbered = every >= Math.ceil(size / 64) && every > 1; // with labels left out, numbers identify the rest
+  return Array.from({ length: Math.ceil(size / every) }, (_, n) => {
+    const at = String(n * every);
+    const token = tokens?.[n * every];
+    if (token === undefined) return [at, at];
+    return [at, isNumbered ? `${at} ${token}` : token];
+  });
+}
+
+/** Escapes a text for plotly.js, which interprets some HTML. @param {string} text */
+export const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** The letters of a text as Python counts them: a character beyond 16 bits is one. @param {string} text */
+const letters = (text) => Array.from(text);
+
+/** Shortens a long token in the middle: its end is often more informative. @param {string} token */
+function shorten(token) {
+  const all = letters(token);
+  if (all.length <= LONGEST) return token;
+  const keep = LONGEST - 1;
+  const after = Math.floor(keep / 2);
+  return `${all.slice(0, keep - after).join("")}…${all.slice(all.length - after).join("")}`;
+}

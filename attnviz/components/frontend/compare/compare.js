@@ -1,0 +1,201 @@
+// Compare: A, B and A − B on one board, and a line with the numbers of the hovered or pinned cell.
+
+import { Board } from "../board/board.js";
+import { parts, rowParts } from "./line.js";
+import { element, screenReaderOnly, span, theme } from "../core/dom.js";
+import { unpack } from "../core/packing.js";
+import { NOTHING, Pin, samePin } from "../core/pin.js";
+
+const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
+const NARROW = 640; // px: from here on the matrices stand side by side
+const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
+const EACH = 330; // px: the height of one of several stacked matrices
+const ROWS = "divergence"; // the one column that has a number for each row
+const HINT = "Point at a cell to read both numbers and their difference; click pins it.";
+
+class Compare {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.painted = 0;
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {CompareHeader | null} */
+    this.header = null;
+    /** @type {Record<string, Float32Array>} */
+    this.matrices = {};
+    /** @type {Panel[]} */
+    this.panels = [];
+    /** @type {string | null} how the matrices stand */
+    this.way = null;
+    this.fresh = false;
+    this.pin = new Pin((message) => this.setTriggerValue("updates", message));
+    /** @type {Cell | null} */
+    this.hovered = null;
+    this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
+    this.frame = element("div", { class: "frame" });
+    this.line = element("p", { class: "line" });
+    this.announcement = screenReaderOnly({ role: "status" });
+    this.section.append(this.frame, this.line, this.announcement);
+    root.append(this.section);
+    this.board = new Board(this.frame, {
+      onPoint: (at) => this.point(at),
+      onClick: (at) => this.click(at),
+      onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
+    });
+    this.board.element.addEventListener("attnviz-drawn", () => this.note());
+    this.ends = new AbortController();
+    this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    this.sizes = new ResizeObserver(() => this.arrange());
+    this.sizes.observe(this.section);
+  }
+
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
+  update(data, setTriggerValue, isNew) {
+    this.setTriggerValue = setTriggerValue;
+    if (isNew) this.take(unpack(data));
+    const shade = theme(this.section);
+    this.section.dataset.theme = shade;
+    this.board.setTheme(shade);
+    this.draw();
+  }
+
+  /** @param {Payload<CompareHeader>} payload */
+  take({ header, arrays }) {
+    this.pin.take(header);
+    if (header.trace === this.header?.trace) return; // only the pin is another
+    const { panels } = header;
+    if (!panels) {
+      this.setTriggerValue("want", true); // only the pin was sent, of a picture that never came
+      return;
+    }
+    this.header = header;
+    this.matrices = Object.fromEntries(
+      Object.entries(arrays).map(([name, { data }]) => [name, decode(data, header.ranges[name])]),
+    );
+    this.panels = panels.map((panel) => ({
+      ...panel,
+      data: this.matrices[panel.name],
+      shape: /** @type {[number, number]} */ (arrays[panel.name].shape),
+      rows: "query",
+      cols: panel.name === ROWS ? "" : "key",
+      numbered: true,
+    }));
+    this.hovered = null;
+    this.way = null;
+    this.fresh = true;
+    this.arrange();
+  }
+
+  /** Puts the matrices side by side where there is room, else one below the other. */
+  arrange() {
+    if (!this.header || !this.panels.length) return;
+    const width = this.section.clientWidth;
+    const stacked = width > 0 && width < NARROW;
+    const plain = width < WIDE && this.panels[1].scale === "weights" && this.panels[1].high === 1;
+    const way = `${stacked} ${plain}`;
+    if (way === this.way) return;
+    this.way = way;
+    this.frame.style.height = stacked ? `${EACH * 3}px` : "";
+    const grid = stacked ? [[0], [1], [2]] : [this.panels.map((_, i) => i)];
+    // A and B share their colours, so one bar serves both where they stand side by side.
+    const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];
+    for (const panel of this.panels) panel.bar = bars.includes(panel.name);
+    const { labels, alt } = this.header;
+    const widths = stacked ? [1] : this.panels.map(({ name }) => (name === ROWS ? 0.12 : 1));
+    this.board.show({ panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} });
+  }
+
+  /** Marks on the element, for tests and benchmarks, that a new picture is complete. */
+  note() {
+    if (!this.header || !this.fresh || this.board.changing) return;
+    this.fresh = false;
+    this.painted += 1;
+    this.section.dataset.painted = String(this.painted);
+    this.section.dataset.quantity = this.header.quantity;
+  }
+
+  // ---- what is meant
+
+  /** @param {Pair} pin @param {number} wait */
+  setPin(pin, wait) {
+    if (!this.pin.set(pin, wait)) return;
+    this.draw();
+    this.announcement.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
+  }
+
+  /** @param {Cell | null} at */
+  point(at) {
+    if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
+    this.hovered = at;
+    this.draw();
+  }
+
+  /** @param {Cell} at */
+  click({ panel, i, j }) {
+    const at = { q: i, k: panel === ROWS ? this.mostChanged(i) : j };
+    this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
+  }
+
+  /**
+   * The column where a row differs most.
+   * @param {number} i
+   */
+  mostChanged(i) {
+    const count = this.header?.labels.key.length ?? 0;
+    const sizes = Array.from(this.matrices.difference.subarray(i * count, (i + 1) * count), (x) => Math.abs(x) || 0);
+    return sizes.indexOf(Math.max(...sizes));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key === "Escape" && this.pinned()) this.setPin(NOTHING, 0);
+    // The keys lead, not a resting pointer.
+    else if (event.key.startsWith("Arrow") && this.pinned()) this.hovered = null;
+  }
+
+  pinned() {
+    return this.pin.at.q !== null && this.pin.at.k !== null;
+  }
+
+  draw() {
+    if (!this.header) return;
+    const { q, k } = this.pin.at;
+    this.board.light({ hovered: this.hovered, pinned: { query: q, key: k } });
+    const pinned = q !== null && k !== null ? { panel: "", i: q, j: k } : null;
+    this.write(this.header, this.hovered ?? pinned);
+  }
+
+  /** @param {CompareHeader} header @param {{ panel: string, i: number, j: number } | null} at */
+  write(header, at) {
+    const { matrices, line } = this;
+    if (!at || at.i >= header.labels.query.length || at.j >= header.labels.key.length) {
+      line.replaceChildren(span("quiet", HINT));
+      return;
+    }
+    const place = at.i * header.labels.key.length + at.j;
+    const numbers = Object.fromEntries(Object.entries(matrices).map(([name, data]) => [name, data[place]]));
+    numbers[ROWS] = matrices[ROWS]?.[at.i] ?? NaN;
+    line.replaceChildren(...(at.panel === ROWS ? rowParts(header, at.i, numbers) : parts(header, at, numbers)));
+  }
+
+  destroy() {
+    this.pin.destroy();
+    this.ends.abort();
+    this.sizes.disconnect();
+    this.board.destroy();
+    this.section.remove();
+  }
+}
+
+/**
+ * A matrix as float32: as it came, or from 16-bit levels of a range, where the highest stands for no number.
+ * @param {Numbers} data @param {[number, number] | null | undefined} range @returns {Float32Array}
+ */
+export function decode(data, range) {
+  if (!range) return /** @type {Float32Array} */ (data);
+  const [low, high] = range;
+  const step = (high - low) / 65534;
+  return Float32Array.from(data, (level) => (level === 65535 ? NaN : low + level * step));
+}
+
+export default Compare;

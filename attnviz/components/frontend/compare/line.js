@@ -1,0 +1,74 @@
+// The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
+
+import { result, span } from "../core/dom.js";
+import { number, operand } from "../core/format.js";
+
+/**
+ * Why a cell has no number on one side, or null where it may have one.
+ * @param {CompareHeader} header @param {string} side @param {{ i: number, j: number }} at
+ */
+export function missing({ own }, side, { i, j }) {
+  const [row, column] = [own[side].query[i] === null, own[side].key[j] === null];
+  if (row && column) return "has neither";
+  if (row) return "has no such row";
+  return column ? "has no such column" : null;
+}
+
+/**
+ * The nodes of the line for the cell `at`; `numbers` are that cell's and its row's, NaN where there is none.
+ * @param {CompareHeader} header @param {{ i: number, j: number }} at @param {Record<string, number>} numbers
+ */
+export function parts(header, at, numbers) {
+  const { labels } = header;
+  const nodes = [
+    span("place", span("query", `${at.i} ${labels.query[at.i]}`), " → ", span("key", `${at.j} ${labels.key[at.j]}`)),
+    span("sum", ...sum(header, at, numbers)),
+  ];
+  if (!Number.isNaN(numbers.divergence)) {
+    nodes.push(span("quiet", `the two rows: ${number(numbers.divergence)} bits apart`));
+  }
+  if (header.ranges.difference) nodes.push(span("quiet", `each to ±${precision(header)}`));
+  return nodes;
+}
+
+/**
+ * The nodes of the line for a whole row.
+ * @param {CompareHeader} header @param {number} i @param {Record<string, number>} numbers
+ */
+export function rowParts({ labels }, i, { divergence }) {
+  const place = span("place", span("query", `${i} ${labels.query[i]}`));
+  if (Number.isNaN(divergence)) return [place, span("quiet", "A and B have not both weights here")];
+  return [
+    place,
+    span("sum", "Jensen-Shannon divergence of A's row and B's: ", shown("divergence", divergence), " bits"),
+  ];
+}
+
+/**
+ * `A 0.1234 − B 0.0345 = 0.0889`, or what each side has instead of a number.
+ * @param {CompareHeader} header @param {{ i: number, j: number }} at @param {Record<string, number>} numbers
+ */
+function sum(header, at, numbers) {
+  /** @param {string} name */
+  const write = (name) => {
+    const x = numbers[name];
+    if (!Number.isNaN(x)) return shown(name, x);
+    return span("quiet", missing(header, name, at) ?? header.hidden ?? "no number");
+  };
+  const [a, b] = [write("a"), write("b")];
+  const { difference } = numbers;
+  if (Number.isNaN(difference)) return [span("side", "A "), a, " · ", span("side", "B "), b];
+  return [span("side", "A "), a, " − ", span("side", "B "), b, " = ", shown("difference", difference)];
+}
+
+/** @param {string} name @param {number} x */
+const shown = (name, x) => result(x, name === "b" ? operand(x, 4) : number(x), { title: String(x), "data-of": name });
+
+/**
+ * How far a number that was sent in 16 bits may be from its float32.
+ * @param {CompareHeader} header
+ */
+function precision({ ranges }) {
+  const widest = Math.max(...Object.values(ranges).map((range) => (range ? range[1] - range[0] : 0)));
+  return number(widest / 131068, 1);
+}

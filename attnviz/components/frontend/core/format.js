@@ -1,0 +1,69 @@
+// Numbers and names as text: a true minus sign, no "-0.0000", no number rounded away to nothing.
+
+const MINUS = "\u2212";
+const HUGE = 1e6;
+
+/**
+ * 3.2100, −0.2000, 1.2346e−7, −∞.
+ * @param {number} x @param {number} digits
+ */
+export function number(x, digits = 4) {
+  if (Number.isNaN(x)) return "NaN";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
+  if (x === 0) return (0).toFixed(digits);
+  const size = Math.abs(x);
+  const text = size >= HUGE || Number(size.toFixed(digits)) === 0 ? size.toExponential(digits) : size.toFixed(digits);
+  return (x < 0 ? MINUS : "") + text.replace("e+", "e").replace("e-", `e${MINUS}`);
+}
+
+/**
+ * A number with a fixed number of decimals, as attnviz/formatting.py writes it: 3.21, −0.20, 0.00.
+ * @param {number} x @param {number} digits
+ */
+export function fixed(x, digits = 2) {
+  const size = Math.abs(x);
+  const up = size.toFixed(digits);
+  // A number in the middle between two others: toFixed takes the larger one, Python the one with an even last digit.
+  const isTie = (size * 2 ** (digits + 1)) % 2 === 1;
+  const text = isTie && Number(up.at(-1)) % 2 ? (size - 0.5 / 10 ** digits).toFixed(digits) : up;
+  return x < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+/**
+ * A number to stand in a sum or product: negative ones in brackets.
+ * @param {number} x @param {number} digits
+ */
+export function operand(x, digits = 2) {
+  const text = number(x, digits);
+  return text.startsWith(MINUS) ? `(${text})` : text;
+}
+
+/**
+ * 12 -> ₁₂
+ * @param {number} n
+ */
+export function subscript(n) {
+  return String(n).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit)));
+}
+
+/** @type {Record<string, string>} */
+const NAMES = { key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" };
+
+/** @type {Record<string, string>} */
+const INDEX_WORDS = { dim: "dim", model: "feature", concat: "column", head: "head" };
+
+/**
+ * A quantity's name as the figures write it.
+ * @param {string} name
+ */
+export function quantity(name) {
+  return NAMES[name] ?? name;
+}
+
+/**
+ * An index on an axis: `3` for positions, `dim 5` for features.
+ * @param {string} kind @param {number} i
+ */
+export function index(kind, i) {
+  return INDEX_WORDS[kind] ? `${INDEX_WORDS[kind]} ${i}` : String(i);
+}

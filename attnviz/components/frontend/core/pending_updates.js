@@ -1,0 +1,121 @@
+// Optimistic updates: values change here immediately and are sent until the server acknowledges them; values without
+// pending updates come from the server.
+
+const LATE = 5000; // ms without an answer after which a message is sent again
+const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
+const TRIES = 4; // after this many, the server's values replace ours even if it has not acknowledged them
+
+let last = 0;
+
+/** The number of a message: higher than all before it, also where a component is made anew. */
+const nextNumber = () => (last = Math.max(last + 1, Date.now()));
+
+/** @param {unknown} a @param {unknown} b */
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** @template {object} Values */
+export class PendingUpdates {
+  /**
+   * `send` gives the server changed values; `values` are the values to begin with, by their names.
+   * @param {(message: Message) => void} send @param {Values} values
+   */
+  constructor(send, values) {
+    this.send = send;
+    this.values = values;
+    this.tries = 0;
+    /** @type {(() => void)[]} who waits for an answer */
+    this.asking = [];
+    /** @type {number | undefined} */
+    this.timer = undefined;
+    /** @type {Map<string, number>} name -> the number of the message with its change; Infinity until it is sent */
+    this.pending = new Map();
+  }
+
+  /**
+   * Applies the server's values, except for those with an unacknowledged change.
+   * @param {Partial<Values>} values @param {number} acknowledged the number of the last message that they know of
+   */
+  receive(values, acknowledged = 0) {
+    for (const [name, number] of this.pending) if (number <= acknowledged) this.pending.delete(name);
+    const known = Object.entries(values).filter(([name]) => !this.pending.has(name));
+    this.values = { ...this.values, ...Object.fromEntries(known) };
+    if (!this.pending.size) clearTimeout(this.timer);
+    else if (!this.hasUnsent()) this.sendAgainAfter(OVERTAKEN);
+  }
+
+  /**
+   * Changes values, and sends them after `wait` ms without another change; returns whether any value changed. With
+   * Infinity they wait for `flush`.
+   * @param {Partial<Values>} values @param {number} wait
+   */
+  set(values, wait = 0) {
+    const before = new Map(Object.entries(this.values));
+    const changed = Object.entries(values).filter(([name, value]) => !same(value, before.get(name)));
+    if (!changed.length) return false;
+    this.values = { ...this.values, ...Object.fromEntries(changed) };
+    for (const [name] of changed) this.pending.set(name, Infinity);
+    clearTimeout(this.timer);
+    if (wait < Infinity) this.timer = setTimeout(() => this.sendAll(TRIES), wait);
+    return true;
+  }
+
+  /** Sends what has not been sent; returns whether there was anything. */
+  flush() {
+    const has = this.hasUnsent();
+    if (has) this.sendAll(TRIES);
+    return has;
+  }
+
+  /** Gives up changes that the server has not acknowledged: its next values count. */
+  drop() {
+    clearTimeout(this.timer);
+    this.pending.clear();
+  }
+
+  /**
+   * Asks for an answer of the server, also where nothing has changed; resolves when it has come, or comes no more.
+   * @returns {Promise<void>}
+   */
+  ask() {
+    if (!this.asking.length) {
+      if (this.pending.size) this.sendAll(TRIES);
+      else this.send({ number: nextNumber(), values: {} });
+    }
+    return new Promise((answered) => {
+      this.asking.push(answered);
+      setTimeout(answered, LATE);
+    });
+  }
+
+  /** Is called when an answer of the server has come. */
+  answer() {
+    for (const answered of this.asking.splice(0)) answered();
+  }
+
+  hasUnsent() {
+    return [...this.pending.values()].includes(Infinity);
+  }
+
+  /**
+   * Sends all unacknowledged values, because a message replaces an earlier one that the server has not read.
+   * @param {number} tries how many are left
+   */
+  sendAll(tries) {
+    this.tries = tries - 1;
+    const number = this.hasUnsent() ? nextNumber() : Math.max(...this.pending.values());
+    for (const name of this.pending.keys()) this.pending.set(name, number);
+    const values = Object.fromEntries(Object.entries(this.values).filter(([name]) => this.pending.has(name)));
+    this.sendAgainAfter(LATE);
+    this.send({ number, values });
+  }
+
+  /** @param {number} ms */
+  sendAgainAfter(ms) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (this.tries > 0 ? this.sendAll(this.tries) : this.pending.clear()), ms);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
+}

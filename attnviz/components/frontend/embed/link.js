@@ -1,0 +1,41 @@
+// The address of a page of its own: what is chosen stands behind its "#", by the keys of the app's links.
+
+import { settings } from "./page.js";
+
+const WHOLE = ["head", "q", "k"];
+const SWITCHES = ["predict", "stretch"];
+
+/** What is chosen: as the address says, else as the page was made. */
+export function chosen() {
+  return { ...settings.view, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
+}
+
+/** Whether type is as large as in lecture mode. */
+export function isLecture() {
+  return (chosen().lecture ?? String(Number(settings.lecture))) === "1";
+}
+
+/** As a walk has it. @returns {Partial<WalkValues>} */
+export function values() {
+  const { step, ...rest } = chosen();
+  /** @type {(name: string) => [string, unknown][]} */
+  const whole = (name) => (name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : []);
+  return {
+    ...(step && { step }),
+    ...Object.fromEntries(WHOLE.flatMap(whole)),
+    ...Object.fromEntries(SWITCHES.map((name) => [name, rest[name] === "1"])),
+  };
+}
+
+/** Writes what was changed. @param {Record<string, unknown>} changed */
+export function write(changed) {
+  const link = new URLSearchParams(location.hash.slice(1));
+  for (const [name, value] of Object.entries(changed)) {
+    link.set(name, typeof value === "boolean" ? String(Number(value)) : String(value ?? ""));
+  }
+  try {
+    history.replaceState(null, "", `#${link}`);
+  } catch {
+    // A frame that may not: then the view is as it is, and its address says nothing.
+  }
+}

@@ -1,0 +1,26 @@
+// A page of its own, from a file or a plain host: it holds one view with its numbers, and asks nobody for anything.
+// attnviz/export/web/page.py writes it.
+
+/** @type {PageSettings} of a page without a view */
+const EMPTY = { view: {}, lecture: false, font: "", missing: "" };
+
+/** What the page was made with. @type {PageSettings} */
+export const settings = { ...EMPTY, ...JSON.parse(textOf("attnviz-settings") || "{}") };
+
+/** Where the view stands. */
+export const root = /** @type {HTMLElement} */ (document.getElementById("attnviz-view"));
+
+/** The numbers of the view. */
+export function numbers() {
+  return Uint8Array.from(atob(textOf("attnviz-numbers")), (letter) => letter.charCodeAt(0));
+}
+
+/** @param {string} id */
+function textOf(id) {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+/** Waits for the page's own font: text on a canvas does not load it. */
+export async function withFont() {
+  await Promise.allSettled(["400 1em", "600 1em"].map((face) => document.fonts.load(`${face} "${settings.font}"`)));
+}

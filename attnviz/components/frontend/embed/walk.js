@@ -1,0 +1,32 @@
+// A page with a walk of its own.
+
+import { read } from "../core/document.js";
+import { Walk } from "../walk/walk.js";
+import { followLecture } from "./lecture.js";
+import { isLecture, values, write } from "./link.js";
+import { numbers, root, settings, withFont } from "./page.js";
+import { Scene } from "./scene.js";
+
+async function start() {
+  await withFont();
+  const reveal = () => walk.choose({ predict: false });
+  const walk = new Walk(root, {
+    keyboard: document,
+    array: () => Promise.reject(new Error(settings.missing)),
+    changed: (changed) => {
+      write(changed);
+      ask();
+    },
+    revealed: reveal,
+  });
+  const scene = new Scene(reveal);
+  const ask = () => scene.ask(walk.store.values.predict);
+  walk.show(values(), read(numbers()));
+  followLecture(() => {
+    walk.setLecture(isLecture());
+    walk.show(values());
+    ask();
+  });
+}
+
+start();

@@ -1,0 +1,24 @@
+// Exports a board.
+
+import { canvasOf, cellPixels } from "../board/image.js";
+import { inTheme, paintPins } from "./theme.js";
+
+/** @param {import("../board/board.js").Board} board @returns {PagePicture} */
+export function boardPicture(board) {
+  return {
+    name: "heatmaps",
+    get ready() {
+      return Boolean(board.places);
+    },
+    paint(pen, { theme }) {
+      const from = board.theme;
+      const places = (board.places ?? []).map((at) => ({
+        ...at,
+        panel: { ...at.panel, ink: at.panel.ink && inTheme(at.panel.ink, from, theme) },
+      }));
+      // All cells, even where the screen shows the largest of each block.
+      board.paint(pen, { theme, places, imageOf: ({ panel }) => canvasOf(cellPixels(panel, theme)) });
+      paintPins(pen, board.element, { from, theme, font: board.font });
+    },
+  };
+}

@@ -1,0 +1,127 @@
+// The fields of the export dialog. Choices are kept while the page is open.
+
+import { element, span } from "../core/dom.js";
+
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF" };
+const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
+const GROUNDS = { paper: "Paper", none: "Transparent" };
+const THEMES = { light: "Light", dark: "Dark" };
+
+/** @type {{ format: "svg" | "png" | "pdf", scale: string, ground: string, theme: Theme | null, written: boolean }} */
+const kept = { format: "svg", scale: "2", ground: "paper", theme: null, written: true };
+
+export class Fields {
+  /**
+   * `said` is where the page says what came of it.
+   * @param {{ said: HTMLElement, onChange: () => void, onDownload: () => void, onCopy: () => void }} does
+   */
+  constructor({ said, onChange, onDownload, onCopy }) {
+    this.onChange = onChange;
+    this.pictures = element("fieldset", { class: "pictures", hidden: true });
+    /** @type {HTMLInputElement[]} */
+    this.boxes = [];
+    this.format = this.choice("Format", "format", FORMATS);
+    this.scale = this.choice("Size", "scale", SCALES);
+    this.ground = this.choice("Background", "ground", GROUNDS);
+    this.theme = this.choice("Colours", "theme", THEMES);
+    this.written = element("input", { type: "checkbox", checked: kept.written });
+    this.title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
+    this.caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
+    this.words = element("div", { class: "words" }, this.title, this.caption);
+    this.download = element("button", { type: "button", class: "download" });
+    this.copy = element("button", { type: "button", class: "copy" }, "Copy picture");
+    this.written.addEventListener("change", () => this.keep("written", this.written.checked));
+    for (const field of [this.title, this.caption]) field.addEventListener("input", () => this.onChange());
+    this.download.addEventListener("click", onDownload);
+    this.copy.addEventListener("click", onCopy);
+    this.element = element(
+      "form",
+      {},
+      this.pictures,
+      this.format,
+      this.scale,
+      this.ground,
+      this.theme,
+      element("div", { class: "buttons" }, this.download, this.copy),
+      said,
+      element("label", { class: "switch" }, this.written, " Title and caption"),
+      this.words,
+    );
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  /**
+   * A row of radio buttons.
+   * @param {string} title @param {keyof typeof kept} name @param {Record<string, string>} options
+   */
+  choice(title, name, options) {
+    const row = element("fieldset", { class: "choice" }, element("legend", {}, title));
+    for (const [value, text] of Object.entries(options)) {
+      const input = element("input", { type: "radio", name, value, checked: String(kept[name]) === value });
+      input.addEventListener("change", () => this.keep(name, value));
+      row.append(element("label", {}, input, span("", text)));
+    }
+    return row;
+  }
+
+  /** @param {keyof typeof kept} name @param {string | boolean} value */
+  keep(name, value) {
+    Object.assign(kept, { [name]: value });
+    this.settle();
+    this.onChange();
+  }
+
+  settle() {
+    this.words.hidden = !kept.written;
+    this.scale.hidden = kept.format !== "png"; // the others have no pixels
+    this.download.textContent = `Download ${FORMATS[kept.format]}`;
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const radios = this.element.querySelectorAll("input[type=radio]");
+    /** @type {Record<string, unknown>} */
+    const choices = kept;
+    for (const input of radios) {
+      input.checked = String(choices[input.name]) === input.value;
+    }
+  }
+
+  /**
+   * The words and the colours to begin with; what the user chose before stays. Only a server writes PDF.
+   * @param {{ title: string, caption: string, server: ExportPaths | null }} words @param {Theme} theme
+   */
+  setWords({ title, caption, server }, theme) {
+    kept.theme ??= theme;
+    if (!server) this.format.querySelector("[value=pdf]")?.closest("label")?.remove();
+    [this.title.value, this.caption.value] = [title, caption];
+    this.settle();
+  }
+
+  /**
+   * Offers these pictures, all of them chosen.
+   * @param {string[]} names
+   */
+  setPictures(names) {
+    this.boxes = names.map(() => element("input", { type: "checkbox", checked: true }));
+    this.pictures.hidden = names.length < 2;
+    const labels = names.map((name, n) => element("label", {}, this.boxes[n], ` ${name}`));
+    this.pictures.replaceChildren(element("legend", {}, "Pictures"), ...labels);
+    for (const box of this.boxes) box.addEventListener("change", () => this.onChange());
+  }
+
+  get values() {
+    return {
+      chosen: this.boxes.map(({ checked }) => checked),
+      format: kept.format,
+      scale: Number(kept.scale),
+      paper: kept.ground === "paper",
+      theme: kept.theme ?? "light",
+      written: kept.written,
+      title: this.title.value.trim(),
+      caption: this.caption.value.trim(),
+    };
+  }
+
+  /** @param {boolean} ready */
+  enable(ready) {
+    this.download.disabled = this.copy.disabled = !ready;
+  }
+}

@@ -1,0 +1,35 @@
+// Writes a sheet as SVG or PNG in the browser, or as PDF on the server.
+
+import { toCanvas } from "../pen/canvas.js";
+import { recording } from "../pen/recording.js";
+import { charactersOf, toSvg } from "../pen/svg.js";
+
+/** @typedef {import("./server.js").ExportServer} ExportServer */
+
+const MOST_PIXELS = 2 ** 26; // what a canvas may have everywhere
+
+/**
+ * Makes a Blob of a sheet; `format` is svg, png or, with a server, pdf. Without one, an SVG names its font but does not
+ * hold it. An Error's message is a sentence to show.
+ * @param {Sheet} sheet @param {string} format
+ * @param {{ scale: number, server: ExportServer | null, family: string }} how
+ */
+export async function makeFile(sheet, format, { scale, server, family }) {
+  if (format === "png") return pngOf(sheet, { scale, family });
+  if (format === "pdf" && server) return server.pdf(recording(sheet, { letters: await server.letters(), family }));
+  const [regular, bold] = [false, true].map((isBold) => charactersOf(sheet.marks, isBold));
+  const fonts = server ? await server.fonts({ regular, bold }) : { regular: "", bold: "" };
+  return new Blob([toSvg(sheet, fonts)], { type: "image/svg+xml" });
+}
+
+/** @param {Sheet} sheet @param {{ scale: number, family: string }} how @returns {Promise<Blob>} */
+export async function pngOf(sheet, { scale, family }) {
+  if (sheet.width * sheet.height * scale ** 2 > MOST_PIXELS) {
+    throw new Error(`The picture is too large for ${scale}×. Take a smaller size, or SVG.`);
+  }
+  const canvas = toCanvas(sheet, { scale, family });
+  /** @type {Blob | null} */
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (!blob) throw new Error("The browser could not make the picture. Take a smaller size, or SVG.");
+  return blob;
+}

@@ -1,0 +1,83 @@
+// Arranges pictures on a sheet as on the page, cropped to their content, with title and caption.
+
+import { INK } from "../core/colours.js";
+import { PAPER, TITLE_INK } from "./theme.js";
+import { Pen } from "../pen/pen.js";
+import { measure } from "../pen/measure.js";
+import { bounds } from "../pen/bounds.js";
+
+const MARGIN = 16; // px
+const LEAST = 260; // px in width, so that a caption has room
+const TITLE = { size: 17, line: 22, font: "600 17px" };
+const CAPTION = { size: 12, line: 16.5, font: "12px" };
+const APART = 10; // px between the words and the picture
+
+/**
+ * Returns {marks, width, height, paper, title, caption} for `found`, some of findPictures(), or null where they are
+ * empty. `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption` are written
+ * unless empty.
+ * @param {FoundPicture[]} found @param {SheetLooks} looks @returns {Promise<Sheet | null>}
+ */
+export async function compose(found, { theme, paper, title, caption, written, family }) {
+  for (const { picture } of found) await picture.prepare?.(theme);
+  const ground = paper ? PAPER[theme] : null;
+  const boxes = found.map(({ element }) => element.getBoundingClientRect());
+  const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
+  /** @param {Pen} pen @param {number} x @param {number} y */
+  const draw = (pen, x, y) =>
+    found.forEach(({ picture }, n) =>
+      pen.within({ x: boxes[n].x - left + x, y: boxes[n].y - top + y }, () => picture.paint(pen, { theme })),
+    );
+
+  const trial = new Pen({ paper: ground });
+  draw(trial, 0, 0);
+  const drawn = bounds(trial.marks);
+  if (!drawn) return null;
+  const width = Math.max(LEAST, Math.ceil(drawn.width)) + 2 * MARGIN;
+  const pen = new Pen({ paper: ground });
+  let y = MARGIN;
+  if (written && title) y = write(pen, title, { ...TITLE, y, ink: TITLE_INK[theme], width, family }) + APART;
+  draw(pen, MARGIN - drawn.x, y - drawn.y);
+  y += Math.ceil(drawn.height);
+  if (written && caption) y = write(pen, caption, { ...CAPTION, y: y + APART, ink: INK[theme].text, width, family });
+  return { marks: pen.marks, width, height: Math.ceil(y + MARGIN), paper: ground, title, caption };
+}
+
+/**
+ * Writes a text in as many lines as it needs; returns where the next thing may begin.
+ * @param {Pen} pen @param {string} text
+ * @param {{ size: number, line: number, font: string, y: number, ink: string, width: number, family: string }} looks
+ */
+function write(pen, text, { size, line, font, y, ink, width, family }) {
+  Object.assign(pen, { font: `${font} ${family}`, fillStyle: ink, textAlign: "left", textBaseline: "alphabetic" });
+  const lines = wrapped(text, width - 2 * MARGIN, (some) => measure(pen.font, some).width);
+  lines.forEach((some, n) => pen.fillText(some, MARGIN, y + size * 0.85 + n * line));
+  return y + lines.length * line;
+}
+
+/**
+ * Breaks a text into lines of at most `room`; a word that is longer than that is broken as well.
+ * @param {string} text @param {number} room @param {WidthOf} widthOf
+ */
+export function wrapped(text, room, widthOf) {
+  /** @type {string[]} */
+  const lines = [];
+  let line = "";
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const longer = line ? `${line} ${word}` : word;
+    if (widthOf(longer) <= room) {
+      line = longer;
+      continue;
+    }
+    if (line) lines.push(line);
+    line = "";
+    for (const letter of word) {
+      if (line && widthOf(line + letter) > room) {
+        lines.push(line);
+        line = "";
+      }
+      line += letter;
+    }
+  }
+  return line ? [...lines, line] : lines;
+}

@@ -1,0 +1,258 @@
+// All layers × heads as thumbnails on one canvas. Frames around hovered and chosen heads are separate elements, so the
+// thumbnails are not redrawn.
+
+import { element } from "../core/dom.js";
+import { gridPicture } from "../export/grid.js";
+import { boxAt, layOut, paintGrid, placeAt } from "./paint.js";
+import { leastType } from "../core/type.js";
+
+/** @typedef {import("./paint.js").GridLayout} GridLayout */
+/**
+ * @typedef {object} GridState what the grid shows
+ * @property {number} layers
+ * @property {number} heads of a layer
+ * @property {Overview | null} overview
+ * @property {Int32Array | null} order all heads' numbers in ranked order
+ * @property {Uint8Array | null} faded a byte a head: 1 where it stands back
+ * @property {Theme} theme
+ * @property {number} most px of height
+ * @property {{ head: HeadId, colour: string }[]} chosen
+ * @property {HeadId} current
+ * @property {(head: HeadId) => string} describe all about a head in one line
+ */
+
+export class Grid {
+  /**
+   * `onChoose(head, how)`: how is "only" (this one), "add" (beside the others) or "toggle".
+   * `onHover(head | null)`.
+   * @param {HTMLElement} root
+   * @param {{ onChoose: (head: HeadId, how: HowToChoose) => void, onHover: (head: HeadId | null) => void }} does
+   */
+  constructor(root, { onChoose, onHover }) {
+    this.onChoose = onChoose;
+    this.onHover = onHover;
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.ring = element("div", { class: "ring hovered", hidden: true });
+    this.focus = element("div", { class: "ring focus" });
+    this.marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
+    this.cell = element("div", { role: "gridcell", id: "active-head" });
+    this.row = element("div", { role: "row", class: "spoken" }, this.cell);
+    this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
+    const properties = {
+      "aria-label": "All layers and heads",
+      "aria-multiselectable": "true",
+      "aria-activedescendant": "active-head",
+    };
+    for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
+    this.element.attnvizPicture = gridPicture(this);
+    root.append(this.element);
+    /** @type {HTMLElement[]} */
+    this.frames = [];
+    /** @type {HeadId} where the keyboard is */
+    this.active = [0, 0];
+    /** @type {HeadId | null} */
+    this.hovered = null;
+    /** @type {GridState | null} */
+    this.given = null;
+    /** @type {GridLayout | null} */
+    this.layout = null;
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(root);
+    this.room = root;
+    document.fonts?.ready.then(() => this.fit()); // labels are written with what has come by then
+    this.listen();
+  }
+
+  listen() {
+    this.element.addEventListener("pointermove", (event) => this.point(event));
+    this.element.addEventListener("pointerleave", () => this.pointAt(null));
+    this.element.addEventListener("click", (event) => this.click(event));
+    this.element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** @param {GridState} given */
+  update(given) {
+    const before = this.given;
+    this.given = given;
+    const moved = !before || before.current[0] !== given.current[0] || before.current[1] !== given.current[1];
+    if (moved) this.active = given.current;
+    if (!before || PAINTED.some((name) => before[name] !== given[name])) this.fit();
+    else this.markChosen();
+    this.speak();
+  }
+
+  fit() {
+    if (!this.given || !this.room.clientWidth) return; // not shown yet
+    const { layers, heads, order, most } = this.given;
+    const layout = layOut({
+      layers,
+      heads,
+      width: this.room.clientWidth,
+      most,
+      ranked: Boolean(order),
+      least: leastType(),
+    });
+    this.layout = layout;
+    Object.assign(this.element.style, { width: `${layout.width}px`, height: `${layout.height}px` });
+    this.element.setAttribute("aria-rowcount", String(layout.rows));
+    this.element.setAttribute("aria-colcount", String(layout.columns));
+    this.paintNow(this.given, layout);
+    this.markChosen();
+  }
+
+  /** @param {GridState} given @param {GridLayout} layout */
+  paintNow({ heads, order, faded, overview, theme }, layout) {
+    const font = getComputedStyle(this.element).fontFamily || "sans-serif";
+    const density = window.devicePixelRatio || 1;
+    paintGrid(this.canvas, { layout, heads, order, faded, overview, theme, density, font });
+  }
+
+  // ---- frames over the thumbnails
+
+  /**
+   * Where a head stands, counted row by row; null for what is no thumbnail (attention rollout).
+   * @param {HeadId} head
+   */
+  placeOf([layer, head]) {
+    if (head < 0 || !this.given) return null;
+    const n = layer * this.given.heads + head;
+    return this.given.order ? this.given.order.indexOf(n) : n;
+  }
+
+  /** @param {number} place @returns {HeadId} */
+  headAt(place) {
+    const { order = null, heads = 1 } = this.given ?? {};
+    const n = order ? order[place] : place;
+    return [Math.floor(n / heads), n % heads];
+  }
+
+  markChosen() {
+    if (!this.layout || !this.given) return;
+    const { current } = this.given;
+    const seen = this.given.chosen.filter(({ head }) => head[1] >= 0);
+    while (this.frames.length < seen.length) {
+      this.frames.push(this.marks.appendChild(element("div", { class: "ring chosen" })));
+    }
+    this.frames.forEach((frame, n) => {
+      frame.hidden = n >= seen.length;
+      if (frame.hidden) return;
+      frame.style.color = seen[n].colour;
+      frame.classList.toggle("current", same(seen[n].head, current));
+      this.put(frame, seen[n].head);
+    });
+    this.put(this.focus, this.active);
+  }
+
+  /** @param {HTMLElement} frame @param {HeadId} head */
+  put(frame, head) {
+    const place = this.placeOf(head);
+    frame.style.visibility = place === null ? "hidden" : "visible";
+    if (place === null || !this.layout) return;
+    const { x, y, side } = boxAt(this.layout, place);
+    frame.style.transform = `translate(${x}px, ${y}px)`;
+    frame.style.width = `${side}px`;
+    frame.style.height = `${side}px`;
+  }
+
+  speak() {
+    if (!this.layout || !this.given) return;
+    const { chosen, describe } = this.given;
+    const place = this.placeOf(this.active) ?? 0;
+    const { columns } = this.layout;
+    this.row.setAttribute("aria-rowindex", String(Math.floor(place / columns) + 1));
+    this.cell.setAttribute("aria-colindex", String((place % columns) + 1));
+    this.cell.setAttribute("aria-selected", String(chosen.some(({ head }) => same(head, this.active))));
+    this.cell.setAttribute("aria-label", describe(this.active));
+  }
+
+  // ---- pointer and keys
+
+  /** @param {PointerEvent} event */
+  point(event) {
+    if (event.pointerType === "touch") return; // a finger chooses, it does not point
+    this.pointAt(this.under(event));
+  }
+
+  /** @param {{ clientX: number, clientY: number }} at */
+  under({ clientX, clientY }) {
+    if (!this.layout) return null;
+    const { left, top } = this.element.getBoundingClientRect();
+    const place = placeAt(this.layout, clientX - left, clientY - top);
+    return place === null ? null : this.headAt(place);
+  }
+
+  /** @param {HeadId | null} head */
+  pointAt(head) {
+    if (!head !== !this.hovered || (head && !same(head, this.hovered))) {
+      this.ring.hidden = !head;
+      if (head) this.put(this.ring, head);
+    }
+    this.hovered = head;
+    this.onHover(head);
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    const head = this.under(event);
+    if (!head) return;
+    this.active = head;
+    this.onChoose(head, event.ctrlKey || event.metaKey || event.shiftKey ? "toggle" : "only");
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (!this.layout) return;
+    const { columns, count } = this.layout;
+    const place = this.placeOf(this.active) ?? 0;
+    const first = place - (place % columns);
+    const last = Math.min(first + columns, count) - 1;
+    /** @type {Record<string, number>} */
+    const steps = {
+      ArrowLeft: Math.max(place - 1, first),
+      ArrowRight: Math.min(place + 1, last),
+      ArrowUp: place - columns < 0 ? place : place - columns,
+      ArrowDown: place + columns < count ? place + columns : place,
+      Home: first,
+      End: last,
+    };
+    if (event.key in steps) this.go(this.headAt(steps[event.key]), event);
+    else if (event.key === " ") this.toggle(this.active);
+    else if (event.key === "Enter") this.onChoose(this.active, "only");
+    else return;
+    event.preventDefault();
+  }
+
+  /**
+   * Arrow keys choose; with Shift they add, with Ctrl they only go there.
+   * @param {HeadId} head @param {KeyboardEvent} event
+   */
+  go(head, event) {
+    this.active = head;
+    if (event.ctrlKey || event.metaKey) {
+      this.put(this.focus, head);
+      this.speak();
+    } else this.onChoose(head, event.shiftKey ? "add" : "only");
+  }
+
+  /**
+   * After a head is removed, the focus stays where it was, though another head is then current.
+   * @param {HeadId} head
+   */
+  toggle(head) {
+    this.onChoose(head, "toggle");
+    this.active = head;
+    this.put(this.focus, head);
+    this.speak();
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.element.remove();
+  }
+}
+
+/** @type {(keyof GridState)[]} */
+const PAINTED = ["layers", "heads", "overview", "order", "faded", "theme", "most"];
+
+/** @param {HeadId | null} a @param {HeadId | null} b */
+const same = (a, b) => a !== null && b !== null && a[0] === b[0] && a[1] === b[1];

@@ -1,0 +1,241 @@
+// The controls of the picture: native fields, each with a sentence on its effect on the numbers.
+
+import { element, span } from "../core/dom.js";
+import { BETWEEN, betweenNote, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.js";
+
+/** @typedef {Partial<HeadsView> & { rollout?: boolean }} Change what of the view was changed */
+
+const STRONGEST = [0, 1, 2, 3, 5, 10, 20, 50, 100];
+
+/**
+ * Native options; text only.
+ * @param {HTMLElement} select @param {Option[]} pairs
+ */
+function options(select, pairs) {
+  select.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text)));
+}
+
+/** @param {string} name @param {Option[]} pairs */
+const choice = (name, pairs) => {
+  const made = element("select", { name });
+  options(made, pairs);
+  return made;
+};
+
+/**
+ * Several radio buttons side by side, for a few short words.
+ * @param {string} name @param {Option[]} pairs
+ */
+function segments(name, pairs) {
+  const made = element("span", { class: "segments", role: "radiogroup" });
+  for (const [value, text] of pairs) {
+    made.append(element("label", {}, element("input", { type: "radio", name, value }), span("face", text)));
+  }
+  return made;
+}
+
+/** @param {string} name @param {string} title @param {HTMLElement} control @param {HTMLElement[]} more */
+const row = (name, title, control, ...more) => {
+  const native = control.matches("select, input");
+  const label = element(native ? "label" : "span", { class: "label" }, title);
+  if (native) {
+    control.id = `field-${name}`;
+    label.setAttribute("for", control.id);
+  } else control.setAttribute("aria-label", title);
+  return element("div", { class: "field", dataset: { field: name } }, label, control, ...more);
+};
+
+/** @param {string} name @param {string} text */
+const check = (name, text) => {
+  const box = element("label", { class: "check" }, element("input", { type: "checkbox", name }), span("title", text));
+  return element("div", { class: "field short", dataset: { field: name } }, box);
+};
+
+/** A sentence under a field. */
+const note = () => element("p", { class: "note", hidden: true });
+
+/** @param {HTMLElement} place @param {string} text */
+function say(place, text) {
+  place.textContent = text;
+  place.hidden = !text;
+}
+
+/**
+ * Where the slider stands is the square root of the threshold, in hundredths: most weights are small.
+ * @param {number} place
+ */
+const thresholdAt = (place) => Math.round((place / 100) ** 2 * 1e4) / 1e4;
+
+/** @param {HTMLElement} field */
+const titleOf = (field) => /** @type {HTMLElement} */ (field.querySelector(".title"));
+
+const NOTED = /** @type {const} */ (["special", "between", "values", "stretch"]);
+const LINES_ONLY = /** @type {const} */ (["direction", "threshold", "strongest"]);
+const SOMETIMES = /** @type {const} */ (["stretch", "between", "values", "mean", "rollout"]);
+
+export class Controls {
+  /**
+   * `onChange(partial)` gives the part of the view that was changed.
+   * @param {HTMLElement} root @param {{ onChange: (change: Change) => void }} does
+   */
+  constructor(root, { onChange }) {
+    this.onChange = onChange;
+    this.threshold = element("input", { type: "range", name: "threshold", min: 0, max: 100, step: 0.5 });
+    this.amount = element("output", { class: "amount" });
+    this.counts = "";
+    this.rows = this.makeRows();
+    this.notes = { special: note(), between: note(), values: note(), stretch: note() };
+    for (const name of NOTED) this.rows[name].append(this.notes[name]);
+    this.element = element("form", { class: "controls", "aria-label": "What is shown" }, ...Object.values(this.rows));
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+    this.element.addEventListener("input", ({ target }) => this.changed(/** @type {HTMLInputElement} */ (target)));
+    this.fold = element("details", { class: "settings", open: true }, element("summary", {}, "Settings"), this.element);
+    root.append(this.fold);
+  }
+
+  makeRows() {
+    return {
+      show: row(
+        "show",
+        "Show",
+        segments("show", [
+          ["both", "both"],
+          ["lines", "lines"],
+          ["heatmap", "heatmap"],
+        ]),
+      ),
+      direction: row(
+        "direction",
+        "Lines",
+        segments("direction", [
+          ["vertical", "left to right"],
+          ["horizontal", "top to bottom"],
+        ]),
+      ),
+      threshold: row("threshold", "Threshold", this.threshold, this.amount),
+      strongest: row("strongest", "Strongest", choice("strongest", [])),
+      special: row("special", "Special tokens", choice("special", Object.entries(SPECIAL))),
+      between: row("between", "Sentences", choice("between", Object.entries(BETWEEN))),
+      values: row(
+        "values",
+        "Values",
+        choice("values", [
+          ["weights", "weights"],
+          ["norms", "norm-weighted"],
+        ]),
+      ),
+      stretch: check("stretch", "stretch colours"),
+      rollout: check("rollout", ""),
+      mean: check("mean", ""),
+    };
+  }
+
+  /** @param {HTMLInputElement} field */
+  changed({ name, type, value, checked }) {
+    if (type === "checkbox") this.onChange({ [name]: checked });
+    else if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
+    else if (name === "strongest") this.onChange({ strongest: Number(value) });
+    else this.onChange({ [name]: value });
+  }
+
+  /**
+   * Shows the view. `given` is {view, least, pair, norms, rollout, rolled}: what there is to choose, and what is
+   * chosen.
+   * @param {{ view: HeadsView, least: number, pair: boolean, norms: boolean, rollout: boolean, rolled: boolean }} given
+   */
+  update({ view, least, pair, norms, rollout, rolled }) {
+    const { rows } = this;
+    for (const name of /** @type {const} */ (["show", "direction"])) {
+      for (const radio of rows[name].querySelectorAll("input")) radio.checked = radio.value === view[name];
+    }
+    if (thresholdAt(Number(this.threshold.value)) !== view.threshold) {
+      this.threshold.value = String(100 * Math.sqrt(view.threshold));
+    }
+    this.amount.textContent = `≥ ${limitText(least)}`;
+    this.threshold.setAttribute("aria-valuetext", this.amount.textContent);
+    this.setStrongest(view.strongest);
+    for (const name of /** @type {const} */ (["special", "between", "values"])) this.field(name).value = view[name];
+    for (const name of /** @type {const} */ (["mean", "stretch"])) this.field(name).checked = view[name];
+    this.field("rollout").checked = rolled;
+    titleOf(rows.mean).textContent = `mean of the ${view.chosen.length} chosen heads, instead of each`;
+    titleOf(rows.rollout).textContent = `rollout up to layer ${view.layer}`;
+    const there = {
+      stretch: view.values === "weights" || rolled,
+      between: pair,
+      values: norms,
+      mean: view.chosen.length > 1,
+      rollout: rollout || rolled,
+    };
+    for (const name of SOMETIMES) rows[name].hidden = !there[name];
+    for (const name of LINES_ONLY) rows[name].hidden = view.show === "heatmap";
+    this.field("values").disabled = rolled;
+    say(this.notes.special, specialNote(view));
+    say(this.notes.between, pair ? betweenNote(view) : "");
+    say(this.notes.stretch, view.stretch ? "The darkest colour is the largest value shown, not 1." : "");
+    say(this.notes.values, rolled ? "Rollout has no norm-weighted form." : valuesNote(view));
+  }
+
+  /** @param {keyof Controls["rows"]} name */
+  field(name) {
+    return /** @type {HTMLInputElement} */ (this.rows[name].querySelector("select, input"));
+  }
+
+  /** @param {number} wanted */
+  setStrongest(wanted) {
+    const counts = STRONGEST.includes(wanted) ? STRONGEST : [...STRONGEST, wanted].sort((a, b) => a - b);
+    const select = this.field("strongest");
+    if (counts.join() !== this.counts) {
+      options(
+        select,
+        counts.map((n) => [String(n), n ? `${n} of each query` : "all"]),
+      );
+    }
+    this.counts = counts.join();
+    select.value = String(wanted);
+  }
+}
+
+/** How the grid is ordered and which heads stand out. */
+export class GridControls {
+  /** @param {HTMLElement} root @param {{ onChange: (change: Change) => void }} does */
+  constructor(root, { onChange }) {
+    this.sort = choice("sort", []);
+    this.label = choice("label", []);
+    this.labelRow = row("label", "Label", this.label);
+    this.named = "";
+    this.element = element(
+      "form",
+      { class: "grid-controls", "aria-label": "The grid" },
+      row("sort", "Order", this.sort),
+      this.labelRow,
+    );
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+    this.element.addEventListener("input", ({ target }) => {
+      const { name, value } = /** @type {HTMLSelectElement} */ (target);
+      onChange({ [name]: value });
+    });
+    root.append(this.element);
+  }
+
+  /** @param {{ view: HeadsView, measures: Measure[], labels: string[][][] }} given */
+  update({ view, measures, labels }) {
+    /** @type {Map<string, number>} */
+    const found = new Map();
+    for (const label of labels.flat(2)) found.set(label, (found.get(label) ?? 0) + 1);
+    const named = JSON.stringify([measures, [...found]]);
+    if (named !== this.named) {
+      options(this.sort, [
+        ["", "layer and head"],
+        ...measures.map(({ name, title }) => /** @type {Option} */ ([name, title])),
+      ]);
+      options(this.label, [
+        ["", "every head"],
+        ...[...found].sort().map(([label, count]) => /** @type {Option} */ ([label, `${labelText(label)} (${count})`])),
+      ]);
+      this.named = named;
+    }
+    this.sort.value = view.sort;
+    this.label.value = view.label;
+    this.labelRow.hidden = found.size === 0;
+  }
+}

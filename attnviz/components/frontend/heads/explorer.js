@@ -1,0 +1,268 @@
+// The explorer: a grid of all layers × heads, and the chosen heads as lines and heatmaps.
+
+import { keptArrays } from "../core/arrays.js";
+import { theme, typedInto } from "../core/dom.js";
+import { added, checked, FRESH, only, ROLLOUT, toggled } from "./choice.js";
+import { fileOf, filesAhead } from "./files.js";
+import { Loader } from "./loader.js";
+import { Scene } from "./scene.js";
+import { Store } from "./store.js";
+import { View } from "./view.js";
+import { unpack } from "../core/packing.js";
+import { PendingUpdates } from "../core/pending_updates.js";
+
+const CALM = 150; // ms without a change before something is fetched ahead
+const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
+const LATE = 5000; // ms after which the page has no more to say to a request to offer its arrays again
+/** @type {Pair} */
+const NOWHERE = { q: null, k: null };
+
+/** @typedef {import("./pictures.js").Pointed} Pointed */
+
+export class Explorer {
+  /**
+   * `request` gets a file that the payload names.
+   * @param {HTMLElement} root @param {import("../core/arrays.js").Source["request"]} request
+   */
+  constructor(root, request) {
+    this.painted = 0;
+    /** @type {Payload<ExplorerHeader> | null} what waits for the arrays that all heads share */
+    this.next = null;
+    /** @type {(() => void)[]} who waits for the page's answer */
+    this.asking = [];
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {Pointed} */
+    this.hovered = NOWHERE;
+    this.before = 0; // the head to come back to from rollout
+    /** @type {{ query: string[], key: string[] }} */
+    this.labels = { query: [], key: [] };
+    /** @type {Theme} */
+    this.theme = "light";
+    /** @type {number | undefined} */
+    this.calm = undefined;
+    this.store = new Store();
+    this.scene = new Scene(this.store);
+    this.loader = new Loader({ request, offerAgain: () => this.offerAgain() }, () => this.arrive());
+    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), FRESH);
+    this.view = new View(root, {
+      change: (partial) => this.change(partial),
+      choose: (head, how) => this.choose(head, how),
+      control: (partial) => this.control(partial),
+      remove: (head) => this.change(toggled(this.updates.values, head)),
+      point: (at) => this.point(at ?? NOWHERE),
+      pin: (at) => this.pin(at),
+      move: (at) => this.change(at),
+      again: () => this.again(),
+    });
+    this.section = this.view.section;
+    Object.assign(this.section, { attnviz: this });
+    this.ends = new AbortController();
+    this.listen();
+  }
+
+  listen() {
+    const { signal } = this.ends;
+    const { tooltip } = this.view;
+    document.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("resize", () => this.view.fit(), { signal });
+    for (const name of /** @type {const} */ (["pointerover", "pointermove"])) {
+      this.section.addEventListener(name, (event) => tooltip.follow(event), { signal, capture: true });
+    }
+    this.section.addEventListener("keydown", () => tooltip.leave(), { signal, capture: true });
+  }
+
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
+  update(data, setTriggerValue, isNew) {
+    this.setTriggerValue = setTriggerValue;
+    this.show(isNew ? unpack(data) : null);
+  }
+
+  /** Shows a payload, or the last one in a theme that has changed. @param {Payload<ExplorerHeader> | null} payload */
+  show(payload) {
+    this.theme = theme(this.section);
+    if (payload) {
+      this.next = payload;
+      this.loader.begin(payload.header.trace);
+      for (const answered of this.asking.splice(0)) answered();
+    }
+    this.arrive();
+  }
+
+  /** The values up to this update are known where `setTriggerValue` sends them. @param {number} number */
+  acknowledge(number) {
+    this.updates.receive({}, number);
+  }
+
+  /** Shows what has come. A payload waits for what all heads share: until then, the picture before it stays. */
+  arrive() {
+    const { next } = this;
+    if (next) {
+      this.want([]);
+      const { files, trace } = next.header;
+      const isHere = files.shared === this.store.shared || Boolean(keptArrays(files.shared));
+      if (isHere || this.loader.lost(files.shared)) this.take(next);
+      if (isHere) this.next = null;
+      if (this.store.trace !== trace) return;
+    }
+    this.render();
+  }
+
+  /**
+   * Fetches these files, after those of the payload that waits for them.
+   * @param {string[]} missing
+   */
+  want(missing) {
+    const header = this.next?.header;
+    const first = header ? [header.files.shared, ...header.view.chosen.map((head) => fileOf(header, head).digest)] : [];
+    this.loader.want([...first, ...missing]);
+    this.section.dataset.waits = String(this.loader.waits);
+  }
+
+  /** @param {Payload<ExplorerHeader>} payload */
+  take({ header, arrays }) {
+    if (header.trace !== this.store.trace) {
+      this.scene.forget();
+      this.hovered = NOWHERE;
+      this.view.tooltip.hide();
+    }
+    this.store.take(header, arrays, keptArrays(header.files.shared));
+    this.updates.receive(header.view, header.acknowledged);
+    Object.assign(this.updates.values, checked(this.updates.values, header));
+    if ((this.updates.values.q ?? 0) >= header.rows) this.updates.values.q = null;
+    if ((this.updates.values.k ?? 0) >= header.cols) this.updates.values.k = null;
+    this.labels = { query: header.query_labels, key: header.key_labels };
+  }
+
+  // ---- what the viewer does
+
+  /** @param {Partial<HeadsView>} partial */
+  change(partial) {
+    if (this.updates.set(partial, SETTLE)) this.render();
+  }
+
+  /** @param {HeadId} head @param {HowToChoose} how */
+  choose(head, how) {
+    const change = {
+      only: () => only(head),
+      add: () => added(this.updates.values, head),
+      toggle: () => toggled(this.updates.values, head),
+    };
+    this.change(change[how]());
+  }
+
+  /**
+   * Rollout is chosen like a head; switching it off restores the previous head.
+   * @param {Partial<HeadsView> & { rollout?: boolean }} partial
+   */
+  control(partial) {
+    const { layer } = this.updates.values;
+    this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
+  }
+
+  /**
+   * Pins a cell or a token; unpins it if it is pinned already.
+   * @param {Pair} at
+   */
+  pin({ q, k }) {
+    const view = this.updates.values;
+    const again = (q === null || q === view.q) && (k === null || k === view.k);
+    /** @type {Partial<Pair>} */
+    const change = {};
+    if (q !== null) change.q = again ? null : q;
+    if (k !== null) change.k = again ? null : k;
+    this.change(change);
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const typing = typedInto(event);
+    const elsewhere = typing && !this.section.contains(typing);
+    if (event.key !== "Escape" || event.defaultPrevented || elsewhere) return;
+    this.view.tooltip.hide();
+    this.change(NOWHERE);
+  }
+
+  /** @param {Pointed} at */
+  point({ q, k, head }) {
+    const { hovered } = this;
+    const same = hovered.q === q && hovered.k === k && hovered.head === head;
+    if (same && ((q === null && k === null) || this.view.tooltip.keepsUp())) return;
+    this.hovered = { q, k, head };
+    this.light();
+  }
+
+  again() {
+    this.loader.retry();
+    this.render();
+  }
+
+  /** Has the page run, which offers its arrays again; resolves when it has answered. */
+  offerAgain() {
+    if (!this.asking.length) this.updates.ask();
+    return new Promise((/** @type {(answered: void) => void} */ answered) => {
+      this.asking.push(answered);
+      setTimeout(answered, LATE);
+    });
+  }
+
+  // ---- drawing
+
+  render() {
+    const { store } = this;
+    if (!store.trace) return;
+    const view = this.updates.values;
+    if (view.head !== ROLLOUT) this.before = view.head;
+    const shown = this.scene.of(view, this.theme);
+    this.want(shown.missing.map((head) => fileOf(store.header, head).digest));
+    this.view.show({
+      store,
+      view,
+      shown,
+      labels: this.labels,
+      theme: this.theme,
+      lost: (head) => this.loader.lost(fileOf(store.header, head).digest),
+    });
+    this.light();
+    this.note(view, shown);
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.fetchAhead([view.layer, view.head]), CALM);
+  }
+
+  /** @param {HeadId} head */
+  fetchAhead(head) {
+    const { header } = this.store;
+    this.loader.fetchAhead(filesAhead(header, head, this.loader.received, (digest) => Boolean(keptArrays(digest))));
+  }
+
+  light() {
+    const { q, k } = this.updates.values;
+    this.view.light(this.hovered, { q, k });
+  }
+
+  /**
+   * Marks on the element what is painted now, for the page and for tests.
+   * @param {HeadsView} view @param {ShownScene} shown
+   */
+  note(view, shown) {
+    this.painted += 1;
+    const { rows, cols } = this.store.frame;
+    Object.assign(this.section.dataset, {
+      painted: String(this.painted),
+      layer: String(view.layer),
+      head: String(view.head),
+      chosen: view.chosen.map((head) => head.join(".")).join(" "),
+      rows: String(rows),
+      cols: String(cols),
+      exact: String(shown.missing.length === 0),
+    });
+  }
+
+  destroy() {
+    clearTimeout(this.calm);
+    this.ends.abort();
+    this.updates.destroy();
+    this.loader.destroy();
+    this.view.destroy();
+  }
+}

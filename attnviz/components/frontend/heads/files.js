@@ -1,0 +1,64 @@
+// In which file a head's weights are, as the payload says, and which files are likely to be needed next.
+// attnviz/heads/files.py writes them.
+
+import { ROLLOUT } from "./choice.js";
+
+const ALL = 6.5e6; // bytes of one trace after which only what one key away is fetched ahead: no view takes 8 MB
+
+/** @typedef {Pick<ExplorerHeader, "layers" | "heads" | "rows" | "cols" | "files">} Filed */
+/** @typedef {{ layers: number, heads: number }} HeadCount */
+
+/**
+ * A head's file, its place among the heads there, and how many these are.
+ * @param {Filed} header @param {HeadId} head
+ */
+export function fileOf({ heads, files }, [layer, head]) {
+  if (head === ROLLOUT) return { digest: files.rollout[layer] ?? "", place: 0, count: 1 };
+  const n = layer * heads + head;
+  const [digest, first, count] = files.weights.find(([, start, many]) => start <= n && n < start + many) ?? ["", n, 1];
+  return { digest, place: n - first, count };
+}
+
+/**
+ * The heads that an arrow key goes to: the same one of the layers beside this, and those beside it in its layer.
+ * @param {HeadId} head @param {HeadCount} counts
+ */
+export function beside([layer, head], { layers, heads }) {
+  /** @type {HeadId[]} */
+  const steps = [
+    [layer + 1, head],
+    [layer, head + 1],
+    [layer - 1, head],
+    [layer, head - 1],
+  ];
+  return steps.filter(([l, h]) => head >= 0 && l >= 0 && l < layers && h >= 0 && h < heads);
+}
+
+/**
+ * The heads likely to be shown next: those one key away, the rest of the layer, then the adjacent layers.
+ * @param {HeadId} head @param {HeadCount} counts
+ */
+function nearby([layer, head], { layers, heads }) {
+  const near = [layer, layer + 1, layer - 1].filter((l) => l >= 0 && l < layers);
+  const every = near.flatMap((l) => Array.from({ length: heads }, (_, h) => /** @type {HeadId} */ ([l, h])));
+  return [...beside([layer, head], { layers, heads }), ...every];
+}
+
+/**
+ * The files to fetch ahead of a head, the most likely first; `received` bytes have come for this trace.
+ * @param {Filed} header @param {HeadId} head @param {number} received @param {(digest: string) => boolean} isHere
+ */
+export function filesAhead(header, head, received, isHere) {
+  const oneKeyAway = beside(head, header).map((one) => fileOf(header, one).digest);
+  let left = ALL - received;
+  /** @type {Set<string>} */
+  const ahead = new Set();
+  for (const one of nearby(head, header)) {
+    const { digest, count } = fileOf(header, one);
+    const bytes = count * header.rows * header.cols * 2;
+    if (isHere(digest) || ahead.has(digest) || (bytes > left && !oneKeyAway.includes(digest))) continue;
+    ahead.add(digest);
+    left -= bytes;
+  }
+  return [...ahead];
+}

@@ -1,0 +1,164 @@
+// The texts about the hovered head, cell or token.
+
+import { element, result, span } from "../core/dom.js";
+import { certainDigits, strongestOf } from "./values.js";
+import { tokenNode, valueLine } from "./tooltip.js";
+import {
+  drawnSentence,
+  headName,
+  hiddenSentence,
+  labelRule,
+  labelText,
+  meanNote,
+  rolloutNote,
+  weightText,
+} from "./words.js";
+import { number } from "../core/format.js";
+
+/** @typedef {import("./store.js").Store} Store */
+/** @typedef {{ shown: number, total: number }} Drawn how many weights are lines, of how many */
+/** @typedef {{ heads: ShownHead[], frame: HeadFrame, labels: { query: string[], key: string[] } }} About */
+
+const BEST = 3; // tokens that a token's tooltip lists
+
+/**
+ * A head's measures as [{title, text, value}].
+ * @param {Store} store @param {HeadId} head
+ */
+export function measuresOf(store, head) {
+  if (head[1] < 0) return [];
+  const values = store.measuresOf(head);
+  return store.header.measures.map(({ title, unit }, n) => ({
+    title,
+    value: values[n],
+    text: Number.isNaN(values[n]) ? "–" : `${number(values[n], 3)}${unit ? ` ${unit}` : ""}`,
+  }));
+}
+
+/** @param {Store} store @param {HeadId} head */
+export const labelsOf = (store, [layer, head]) => (head < 0 ? [] : (store.header.labels[layer]?.[head] ?? []));
+
+/** A label with its rule. @param {string} label */
+export function labelNode(label) {
+  const rule = labelRule(label);
+  return element("span", { class: "label", ...(rule && { title: rule }) }, labelText(label));
+}
+
+/**
+ * All about a head in one line, for those who do not see the grid.
+ * @param {Store} store @param {HeadId} head
+ */
+export function headSentence(store, head) {
+  const [layer, own] = head;
+  const about = measuresOf(store, head).map(({ title, text }) => `${title} ${text}`);
+  return [`layer ${layer} head ${own}`, ...labelsOf(store, head).map(labelText), ...about].join("; ");
+}
+
+/**
+ * A head of the grid: its name, its labels and its measures.
+ * @param {Store} store @param {HeadId} head
+ */
+export function headReading(store, head) {
+  const labels = labelsOf(store, head);
+  const rows = measuresOf(store, head).map(({ title, text, value }) => {
+    const shown = result(value, text);
+    return element("div", { class: "value-line" }, span("name", title), shown);
+  });
+  return [
+    element("div", { class: "title" }, headName(head)),
+    ...(labels.length ? [element("div", { class: "labels" }, ...labels.map(labelNode))] : []),
+    ...rows,
+  ];
+}
+
+/**
+ * The current head's measures, to stand under the grid.
+ * @param {Store} store @param {HeadId} head
+ */
+export function measureList(store, head) {
+  return measuresOf(store, head).map(({ title, text }) =>
+    element("div", {}, element("dt", {}, title), element("dd", {}, text)),
+  );
+}
+
+/**
+ * A cell: both tokens, and its number in each head that is shown.
+ * @param {About} about @param {{ q: number, k: number }} at
+ */
+export function cellReading({ heads, frame, labels }, { q, k }) {
+  const n = q * frame.cols + k;
+  const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  return [
+    element(
+      "div",
+      { class: "title" },
+      tokenNode("query", labels.query[q], q),
+      " → ",
+      tokenNode("key", labels.key[k], k),
+    ),
+    ...heads.map(({ name, colour, at, errors }) =>
+      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
+    ),
+  ];
+}
+
+/**
+ * A token: where it looks most, or who looks at it most.
+ * @param {About} about @param {Pair} at
+ */
+export function tokenReading({ heads, frame, labels }, { q, k }) {
+  const [kind, index] = q === null ? /** @type {const} */ (["key", k ?? 0]) : /** @type {const} */ (["query", q]);
+  const other = kind === "query" ? "key" : "query";
+  const said = kind === "query" ? "looks most at" : "is looked at most by";
+  const title = element("div", { class: "title" }, tokenNode(kind, labels[kind][index], index), ` ${said}`);
+  const lines = heads.flatMap(({ name, colour, at, errors }) =>
+    strongestOf(along(at, frame, kind, index), BEST).map(([place, value]) => {
+      const digits = certainDigits(errors[kind === "query" ? index : place]);
+      return element(
+        "div",
+        { class: "value-line" },
+        element("i", { class: "swatch", style: `background:${colour}`, title: name }),
+        tokenNode(other, labels[other][place], place),
+        result(value, weightText(value, digits)),
+      );
+    }),
+  );
+  return [title, ...(lines.length ? lines : [span("none", "nothing that is shown")])];
+}
+
+/**
+ * One row or one column of a matrix.
+ * @param {Float32Array} at @param {CellCount} frame @param {"query" | "key"} kind @param {number} index
+ */
+function along(at, { rows, cols }, kind, index) {
+  if (kind === "query") return at.subarray(index * cols, (index + 1) * cols);
+  return Float32Array.from({ length: rows }, (_, i) => at[i * cols + index]);
+}
+
+/**
+ * What is drawn and what is not: `shown` is the scene, `drawn` and `fit` what the pictures could take.
+ * @param {{ view: HeadsView, shown: ShownScene, frame: HeadFrame, drawn: Drawn, fit: number }} given
+ */
+export function drawnText({ view, shown: { heads, least }, frame, drawn, fit }) {
+  const said = [meanNote(view), rolloutNote(view.chosen)];
+  if (heads.length) {
+    if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, view, heads: heads.length }));
+    said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
+    if (view.show !== "lines" && fit < heads.length) {
+      said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
+    }
+  }
+  return said.filter(Boolean).join(" ");
+}
+
+/**
+ * Why a head's numbers are not there: on their way, or in vain, with a button to ask again.
+ * @param {HeadId} head @param {(() => void) | null} onAgain @returns {(Node | string)[]}
+ */
+export function waitingNote(head, onAgain) {
+  const what = `The exact weights of ${headName(head)}`;
+  if (!onAgain) return [`${what} are on their way.`];
+  const again = element("button", { type: "button" }, "Ask again");
+  again.addEventListener("click", onAgain);
+  return [`${what} have not come. `, again];
+}

@@ -1,0 +1,295 @@
+// The explorer's layout: the grid and its controls on the left, the pictures on the right.
+
+import { element, perFrame, span } from "../core/dom.js";
+import { ROLLOUT } from "./choice.js";
+import { Controls, GridControls } from "./controls.js";
+import { Legend } from "./legend.js";
+import { Pictures } from "./pictures.js";
+import {
+  cellReading,
+  drawnText,
+  headReading,
+  headSentence,
+  labelsOf,
+  measureList,
+  tokenReading,
+  waitingNote,
+} from "./reading.js";
+import { fadedBy, ranked } from "./scene.js";
+import { Tooltip } from "./tooltip.js";
+import { isFaint } from "./values.js";
+import { FAINT, gridSentence, headName } from "./words.js";
+import { Grid } from "../grid/grid.js";
+import { leastType } from "../core/type.js";
+
+// Px, 16 in lecture mode, between the explorer and the window's end: what stands below it begins in sight.
+const BOTTOM = 64;
+const ABOVE = 260; // px that may stand above it before it is as high as a window that is scrolled down
+const LEAST_HEIGHT = 520; // px, or of a low window, such as a frame in a slide,
+const LEAST_SHARE = 0.8; // this much
+const WIDE = 736; // px from which on there are two columns; the same as in explorer.css
+const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
+const SHARE = 0.62; // of the height at most for the grid
+const HINT = "Click or arrow keys choose a head; Ctrl or Shift adds it.";
+const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
+
+/**
+ * @typedef {object} Acts what the viewer can do
+ * @property {(change: Partial<HeadsView>) => void} change
+ * @property {(head: HeadId, how: HowToChoose) => void} choose
+ * @property {(change: Partial<HeadsView> & { rollout?: boolean }) => void} control
+ * @property {(head: HeadId) => void} remove
+ * @property {(at: Pointed | null) => void} point
+ * @property {(at: Pair) => void} pin
+ * @property {(at: Pair) => void} move
+ * @property {() => void} again
+ */
+/**
+ * @typedef {object} Given what is shown
+ * @property {import("./store.js").Store} store
+ * @property {HeadsView} view
+ * @property {ShownScene} shown
+ * @property {{ query: string[], key: string[] }} labels
+ * @property {Theme} theme
+ * @property {(head: HeadId) => boolean} lost whether a head was asked for in vain
+ */
+/** @typedef {import("./pictures.js").Pointed} Pointed */
+/**
+ * @typedef {object} Ranking the order and the faded heads of a trace, worked out once
+ * @property {string | null} trace
+ * @property {string} [sort]
+ * @property {Int32Array | null} order
+ * @property {string} [label]
+ * @property {Uint8Array | null} faded
+ */
+
+export class View {
+  /** @param {HTMLElement} root @param {Acts} on */
+  constructor(root, on) {
+    this.on = on;
+    /** @type {Given | null} */
+    this.given = null;
+    /** @type {Ranking} */
+    this.ranking = { trace: null, order: null, faded: null };
+    /** @type {{ state: string, heads: ShownHead[] } & Pair | null} what the readout says */
+    this.said = null;
+    /** @type {HeadId | null} */
+    this.pointed = null;
+    /** @type {Float32Array[]} the numbers that were looked at for being faint */
+    this.looked = [];
+    this.areFaint = false;
+    this.height = LEAST_HEIGHT;
+    /** @type {boolean | null} */
+    this.wide = null;
+    this.section = element("section", {
+      class: "explorer",
+      "aria-label": "Explorer of heads",
+      style: "visibility: hidden",
+    });
+    const overview = element("div", { class: "overview" });
+    this.gridControls = new GridControls(overview, { onChange: on.change });
+    const room = element("div", { class: "grid-room" });
+    this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
+    this.hint = element("p", { class: "hint" });
+    this.measures = element("dl", { class: "measures" });
+    overview.append(room, this.hint, this.measures);
+    this.controls = new Controls(overview, { onChange: on.control });
+
+    const detail = element("div", { class: "detail" });
+    this.legend = new Legend(detail, { onRemove: on.remove });
+    this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
+    const stretch = element("button", { type: "button" }, "Stretch colours");
+    stretch.addEventListener("click", () => on.control({ stretch: true }));
+    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), stretch);
+    this.drawn = element("p", { class: "drawn" });
+    this.readout = element("div", { class: "readout" });
+    detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
+
+    this.section.append(element("div", { class: "frame" }, overview, detail));
+    this.tooltip = new Tooltip(this.section);
+    root.append(this.section);
+    // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
+    this.moved = perFrame(() => this.fitAgain());
+    this.sizes = new ResizeObserver(this.moved);
+    this.sizes.observe(this.section);
+    const around = document.querySelector("[data-testid=stMainBlockContainer]");
+    if (around) this.sizes.observe(around);
+  }
+
+  /** Draws all that depends on the view. @param {Given} given */
+  show(given) {
+    this.given = given;
+    this.section.dataset.theme = given.theme;
+    this.fit();
+    this.showGrid(given);
+    this.showControls(given);
+    this.showLegend(given);
+    this.showPictures(given);
+    this.section.style.visibility = "";
+  }
+
+  /** @param {Given} given */
+  showGrid({ store, view, shown, theme }) {
+    const { layers, heads, measures } = store.header;
+    if (this.ranking.trace !== store.trace) this.ranking = { trace: store.trace, order: null, faded: null };
+    const kept = this.ranking;
+    if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
+    if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
+    const measure = kept.order && measures.find(({ name }) => name === view.sort);
+    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), span("how", HINT));
+    this.grid.update({
+      layers,
+      heads,
+      overview: store.overview,
+      order: kept.order,
+      faded: kept.faded,
+      theme,
+      most: this.height * SHARE,
+      chosen: view.chosen.map((head) => ({ head, colour: shown.colours.get(head.join()) ?? "" })),
+      current: [view.layer, view.head],
+      describe: (head) => headSentence(store, head),
+    });
+    this.measures.replaceChildren(...measureList(store, [view.layer, view.head]));
+    this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
+  }
+
+  /** @param {Given} given */
+  showControls({ store, view, shown }) {
+    const { header } = store;
+    this.gridControls.update({ view, measures: header.measures, labels: header.labels });
+    this.controls.update({
+      view,
+      least: shown.least,
+      pair: [...header.query_groups, ...header.key_groups].includes(2),
+      norms: Boolean(store.norms),
+      rollout: header.rollout,
+      rolled: view.chosen.some(([, head]) => head === ROLLOUT),
+    });
+  }
+
+  /** @param {Given} given */
+  showLegend({ store, view, shown, lost }) {
+    const chips = view.chosen.map((head) => ({
+      head,
+      colour: shown.colours.get(head.join()) ?? "",
+      labels: labelsOf(store, head),
+      note: store.has(head) ? "" : lost(head) ? "has not come" : "on its way …",
+    }));
+    this.legend.update(chips, view.mean && chips.length > 1 ? `mean of ${chips.length} heads` : "");
+  }
+
+  /** @param {Given} given */
+  showPictures(given) {
+    const { store, view, shown, labels, theme } = given;
+    const { heads, high, least } = shown;
+    const { rows, cols } = store.frame;
+    this.section.dataset.waiting = String(!heads.length);
+    if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, theme });
+    else this.wait(given);
+    const { drawn, fit } = this.pictures;
+    this.showFaint(heads, { rows, cols, view });
+    this.drawn.textContent = drawnText({ view, shown, frame: store.frame, drawn, fit });
+  }
+
+  /**
+   * Says it where the colours are hardly seen, with the way out where stretching them is one.
+   * @param {ShownHead[]} heads @param {CellCount & { view: HeadsView }} given
+   */
+  showFaint(heads, { rows, cols, view }) {
+    const key = heads.map(({ at }) => at);
+    if (key.length !== this.looked.length || key.some((at, n) => at !== this.looked[n])) {
+      this.looked = key;
+      this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
+    }
+    this.faint.hidden = !this.areFaint || view.stretch || view.values === "norms";
+  }
+
+  /** The thumbnail in place of numbers that are on their way. @param {Given} given */
+  wait({ store, view, shown, theme, lost }) {
+    const [first] = shown.missing;
+    this.pictures.wait({
+      overview: first[1] === ROLLOUT ? null : store.overview,
+      n: first[0] * store.header.heads + first[1],
+      note: waitingNote(first, lost(first) ? this.on.again : null),
+      theme,
+    });
+    this.pictures.element.dataset.show = view.show;
+  }
+
+  // ---- what is pointed at or pinned: no picture is drawn anew for it
+
+  /** @param {Pointed} hovered @param {Pair} pinned */
+  light(hovered, pinned) {
+    if (!this.given) return;
+    if (this.given.shown.heads.length) this.pictures.setLight({ hovered, pinned });
+    const pointing = this.means(hovered);
+    if (pointing && this.tooltip.at) this.tooltip.show(this.reading(hovered));
+    else if (!this.pointed) this.tooltip.hide();
+    // Who moves by keys has no pointer to put a tooltip beside.
+    if (pointing && !this.tooltip.at) this.read("here", hovered);
+    else this.read("pinned", pinned);
+  }
+
+  /** @param {string} state @param {Pair} at */
+  read(state, { q, k }) {
+    if (!this.given) return;
+    const { heads } = this.given.shown;
+    const { said } = this;
+    if (said?.state === state && said.q === q && said.k === k && said.heads === heads) return;
+    this.said = { state, q, k, heads };
+    // The lines speak for themselves.
+    this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
+    const parts = this.means({ q, k }) ? [span("state", state), ...this.reading({ q, k })] : [span("none", REST)];
+    this.readout.replaceChildren(...parts);
+  }
+
+  /** @param {Pair} at */
+  means({ q, k }) {
+    return Boolean(this.given?.shown.heads.length) && (q !== null || k !== null);
+  }
+
+  /** @param {Pair} at */
+  reading({ q, k }) {
+    if (!this.given) return [];
+    const { store, shown, labels } = this.given;
+    const about = { heads: shown.heads, frame: store.frame, labels };
+    return q !== null && k !== null ? cellReading(about, { q, k }) : tokenReading(about, { q, k });
+  }
+
+  /** @param {HeadId | null} head */
+  pointAtHead(head) {
+    if (!head || !this.given) this.tooltip.hide();
+    else if (this.pointed?.join() !== head.join() || !this.tooltip.keepsUp()) {
+      this.tooltip.show(headReading(this.given.store, head));
+    }
+    this.pointed = head;
+  }
+
+  /** As high as its place says, or as the window has room for, so that grid and pictures are seen at once. */
+  fit() {
+    const scrolled = (document.querySelector("[data-testid=stMain]") ?? document.documentElement).scrollTop;
+    const top = this.section.getBoundingClientRect().top + scrolled;
+    const given = parseFloat(getComputedStyle(this.section).getPropertyValue("--given-height")); // px, of its place
+    const least = Math.min(LEAST_HEIGHT, LEAST_SHARE * window.innerHeight);
+    const room = window.innerHeight - Math.min(top, ABOVE) - (leastType() ? 16 : BOTTOM);
+    this.height = given || Math.max(least, room);
+    this.section.style.setProperty("--height", `${this.height}px`);
+    const wide = this.section.clientWidth >= WIDE;
+    if (wide !== this.wide) this.controls.fold.open = wide; // on a phone the picture comes first
+    this.wide = wide;
+  }
+
+  fitAgain() {
+    const before = this.height;
+    this.fit();
+    if (this.given && this.height !== before) this.showGrid(this.given);
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.moved.cancel();
+    this.grid.destroy();
+    this.pictures.destroy();
+    this.section.remove();
+  }
+}

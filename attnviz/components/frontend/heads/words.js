@@ -1,0 +1,161 @@
+// The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
+
+import { ROLLOUT } from "./choice.js";
+import { number } from "../core/format.js";
+import { FAINT_BELOW, LEAST } from "./values.js";
+import { CAP } from "../lines/choice.js";
+
+/** @param {HeadId} head */
+export const headName = ([layer, head]) =>
+  head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
+
+/** The label that is shown by other words than links have. Its rule is in measures/labels.py. */
+const BROAD = "broad";
+const BROAD_RULE = "The entropy of its rows is at least 85 % of that of uniform attention.";
+
+/** A label as it is shown. @param {string} label as a link has it */
+export const labelText = (label) => (label === BROAD ? "looks everywhere" : label);
+
+/** The rule of a label, where its words do not say it. @param {string} label */
+export const labelRule = (label) => (label === BROAD ? BROAD_RULE : "");
+
+/** @param {number} n */
+const count = (n) => n.toLocaleString("en");
+
+export const SPECIAL = {
+  keep: "keep",
+  hide: "hide",
+  renormalise: "hide and renormalise",
+};
+
+export const BETWEEN = {
+  all: "all tokens",
+  aa: "A → A",
+  ab: "A → B",
+  ba: "B → A",
+  bb: "B → B",
+};
+
+/** @type {Record<string, string>} */
+const SPECIAL_NOTES = {
+  hide: "Weights from and to special tokens are left out. The others stay as they are, so rows no longer sum to 1.",
+  renormalise:
+    "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again. " +
+    "These are no longer the model’s own weights.",
+};
+
+/** @type {Record<string, string>} */
+const SENTENCES = { a: "the first sentence (A)", b: "the second (B)" };
+
+/**
+ * What the setting for special tokens does; nothing where it does nothing.
+ * @param {{ special: string }} view
+ */
+export function specialNote({ special }) {
+  return SPECIAL_NOTES[special] ?? "";
+}
+
+/** @param {{ between: string }} view */
+export function betweenNote({ between }) {
+  if (between === "all") return "";
+  const [from, to] = [SENTENCES[between[0]], SENTENCES[between[1]]];
+  const where = from === to ? `within ${from}` : `from ${from} to ${to}`;
+  return `Only weights ${where}, as they are. Special tokens belong to neither sentence.`;
+}
+
+/** @param {{ values: string }} view */
+export function valuesNote({ values }) {
+  if (values !== "norms") return "";
+  return (
+    "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). " +
+    "Rows do not sum to 1."
+  );
+}
+
+/**
+ * What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others.
+ * @param {{ measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string }} given
+ */
+export function gridSentence({ measure, faded, label }) {
+  const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
+  if (!faded) return said;
+  const rest = faded.reduce((sum, one) => sum + one, 0);
+  return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. `;
+}
+
+/** Why the sheet is nearly empty. */
+export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
+
+/**
+ * What is put together into one picture.
+ * @param {{ mean: boolean, chosen: HeadId[] }} view
+ */
+export function meanNote({ mean, chosen }) {
+  return mean && chosen.length > 1 ? `Every number is the mean of the ${chosen.length} chosen heads’.` : "";
+}
+
+/** @param {HeadId[]} chosen */
+export function rolloutNote(chosen) {
+  const rolled = chosen.find(([, head]) => head === ROLLOUT);
+  if (!rolled) return "";
+  const layers = rolled[0] === 0 ? "layer 0" : `layers 0 to ${rolled[0]} multiplied`;
+  const included = "heads averaged, the residual path included";
+  return `Attention rollout (Abnar and Zuidema, 2020): ${layers}, ${included}. Rows sum to 1.`;
+}
+
+/**
+ * "132 of 4,096 weights are drawn as lines: those ≥ 0.05."
+ * @param {{ shown: number, total: number }} drawn @param {{ least: number, view: HeadsView, heads: number }} given
+ */
+export function drawnSentence({ shown, total }, { least, view, heads }) {
+  if (!total) return "Nothing is left to draw.";
+  const what = heads > 1 ? `weights of ${heads} heads` : "weights";
+  if (shown === total) {
+    return total === 1 ? "The one weight is drawn as a line." : `All ${count(total)} ${what} are drawn as lines.`;
+  }
+  const limits = [
+    shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
+    view.strongest > 0 && `the ${view.strongest} strongest of each query`,
+    least > 0 ? `those ≥ ${limitText(least)}` : "those above 0",
+  ];
+  return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;
+}
+
+/**
+ * A threshold as it is written.
+ * @param {number} least
+ */
+export const limitText = (least) => number(least, least > 0 && least < 0.01 ? 4 : 2);
+
+/**
+ * What is missing in the heatmap, and why.
+ * @param {{ cells: number, seen: number, short: number }} given
+ */
+export function hiddenSentence({ cells, seen, short }) {
+  const said = [];
+  if (seen < cells) said.push(`${count(cells - seen)} of ${count(cells)} cells are masked or hidden (hatched).`);
+  if (short) {
+    const rows = `${count(short)} ${short === 1 ? "row is" : "rows are"}`;
+    said.push(`${rows} hidden because less than ${LEAST} of the weight is left to divide by.`);
+  }
+  return said.join(" ");
+}
+
+/**
+ * A token's text; what can't be seen is named.
+ * @param {string} label
+ */
+export function tokenText(label) {
+  if (label === "") return "(empty)";
+  return label.trim() === "" ? "(blank)" : label;
+}
+
+/**
+ * A weight with this many digits; what is not 0 but rounds to it is said to be less than the last digit.
+ * @param {number} value @param {number} digits
+ */
+export function weightText(value, digits = 4) {
+  const shown = value.toFixed(digits);
+  if (value > 0 && Number(shown) === 0) return `< ${(10 ** -digits).toFixed(digits)}`;
+  return digits < 4 ? `≈ ${shown}` : shown;
+}

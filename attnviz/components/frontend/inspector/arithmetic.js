@@ -1,0 +1,113 @@
+// The arithmetic of attention for one row and one cell, from the real operands. Pure functions, no DOM.
+
+import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
+
+/**
+ * A row from scores to weights.
+ * @typedef {{ masked: Float64Array } & import("../core/attention.js").Softmax} RowSteps
+ */
+
+/** The arithmetic of one head. Sums run in double precision. */
+export class Attention {
+  /** @param {AttentionHeader} header @param {Arrays} arrays query, key, value, and a mask that is an array */
+  constructor(header, arrays) {
+    this.header = header;
+    const { query, key, value } = arrays;
+    this.query = query.data;
+    this.key = key.data;
+    this.value = value.data;
+    /** @type {import("../core/attention.js").MaskCells} */
+    this.mask = header.mask === "array" ? arrays.mask.data : header.mask === "causal" ? "causal" : null;
+    this.queries = query.shape[0];
+    this.size = query.shape[1]; // of queries and keys, D
+    this.keys = value.shape[0];
+    this.valueSize = value.shape[1];
+    /** @type {{ q: number, row: RowSteps, output: Float64Array | null } | null} */
+    this.kept = null;
+  }
+
+  /**
+   * The mask's summand for cell (q, k): 0, −∞ or any number.
+   * @param {number} q @param {number} k @returns {number}
+   */
+  bias(q, k) {
+    return maskTerm(this.mask, q, k, this.keys);
+  }
+
+  /** @param {number} q @param {number} k */
+  score(q, k) {
+    return dot(this.query, q, this.key, k, this.size);
+  }
+
+  /**
+   * Row q from scores to weights. The last row is cached.
+   * @param {number} q
+   */
+  row(q) {
+    return this.keptRow(q).row;
+  }
+
+  /** @param {number} q */
+  keptRow(q) {
+    if (this.kept?.q !== q) this.kept = { q, row: this.computeRow(q), output: null };
+    return this.kept;
+  }
+
+  /** @param {number} q @returns {RowSteps} */
+  computeRow(q) {
+    const masked = new Float64Array(this.keys);
+    for (let k = 0; k < this.keys; k += 1) masked[k] = this.score(q, k) * this.header.scale + this.bias(q, k);
+    return { masked, ...softmax(masked) };
+  }
+
+  /**
+   * Row q of the head's output: Σⱼ weight·vⱼ.
+   * @param {number} q
+   */
+  output(q) {
+    const kept = this.keptRow(q);
+    kept.output ??= weighted(kept.row.weights, this.value, this.valueSize);
+    return kept.output;
+  }
+
+  /**
+   * Every step of one cell.
+   * @param {number} q @param {number} k
+   */
+  cell(q, k) {
+    const row = this.row(q);
+    const score = this.score(q, k);
+    return {
+      ...row,
+      score,
+      scaled: score * this.header.scale,
+      bias: this.bias(q, k),
+      masked: row.masked[k],
+      exponential: Math.exp(row.masked[k] - row.shift),
+      weight: row.weights[k],
+    };
+  }
+
+  /** @param {number | null} q @param {number | null} k */
+  has(q, k) {
+    return q !== null && k !== null && q < this.queries && k < this.keys;
+  }
+}
+
+/**
+ * The value of a cell in a sum: a hidden cell is NaN in the picture and counts as 0.
+ * @param {number} x
+ */
+export const known = (x) => (Number.isNaN(x) ? 0 : x);
+
+/**
+ * Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers.
+ * @param {Rows} left @param {Rows} right @param {number[] | null | undefined} bias @param {number} i @param {number} j
+ */
+export function matrixProduct(left, right, bias, i, j) {
+  const terms = left[i].length;
+  let sum = 0;
+  for (let c = 0; c < terms; c += 1) sum += known(left[i][c]) * right[c][j];
+  const added = bias ? bias[j] : null;
+  return { terms, sum, bias: added, value: sum + (added ?? 0) };
+}

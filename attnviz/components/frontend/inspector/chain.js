@@ -1,0 +1,181 @@
+// The chain of one (query, key) cell: scores, scaled, masked, weights, head outputs, each written out.
+
+import { element, result, span } from "../core/dom.js";
+import { number, operand, subscript } from "../core/format.js";
+import { TermList } from "./terms.js";
+import { VectorTable } from "./vectors.js";
+
+/** @typedef {import("./arithmetic.js").Attention} Attention */
+/** @typedef {ReturnType<Attention["cell"]>} CellSteps */
+
+const LINES = ["scores", "scaled", "masked", "weights", "head_outputs"];
+const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
+
+export class Chain {
+  constructor() {
+    this.products = new TermList("scores", "query", "key");
+    this.vectors = new VectorTable();
+    /** @type {Record<string, ReturnType<typeof makeLine>>} */
+    this.lines = Object.fromEntries(LINES.map((name) => [name, makeLine(name)]));
+    this.lines.scores.root.append(this.products.root);
+    this.lines.head_outputs.root.append(this.vectors.root);
+    this.root = element("div", { class: "chain" }, ...LINES.map((name) => this.lines[name].root));
+  }
+
+  /**
+   * Marks the line of the step that the page is at, and dims those that are still to come.
+   * @param {string} step @param {string[]} steps the names of all, in order
+   */
+  markStep(step, steps) {
+    const now = steps.indexOf(step);
+    for (const [name, { root }] of Object.entries(this.lines)) {
+      const at = steps.indexOf(name);
+      root.classList.toggle("current", at === now);
+      root.classList.toggle("later", at > now);
+      if (at === now) root.setAttribute("aria-current", "step");
+      else root.removeAttribute("aria-current");
+    }
+  }
+
+  /** @param {Attention} attention @param {number} q @param {number} k */
+  show(attention, q, k) {
+    const cell = attention.cell(q, k);
+    const names = { q: span("query", `q${subscript(q)}`), k: span("key", `k${subscript(k)}`) };
+    this.write("scores", ...this.scores(attention, q, k, cell, names));
+    this.write("scaled", ...scaled(attention.header, cell));
+    this.write("masked", ...masked(attention.header, q, k, cell));
+    this.write("weights", ...weights(cell));
+    this.write("head_outputs", ...this.outputs(attention, q, k, cell));
+  }
+
+  /** @param {string} name @param {(Node | string)[]} parts */
+  write(name, ...parts) {
+    this.lines[name].formula.replaceChildren(...parts);
+  }
+
+  /**
+   * @param {Attention} attention @param {number} q @param {number} k @param {CellSteps} cell
+   * @param {{ q: Node, k: Node }} names
+   */
+  scores(attention, q, k, { score }, names) {
+    const { size } = attention;
+    /** @param {number} d */
+    const left = (d) => attention.query[q * size + d];
+    /** @param {number} d */
+    const right = (d) => attention.key[k * size + d];
+    this.products.set({
+      count: size,
+      left,
+      right,
+      label: String,
+      sum: score,
+      summary: size === 1 ? "the one product" : `all ${size} products`,
+    });
+    const sum = inlineProducts(size, left, right, ["query", "key"]);
+    return [names.q, " · ", names.k, " = ", ...sum, " ", equals(score)];
+  }
+
+  /** @param {Attention} attention @param {number} q @param {number} k @param {CellSteps} cell */
+  outputs(attention, q, k, { weight }) {
+    const { valueSize, value } = attention;
+    const row = attention.output(q);
+    /** @param {number} d */
+    const own = (d) => value[k * valueSize + d];
+    this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k });
+    return [
+      span("attention", number(weight)),
+      " × ",
+      span("value", `v${subscript(k)}`),
+      " = ",
+      vector(valueSize, (d) => weight * own(d)),
+      element("br"),
+      "Σⱼ ",
+      span("attention", "wⱼ"),
+      "·",
+      span("value", "vⱼ"),
+      " = ",
+      vector(valueSize, (d) => row[d], "b"),
+    ];
+  }
+}
+
+/**
+ * `0.42·1.30 + (−0.20)·0.77 + 0.11·0.90 + …`: the first products, each kept on one line.
+ * @param {number} count @param {(c: number) => number} left @param {(c: number) => number} right
+ * @param {string[]} colours
+ */
+export function inlineProducts(count, left, right, [leftColour, rightColour]) {
+  /** @type {(Node | string)[]} */
+  const parts = [];
+  for (let c = 0; c < Math.min(count, INLINE.products); c += 1) {
+    if (c > 0) parts.push(" + ");
+    parts.push(span("nowrap", span(leftColour, operand(left(c))), "·", span(rightColour, operand(right(c)))));
+  }
+  if (count > INLINE.products) parts.push(" + …");
+  return parts;
+}
+
+/**
+ * `= 3.2100`, the number bold and readable by tests and by a hover title in full.
+ * @param {number} x
+ */
+export function equals(x) {
+  return span("nowrap", "= ", result(x, number(x), { title: String(x) }));
+}
+
+/** @param {AttentionHeader} header @param {CellSteps} cell */
+function scaled({ scale, scale_label: label }, cell) {
+  if (label === "off") return [number(cell.score), " × 1 ", equals(cell.scaled), span("why", "scaling is off")];
+  const factor = number(scale);
+  const product = `${number(cell.score)} × ${factor}`;
+  if (label === factor || label === String(scale)) return [product, " ", equals(cell.scaled)];
+  return [`${number(cell.score)} × ${label} `, span("nowrap", "= ", product), " ", equals(cell.scaled)];
+}
+
+/** @param {AttentionHeader} header @param {number} q @param {number} k @param {CellSteps} cell */
+function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
+  if (bias === -Infinity) {
+    const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : "hidden: the mask adds −∞ here";
+    return [number(x), " → ", result(y, number(y)), span("why", why)];
+  }
+  if (bias !== 0) {
+    return [number(x), " + ", operand(bias, 4), " ", equals(y), span("why", "the mask adds a number here")];
+  }
+  const why = {
+    none: "kept: nothing is masked",
+    causal: `kept: key ${k} is not after query ${q}`,
+    array: "kept: the mask adds 0 here",
+  }[mask];
+  return [result(y, number(y), { title: String(y) }), " ", span("why-inline", why)];
+}
+
+/** @param {CellSteps} cell */
+function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
+  if (allHidden) {
+    return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
+  }
+  const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
+  const parts = [
+    span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
+    " ",
+    span("nowrap", "= ", number(exponential), " / ", number(sum)),
+    " ",
+    equals(weight),
+  ];
+  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
+  return shift === 0 ? parts : [...parts, span("why", why)];
+}
+
+/** @param {number} count @param {(d: number) => number} at @param {"span" | "b"} tag */
+function vector(count, at, tag = "span") {
+  const shown = Math.min(count, INLINE.numbers);
+  const numbers = Array.from({ length: shown }, (_, d) => number(at(d), 3));
+  return element(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
+}
+
+/** @param {string} name */
+function makeLine(name) {
+  const formula = element("div", { class: "formula" });
+  const title = element("div", { class: "line-name" }, name.replace("_", " "));
+  return { formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
+}

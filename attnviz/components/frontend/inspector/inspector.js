@@ -1,0 +1,203 @@
+// The inspector: follows the pointer and the keys on a picture of matrices, lights the row and the column, pins a cell,
+// and writes its arithmetic beside the picture.
+
+import { samePin, NOTHING } from "../core/pin.js";
+import { perFrame, typedInto } from "../core/dom.js";
+import { Overlay } from "../board/overlay.js";
+import { findPanel } from "../board/panels.js";
+import { moved, Picture } from "../board/picture.js";
+import { View } from "./view.js";
+
+const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
+
+/** @typedef {import("./arithmetic.js").Attention} Attention */
+/**
+ * What the inspector writes about: a head, at a step.
+ * @typedef {object} Inspected
+ * @property {Attention} attention
+ * @property {Labels} labels
+ * @property {string} step
+ * @property {string[]} steps the names of all, in order
+ * @property {string[]} byCell of those whose matrix each cell of queries by keys has
+ */
+
+export class Inspector {
+  /**
+   * `onPin(pin)` is called when the user pins another cell. `find()` gives the picture.
+   * @param {Element | ShadowRoot} root
+   * @param {{ onPin: (pin: Pair) => void, find: () => HTMLElement | null }} does
+   */
+  constructor(root, { onPin, find }) {
+    this.onPin = onPin;
+    /** @type {Pair} */
+    this.pin = NOTHING;
+    /** @type {Cell | null} */
+    this.hovered = null;
+    /** @type {Cell | null} */
+    this.clicked = null;
+    /** @type {Attention | null} */
+    this.attention = null;
+    /** @type {string[]} */
+    this.byCell = [];
+    /** @type {Theme} */
+    this.theme = "light";
+    this.overlay = new Overlay();
+    this.draw = perFrame(() => this.drawNow());
+    this.view = new View(root, {
+      onPin: (pin) => this.setPin(pin),
+      onUnpin: () => this.unpin(),
+    });
+    this.picture = new Picture({
+      find,
+      onPoint: (at) => this.point(at),
+      onClick: (at) => this.click(at),
+      onKey: (event) => this.arrow(event),
+      onDrawn: this.draw,
+    });
+  }
+
+  /** @param {Inspected} inspected @param {Pair} pin */
+  show(inspected, pin) {
+    this.attention = inspected.attention;
+    this.byCell = inspected.byCell;
+    this.pin = pin;
+    this.view.setInspected(inspected);
+    this.picture.follow(); // it may have been hidden
+    this.draw();
+  }
+
+  /** @param {Theme} shade */
+  setTheme(shade) {
+    this.theme = shade;
+    this.view.section.dataset.theme = shade;
+    this.draw();
+  }
+
+  /** What the user pins. @param {Pair} pin */
+  setPin(pin) {
+    if (!this.attention || samePin(pin, this.pin)) return;
+    this.pin = pin;
+    this.view.announce(this.attention, pin);
+    this.draw();
+    this.onPin(pin);
+  }
+
+  unpin() {
+    this.setPin(NOTHING);
+  }
+
+  /** @param {Cell | null} at */
+  point(at) {
+    if (at?.panel === this.hovered?.panel && at?.i === this.hovered?.i && at?.j === this.hovered?.j) return;
+    this.hovered = at;
+    if (!at) this.clicked = null;
+    this.draw();
+  }
+
+  /** @param {Cell} at */
+  click(at) {
+    if (this.picture.graph?.attnviz?.uncover(at)) return; // a guess is revealed, not pinned
+    const pin = { ...this.pin };
+    if (at.cols === "query") pin.q = at.j;
+    if (at.cols === "key") pin.k = at.j;
+    if (at.rows === "query") pin.q = at.i;
+    if (at.rows === "key") pin.k = at.i;
+    if (at.rows !== "query" && at.rows !== "key" && at.cols !== "query" && at.cols !== "key") return;
+    const whole = [at.rows, at.cols].includes("query") && [at.rows, at.cols].includes("key");
+    // In a panel with one token axis another cell of the pinned row is no request to unpin it.
+    const again = samePin(pin, this.pin) && (whole || sameCell(at, this.clicked));
+    this.clicked = at;
+    this.setPin(again ? NOTHING : pin);
+  }
+
+  /** Arrow keys on the board move the pin. @param {KeyboardEvent} event */
+  arrow(event) {
+    const to = moved(event, { query: this.pin.q, key: this.pin.k }, this.view.labels);
+    if (!to) return;
+    this.hovered = null;
+    this.setPin({ q: to.query, k: to.key });
+  }
+
+  /**
+   * Escape lets go of the pin, unless it is pressed in a field elsewhere. Where nothing is pinned, it is for others.
+   * @param {KeyboardEvent} event
+   */
+  escape(event) {
+    const typing = typedInto(event);
+    const elsewhere = typing && !this.view.section.contains(typing);
+    if (event.key !== "Escape" || event.defaultPrevented || elsewhere || samePin(this.pin, NOTHING)) return;
+    this.unpin();
+    event.preventDefault();
+  }
+
+  drawNow() {
+    const { attention } = this;
+    if (!attention) return;
+    const { graph } = this.picture;
+    graph?.attnviz?.hold({ query: this.pin.q, key: this.pin.k });
+    const panels = this.picture.panels();
+    const products = this.picture.products();
+    const panel = this.hovered && findPanel(panels, this.hovered);
+    const at = panel && this.hovered;
+    this.overlay.draw({
+      graph,
+      panels,
+      products,
+      labels: this.view.labels,
+      hovered: at,
+      pinned: !samePin(this.pin, NOTHING)
+        ? { kinds: { query: this.pin.q, key: this.pin.k }, operands: {}, at: null }
+        : null,
+      theme: this.theme,
+    });
+    // After the light over the picture, which reads the picture's size.
+    this.showCell(attention, { at, panel, panels, products });
+  }
+
+  /**
+   * @param {Attention} attention
+   * @param {{ at: Cell | null, panel: DrawnPanel | null, panels: DrawnPanel[], products: Products }} pointed
+   */
+  showCell(attention, { at, panel, panels, products }) {
+    const { view, pin } = this;
+    view.setPin(pin);
+    const covered = panels.find((one) => one.covered);
+    const [row, column] = at ? [at.i, at.j] : [pin.q, pin.k];
+    const guessed = row !== null && column !== null && covered?.covered?.(row, column);
+    if (guessed && (!at || at.panel === covered?.name)) {
+      view.showHint(pin, COVERED);
+      return;
+    }
+    if (!at || !panel) {
+      const { q, k } = pin;
+      if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
+      else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
+      else view.showRow(attention, pin);
+      return;
+    }
+    const [q, k] = at.rows === "query" ? [at.i, at.j] : [at.j, at.i];
+    const whole = [at.rows, at.cols].sort().join() === "key,query";
+    const chained = whole && attention.has(q, k) && this.byCell.includes(panel.name);
+    const isPin = samePin({ q, k }, pin);
+    if (chained) view.showChain(attention, q, k, isPin ? "pinned" : "pointer");
+    else view.showProduct({ at, panel, panels, products });
+  }
+
+  destroy() {
+    this.draw.cancel();
+    this.picture.destroy();
+    this.overlay.remove();
+    this.view.section.remove();
+  }
+}
+
+/**
+ * Whether any cell of a row is covered: its largest weights would give the answer away.
+ * @param {DrawnPanel | undefined} panel @param {number} row @param {number} columns
+ */
+function isCovered(panel, row, columns) {
+  return Array.from({ length: columns }, (_, column) => column).some((column) => panel?.covered?.(row, column));
+}
+
+/** @param {Cell} a @param {Cell | null} b */
+const sameCell = (a, b) => b !== null && a.panel === b.panel && a.i === b.i && a.j === b.j;

@@ -1,0 +1,102 @@
+// One cell of a panel: its name, its value and, if it is part of a matrix product, the terms of its sum.
+
+import { known, matrixProduct } from "./arithmetic.js";
+import { equals, inlineProducts } from "./chain.js";
+import { element, result, span } from "../core/dom.js";
+import { index, number, operand, quantity } from "../core/format.js";
+import { TermList } from "./terms.js";
+
+/** @typedef {(kind: string, i: number) => string} LabelOf */
+
+/** @type {Record<string, string>} */
+const OWN_COLOURS = { query: "query", key: "key", value: "value", weights: "attention" };
+const CLOSE = 1e-4; // relative: the cells are float32, the sums here are double
+
+/** @param {string} name */
+export function colourOf(name) {
+  const owner = Object.keys(OWN_COLOURS).find((own) => [own, `W_${own}`, `U_${own}`, `${own}_t`].includes(name));
+  return owner ? OWN_COLOURS[owner] : "plain";
+}
+
+export class Product {
+  constructor() {
+    this.formula = element("div", { class: "formula" });
+    this.terms = new TermList("product", "plain", "plain");
+    this.own = element("div", { class: "formula" });
+    this.computed = NaN;
+    this.cell = element("div", { class: "cell", dataset: { line: "cell" } }, this.own);
+    this.line = element("div", { class: "line current", dataset: { line: "product" } }, this.formula, this.terms.root);
+    this.root = element("div", { class: "chain" }, this.line, this.cell);
+  }
+
+  /**
+   * Shows `at`, a cell of `panel`; `labels(kind, i)` names an index.
+   * @param {{ at: Cell, panel: DrawnPanel, panels: DrawnPanel[], products: Products, labels: LabelOf }} given
+   */
+  show({ at, panel, panels, products, labels }) {
+    const value = panel.z[at.i][at.j];
+    const name = cellName(panel, at.i, at.j);
+    const product = operands(panel, panels, products);
+    this.line.hidden = !product;
+    if (product) this.write(product, at, labels);
+    const same = product && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
+    // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
+    this.cell.hidden = Boolean(same);
+    this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));
+  }
+
+  /** @param {Operands} operands @param {Cell} at @param {LabelOf} labels */
+  write({ left, right, bias }, { i, j }, labels) {
+    const { terms, sum, bias: added, value } = matrixProduct(left.z, right.z, bias, i, j);
+    const colours = [colourOf(left.name), colourOf(right.name)];
+    /** @param {number} c */
+    const a = (c) => known(left.z[i][c]);
+    /** @param {number} c */
+    const b = (c) => right.z[c][j];
+    this.computed = value;
+    const factors = [
+      span(`nowrap ${colours[0]}`, `${quantity(left.name)}[${index(left.rows, i)}, ·]`),
+      " · ",
+      span(`nowrap ${colours[1]}`, `${quantity(right.name)}[·, ${index(right.cols, j)}]`),
+    ];
+    const plus = added === null ? [] : [" + ", operand(added, 4), span("why-inline", " (bias)")];
+    const products = inlineProducts(terms, a, b, colours);
+    this.formula.replaceChildren(...factors, " = ", ...products, ...plus, " ", equals(value));
+    this.terms.set({
+      count: terms,
+      left: a,
+      right: b,
+      label: (c) => labels(left.cols, c),
+      sum,
+      summary: terms === 1 ? "the one product" : `all ${terms} products`,
+      colours,
+    });
+  }
+}
+
+/**
+ * `query[3, dim 5]`
+ * @param {DrawnPanel} panel @param {number} i @param {number} j
+ */
+export function cellName(panel, i, j) {
+  return `${quantity(panel.name)}[${index(panel.rows, i)}, ${index(panel.cols, j)}]`;
+}
+
+/**
+ * The two panels that a panel is the product of, if both are drawn and fit.
+ * @param {DrawnPanel} panel @param {DrawnPanel[]} panels @param {Products} products @returns {Operands | null}
+ */
+export function operands(panel, panels, products) {
+  const entry = products[panel.name];
+  if (!entry || panel.name === "scores") return null;
+  const left = panels.find(({ name }) => name === entry.left);
+  const right = panels.find(({ name }) => name === entry.right);
+  if (!left || !right || left.width !== right.height) return null;
+  return left.height === panel.height && right.width === panel.width ? { left, right, bias: entry.bias } : null;
+}
+
+/** @param {number} value */
+function valueOf(value) {
+  if (!Number.isNaN(value)) return equals(value);
+  return span("nowrap", "= ", result(-Infinity, number(-Infinity)), " (masked)");
+}

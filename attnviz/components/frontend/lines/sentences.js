@@ -1,0 +1,72 @@
+// The texts and numbers of the lines.
+
+/**
+ * What is drawn, and its tokens.
+ * @typedef {{ choice: import("./choice.js").Choice, queryLabels: string[], keyLabels: string[] }} LinesContext
+ */
+
+const LONGEST = 40; // characters of a token in a sentence
+const PARTNERS = 3;
+
+/**
+ * A weight with 4 digits; one that would read 0.0000 without being 0 is said to be under that.
+ * @param {number} value
+ */
+export function digits(value) {
+  if (value > 0 && value < 0.00005) return "<0.0001";
+  return value.toFixed(value < 10 ? 4 : value < 100 ? 3 : 2);
+}
+
+/**
+ * A token in quotes, kept from changing the direction of the words around it.
+ * @param {string[]} labels @param {number} index
+ */
+function quoted(labels, index) {
+  const letters = Array.from(labels[index] ?? "");
+  const half = LONGEST / 2;
+  const text =
+    letters.length > LONGEST ? `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}` : letters.join("");
+  return `“\u2068${text}\u2069”`;
+}
+
+/**
+ * The strongest partners of a token ({q} or {k}), as a sentence.
+ * @param {PartialPair} token @param {LinesContext} given
+ */
+export function tokenSentence({ q = null, k = null }, { choice, queryLabels, keyLabels }) {
+  const from = q !== null;
+  const own = from ? `query ${q} ${quoted(queryLabels, q)}` : `key ${k} ${quoted(keyLabels, k ?? -1)}`;
+  const found = choice.partners({ q, k }, PARTNERS);
+  if (!found.length) return `${capital(own)}: all its weights are hidden.`;
+  const several = choice.heads.length > 1;
+  const parts = found.map(({ head, partner, value }) => {
+    const name = from
+      ? `key ${partner} ${quoted(keyLabels, partner)}`
+      : `query ${partner} ${quoted(queryLabels, partner)}`;
+    return `${name} ${digits(value)}${several ? ` in ${choice.heads[head].name}` : ""}`;
+  });
+  return `${capital(own)} ${from ? "attends most to" : "is attended to most by"} ${parts.join(", ")}.`;
+}
+
+/**
+ * What is pinned, as sentences; nothing where nothing is.
+ * @param {Pair} pin @param {LinesContext} given
+ */
+export function pinSentence({ q, k }, given) {
+  const said = [];
+  if (q !== null) said.push(tokenSentence({ q }, given));
+  if (k !== null) said.push(tokenSentence({ k }, given));
+  if (q !== null && k !== null) said.push(pairSentence(q, k, given));
+  return said.length ? `Pinned: ${said.join(" ")}` : "";
+}
+
+/** @param {number} q @param {number} k @param {LinesContext} given */
+function pairSentence(q, k, { choice }) {
+  const best = choice.largest(q, k);
+  if (!best) return `Query ${q} does not see key ${k}.`;
+  const where = choice.heads.length > 1 ? `, the largest, in ${choice.heads[best.head].name}` : "";
+  return `Query ${q} on key ${k}: ${digits(best.value)}${where}.`;
+}
+
+/** @param {string} text */
+const capital = (text) => text[0].toUpperCase() + text.slice(1);

@@ -1,0 +1,49 @@
+// The address of a view, written as the server writes it (attnviz/links), so that the server finds nothing to change.
+
+/** @typedef {Record<string, string | number | boolean | null>} Values */
+
+/**
+ * The query of an address with these values; keys that are not of the view stay, before the others.
+ * @param {string} query @param {Values} values @param {LinkKeys} link
+ */
+export function withValues(query, values, { keys, defaults }) {
+  const found = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(values)) {
+    if (!keys.includes(name)) continue;
+    if (value === null || value === defaults[name]) found.delete(name);
+    else found.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
+  }
+  const sorted = [...found].sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
+  return sorted.map((pair) => pair.map(encoded).join("=")).join("&");
+}
+
+/** The query without what `withValues` writes. @param {string} query @param {LinkKeys} link */
+export const withoutValues = (query, link) => withValues(query, link.defaults, link);
+
+/**
+ * The values in an address; where it has none, the defaults.
+ * @param {string} query @param {LinkKeys} link @returns {Values}
+ */
+export function valuesIn(query, { keys, defaults }) {
+  const found = new URLSearchParams(query);
+  /** @param {[string, Values[string]]} entry @returns {[string, Values[string]]} */
+  const read = ([name, byDefault]) => {
+    const text = found.get(name);
+    if (text === null) return [name, byDefault];
+    if (typeof byDefault === "boolean") return [name, text === "1"];
+    return [name, typeof byDefault === "string" ? text : Number(text)];
+  };
+  return Object.fromEntries(
+    Object.entries(defaults)
+      .filter(([name]) => keys.includes(name))
+      .map(read),
+  );
+}
+
+/** As Python's urlencode has it. @param {string} text */
+function encoded(text) {
+  const code = (/** @type {string} */ one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text)
+    .replace(/[!'()*]/g, code)
+    .replace(/%20/g, "+");
+}

@@ -1,0 +1,188 @@
+// The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
+// shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
+// also keeps the visitor's own lesson across reloads, and manages the browser's history.
+
+import { element, span, theme } from "../core/dom.js";
+import { isShortcut, pressed } from "../core/keys.js";
+import { oneEntryEach } from "./history.js";
+import { unpack } from "../core/packing.js";
+import { afterWaiting } from "../core/waiting.js";
+import { allPaths, themeKey } from "./theme_choice.js";
+
+/** @type {Record<string, string>} */
+const SCROLLS = { PageDown: "scroll_on", PageUp: "scroll_back" };
+const LESSON = "attnviz-lesson"; // where the browser keeps it
+const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
+
+class Keyboard {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    oneEntryEach();
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    this.lecture = false;
+    /** @type {Record<string, string>} what each key sends */
+    this.sends = {};
+    this.says = element("div", { class: "lines" });
+    const done = element("button", { type: "button", class: "close" }, "Close");
+    this.dialog = element(
+      "dialog",
+      { "aria-labelledby": "keys-title" },
+      element("h2", { id: "keys-title" }, "Keys"),
+      this.says,
+      done,
+    );
+    done.addEventListener("click", () => this.dialog.close());
+    // Keys pressed in the dialog do not reach what is behind it.
+    this.dialog.addEventListener("keydown", (event) => this.inDialog(event));
+    this.corner = element(
+      "div",
+      { class: "corner", hidden: true },
+      this.button("?", "The keys (?)", "help"),
+      this.button("✕", "Leave lecture mode (L or Esc)", "lecture"),
+    );
+    this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, this.corner, this.dialog);
+    root.append(this.section);
+    this.ends = new AbortController();
+    window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+  }
+
+  /** @param {string} text @param {string} title @param {string} act */
+  button(text, title, act) {
+    const made = element("button", { type: "button", title, "aria-label": title }, text);
+    made.addEventListener("click", () => this.act(act));
+    return made;
+  }
+
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
+  update(data, setTriggerValue, isNew) {
+    this.setTriggerValue = setTriggerValue;
+    this.section.dataset.theme = theme(this.section);
+    if (isNew) this.take(/** @type {KeyboardHeader} */ (unpack(data).header));
+  }
+
+  /** @param {KeyboardHeader} header */
+  take({ lines, lecture, lesson }) {
+    if (typeof lesson === "string") keep(lesson);
+    // Null asks, whether there is one or not.
+    else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
+    this.lecture = lecture;
+    this.corner.hidden = !lecture;
+    this.sends = Object.assign({}, ...lines.map((line) => line.sends));
+    this.says.replaceChildren(
+      ...lines.map(({ shown, says }) =>
+        element("p", {}, span("keys", ...shown.map((key) => element("kbd", {}, key))), span("does", says)),
+      ),
+    );
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const name = pressed(event);
+    const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends[name] ?? this.scrolls(name));
+    if (!act || !isShortcut(event)) return;
+    event.preventDefault();
+    if (!event.repeat) this.act(act);
+  }
+
+  /** Esc lets go of what is pinned first; the link says whether anything is. */
+  leaves() {
+    const link = new URL(location.href).searchParams;
+    return this.lecture && !link.has("q") && !link.has("k");
+  }
+
+  /**
+   * In lecture mode a clicker that has nothing to step through shows what lies below.
+   * @param {string} name
+   */
+  scrolls(name) {
+    return this.lecture ? SCROLLS[name] : undefined;
+  }
+
+  /** @param {KeyboardEvent} event */
+  inDialog(event) {
+    event.stopPropagation();
+    if (event.key === "?") this.dialog.close();
+  }
+
+  /** @param {string} name */
+  act(name) {
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      help: () => this.dialog.showModal(),
+      pin,
+      theme: () => this.otherTheme(),
+      scroll_on: () => scroll(1),
+      scroll_back: () => scroll(-1),
+    };
+    /** @type {HTMLElement | null} a button of the page that does it: then the page runs as for a click, no more */
+    const button = document.querySelector(`.st-key-${name} :is(.stButton button, .stPageLink a)`);
+    if (doneHere(name)) return;
+    if (acts[name]) acts[name]();
+    else if (button) afterWaiting(() => button.click());
+    else this.setTriggerValue("act", name);
+  }
+
+  /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
+  otherTheme() {
+    const other = theme(this.section) === "dark" ? "Light" : "Dark";
+    for (const path of allPaths()) localStorage.setItem(themeKey(path), JSON.stringify(other));
+    location.reload();
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.section.remove();
+  }
+}
+
+/**
+ * Whether a component of the page, such as the walk, has done it.
+ * @param {string} name
+ */
+const doneHere = (name) => !window.dispatchEvent(new CustomEvent("attnviz-act", { detail: name, cancelable: true }));
+
+/**
+ * Keeps one's own lesson for as long as the tab is open; an empty text forgets it.
+ * @param {string} lesson
+ */
+function keep(lesson) {
+  try {
+    sessionStorage.removeItem(LESSON);
+    if (lesson) sessionStorage.setItem(LESSON, lesson);
+  } catch {
+    // Forbidden or full: then nothing is kept.
+  }
+}
+
+function kept() {
+  try {
+    return sessionStorage.getItem(LESSON) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Brings the arrow keys to the picture, and pins its first cell where none is. */
+function pin() {
+  const inside = PICTURES.flatMap((css) => [...document.querySelectorAll(css)]).flatMap((host) => {
+    const root = host.querySelector(".attnviz-isolated")?.shadowRoot ?? host;
+    /** @type {NodeListOf<HTMLElement>} */
+    const pictures = root.querySelectorAll(".attnviz-board, .attnviz-lines");
+    return [...pictures];
+  });
+  const picture = inside.find((one) => one.checkVisibility());
+  picture?.focus();
+  const key = picture?.matches(".attnviz-lines") ? "ArrowDown" : "Enter";
+  picture?.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+}
+
+/**
+ * Scrolls the page by most of a screen.
+ * @param {number} by
+ */
+function scroll(by) {
+  document.querySelector("[data-testid=stMain]")?.scrollBy({ top: by * 0.85 * window.innerHeight });
+}
+
+export default Keyboard;

@@ -1,0 +1,135 @@
+// The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
+// address at once; the server hears of it before it hears of anything else.
+
+import { fetchArrays, fetchFile, fromServer } from "../core/arrays.js";
+import { read } from "../core/document.js";
+import { clickOn } from "../core/dom.js";
+import { unpack } from "../core/packing.js";
+import { PendingUpdates } from "../core/pending_updates.js";
+import { afterWaiting, beforeOthers } from "../core/waiting.js";
+import { Walk } from "../walk/walk.js";
+import { valuesIn, withoutValues, withValues } from "./address.js";
+import { loadPlotly } from "./plotly.js";
+
+const ACT = "attnviz-act"; // the event of the page's shortcuts
+const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
+
+class WalkComponent {
+  /** @param {HTMLElement} root @param {string} server */
+  constructor(root, server) {
+    this.server = server;
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {string[]} the digest of each layer's document */
+    this.documents = [];
+    /** @type {LinkKeys} */
+    this.link = { keys: [], defaults: {} };
+    /** @type {number | undefined} */
+    this.writing = undefined;
+    /** @type {string | null} the rest of the addresses that were written here, which the server may not know */
+    this.rest = null;
+    this.updates = new PendingUpdates(
+      (message) => this.setTriggerValue("updates", message),
+      /** @type {Partial<WalkValues>} */ ({}),
+    );
+    this.source = {
+      request: fromServer(server),
+      offerAgain: () => this.updates.ask(),
+    };
+    /** @type {Home} */
+    this.home = {
+      keyboard: null, // the page's shortcuts come as events
+      load: async (layer) => read(await fetchFile(this.documents[layer], this.source)),
+      array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
+      changed: (values) => this.changed(values),
+      // A lesson's question ends when the row is revealed.
+      revealed: () => afterWaiting(() => clickOn(".st-key-lesson_reveal button")),
+    };
+    this.walk = new Walk(root, this.home);
+    this.ends = new AbortController();
+    const { signal } = this.ends;
+    window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
+    document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
+    beforeOthers(() => this.updates.flush(), root, signal);
+    window.addEventListener("popstate", () => this.went(), { signal });
+  }
+
+  /** What the user has chosen. @param {Partial<WalkValues>} values */
+  changed(values) {
+    this.updates.set(values, Infinity);
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.write(), BURST);
+  }
+
+  /** Writes what is chosen into the address. */
+  write() {
+    const { search, pathname, hash } = window.location;
+    const query = withValues(search, this.updates.values, this.link);
+    this.rest = withoutValues(search, this.link);
+    if (query !== search.slice(1)) window.history.pushState({}, "", `${pathname}${query && `?${query}`}${hash}`);
+  }
+
+  /** Back or forward: what was chosen since counts no more. The server answers, if it knows the addresses. */
+  went() {
+    clearTimeout(this.writing);
+    this.updates.drop();
+    const { search } = window.location;
+    if (withoutValues(search, this.link) !== this.rest) return;
+    const values = /** @type {Partial<WalkValues>} */ (valuesIn(search, this.link));
+    if (!this.documents[values.layer ?? 0]) return;
+    this.updates.receive(values);
+    this.walk.show(values);
+  }
+
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
+  update(data, setTriggerValue, isNew) {
+    this.setTriggerValue = setTriggerValue;
+    if (isNew) this.take(/** @type {WalkHeader} */ (unpack(data).header));
+    this.walk.setTheme();
+  }
+
+  /** @param {WalkHeader} header */
+  take({ documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly }) {
+    this.link = link;
+    this.rest = null;
+    this.updates.receive(values, acknowledged);
+    this.updates.answer();
+    this.updates.flush(); // or this answer's address, which is older, would stay
+    Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.server + plotly) });
+    this.walk.setLecture(lecture);
+    if (documents.join() === this.documents.join()) this.walk.show(this.updates.values);
+    else this.begin(documents);
+  }
+
+  /** Shows another text or model, once a document of it has come; until then, the picture before it stays. */
+  async begin(/** @type {string[]} */ documents) {
+    this.documents = documents;
+    const { layer = 0 } = this.updates.values;
+    const isWanted = () => this.documents === documents;
+    this.walk.wait();
+    try {
+      const document = await this.home.load?.(layer);
+      if (isWanted()) this.walk.show(this.updates.values, document);
+      if (isWanted()) this.walk.show(this.updates.values); // perhaps another layer by now
+    } catch (error) {
+      if (isWanted()) this.walk.fail("This text can't be shown", error);
+    }
+  }
+
+  /**
+   * Handles a shortcut of the page here if possible, without a request to the server.
+   * @param {CustomEvent<string>} event
+   */
+  asked(event) {
+    if (this.walk.act(event.detail)) event.preventDefault();
+  }
+
+  destroy() {
+    this.ends.abort();
+    clearTimeout(this.writing);
+    this.updates.destroy();
+    this.walk.destroy();
+  }
+}
+
+export default WalkComponent;

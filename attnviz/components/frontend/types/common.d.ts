@@ -1,0 +1,99 @@
+// What the modules hand to one another: payloads, messages, matrices, lines, marks. For the type check only: no module
+// imports this file, and the browser never loads it.
+
+type Theme = "light" | "dark";
+type Numbers = Float32Array | Uint16Array | Uint8Array;
+type NumberList = Numbers | Float64Array | number[];
+/** [from, to) in cells, or two ends in px */
+type Span = [number, number];
+type Point = [number, number];
+/** [x, y, width, height] */
+type BoxNumbers = [number, number, number, number];
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+interface Size {
+  width: number;
+  height: number;
+}
+type WidthOf = (text: string) => number;
+
+// ---- what comes from the server, and what goes there
+
+interface Packed {
+  data: Numbers;
+  shape: number[];
+}
+type Arrays = Record<string, Packed>;
+/** A header and arrays, as attnviz/components/packing.py writes them. */
+interface Payload<Header> {
+  header: Header;
+  arrays: Arrays;
+}
+/** Sends a value to the server under a name. */
+type SetTriggerValue = (name: string, value: unknown) => void;
+interface Component {
+  update(data: Uint8Array, setTriggerValue: SetTriggerValue, isNew: boolean): void;
+  destroy(): void;
+}
+/** Changed values by their names; the server acknowledges the number. */
+interface Message {
+  number: number;
+  values: Record<string, unknown>;
+}
+/** Runs once in the next frame, however often it is called before. */
+interface FrameTask {
+  (): void;
+  cancel(): void;
+}
+
+// ---- what is pointed at or pinned
+
+/** A query row and a key column, each a position or null. */
+interface Pair {
+  q: number | null;
+  k: number | null;
+}
+type PartialPair = { q?: number | null; k?: number | null };
+/** The same under the names of the axes. */
+interface AxisPin {
+  query: number | null;
+  key: number | null;
+  [kind: string]: number | null;
+}
+/** A cell of a matrix: its name, what its rows and columns are, and where it is. */
+interface Cell {
+  panel: string;
+  rows: string;
+  cols: string;
+  i: number;
+  j: number;
+}
+/** A cell that is lit, or of a token its row or column alone. */
+interface LitCell extends Omit<Cell, "i" | "j"> {
+  i: number | null;
+  j: number | null;
+}
+/** What is lit: an index for each axis kind; of a product the names of its operands. */
+interface Lit {
+  kinds: Record<string, number | null>;
+  operands: { left?: string; right?: string };
+  at: LitCell | null;
+}
+
+// ---- what elements carry
+
+/** Draws a picture of matrices that others may follow: a board, or a Plotly graph. */
+interface HTMLElement {
+  attnviz?: import("../board/board.js").Board;
+  attnvizPicture?: PagePicture;
+  _fullLayout?: { font: { family: string }; meta?: { products?: Products }; [axis: string]: unknown };
+  _fullData?: PlotlyTrace[];
+  _ev?: PlotlyEmitter;
+}
+interface Window {
+  Plotly: Plotly;
+}

@@ -1,0 +1,136 @@
+// Pictures that leave the page, and what is read of plotly.js.
+
+// ---- pictures that leave the page
+
+/** [a, b, c, d, e, f], as a canvas takes it */
+type Matrix = [number, number, number, number, number, number];
+/** ["M" | "L", x, y], ["C", ...], ["R", x, y, width, height] or ["Z"] */
+type PathStep = [string, ...number[]];
+interface Clip {
+  path: PathStep[];
+  parent: Clip | null;
+}
+interface ShapeMark {
+  kind: "shape";
+  path: PathStep[];
+  fill: string | null;
+  stroke: string | null;
+  lineWidth: number;
+  dash: number[];
+  alpha: number;
+  clip: Clip | null;
+}
+interface TextMark {
+  kind: "text";
+  text: string;
+  matrix: Matrix;
+  size: number;
+  bold: boolean;
+  anchor: Anchor;
+  width: number;
+  fill: string;
+  alpha: number;
+  clip: Clip | null;
+}
+type Anchor = "start" | "middle" | "end";
+interface ImageMark extends Box {
+  kind: "image";
+  image: ImageData;
+  smooth: boolean;
+  cells: boolean;
+  alpha: number;
+  clip: Clip | null;
+}
+/** What the recording pen (pen.js) writes down, in the picture's own pixels. */
+type Mark = ShapeMark | TextMark | ImageMark;
+interface Sheet extends Size {
+  marks: Mark[];
+  paper: string | null;
+  title: string;
+  caption: string;
+}
+interface SheetLooks {
+  theme: Theme;
+  paper: boolean;
+  title: string;
+  caption: string;
+  written: boolean;
+  family: string;
+}
+/** What an element that can leave the page carries. */
+interface PagePicture {
+  name: string;
+  readonly ready: boolean;
+  paint(pen: import("../pen/pen.js").Pen, looks: { theme: Theme }): void;
+  prepare?(theme: Theme): Promise<void>;
+}
+interface FoundPicture {
+  name: string;
+  element: HTMLElement;
+  picture: PagePicture;
+}
+/** Something for each weight of the font. */
+interface Weights {
+  regular: string;
+  bold: string;
+}
+interface ExportPaths {
+  letters: string;
+  fonts: string;
+  pdf: string;
+}
+
+// ---- plotly.js
+
+interface PlotlyTrace {
+  type: string;
+  name?: string;
+  visible?: boolean | string;
+  meta?: { rows?: string; cols?: string };
+  z: Rows;
+  xaxis: string;
+  yaxis: string;
+  zmin: number;
+  zmax: number;
+  colorscale?: [share: number, colour: string][];
+  hovertemplate?: string;
+  xgap?: number;
+  showscale?: boolean;
+  texttemplate?: string;
+  colorbar?: { tickfont?: PlotlyFont; [option: string]: unknown };
+}
+interface PlotlyFont {
+  size?: number;
+  family?: string;
+}
+interface PlotlyAxis {
+  domain: Span;
+  tickvals: number[];
+  ticktext: string[];
+  tickfont?: PlotlyFont;
+  title?: { font?: PlotlyFont };
+}
+interface PlotlyLayout {
+  margin: Record<"l" | "r" | "t" | "b", number>;
+  annotations: { font?: PlotlyFont; text: string }[];
+  shapes: object[];
+  hoverlabel?: { font?: PlotlyFont };
+  [axis: `${"x" | "y"}axis${string}`]: PlotlyAxis;
+}
+interface PlotlyFigure {
+  data: PlotlyTrace[];
+  layout: PlotlyLayout;
+}
+interface Plotly {
+  react(graph: HTMLElement, data: object[], layout: object, config: object): Promise<void>;
+  restyle(graph: HTMLElement, changes: object, traces: number[]): Promise<void>;
+  relayout(graph: HTMLElement, changes: object): Promise<void>;
+  downloadImage(graph: HTMLElement, options: object): Promise<string>;
+  purge(graph: HTMLElement): void;
+  Icons: Record<string, object>;
+}
+/** Plotly's own listeners. */
+interface PlotlyEmitter {
+  on(name: string, work: () => void): void;
+  removeListener(name: string, work: () => void): void;
+}

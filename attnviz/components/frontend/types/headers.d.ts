@@ -1,0 +1,86 @@
+// The headers that the server sends, each with its component's arrays; see attnviz/components/*.py.
+
+/** How a head computes its weights. */
+interface AttentionHeader {
+  scale: number;
+  /** how the scale is written: "1/√8", "off" or a number */
+  scale_label: string;
+  mask: "none" | "causal" | "array";
+}
+/** Names and texts of what can be chosen. */
+type Option = [name: string, label: string];
+/** What there is to choose from. */
+interface Offered {
+  steps: Option[];
+  drawings: Option[];
+  /** how many there are; 0 if there is no choice */
+  layers: number;
+  heads: number[];
+  layerLabel: string;
+  /** what stands there instead of the heads, else "" */
+  place: string;
+  switches: [name: string, label: string, help: string][];
+}
+interface StepperHeader extends Pick<Offered, "steps" | "drawings"> {
+  chosen: Record<string, string>;
+  acknowledged: number;
+}
+interface StageHeader extends BoardPicture {
+  /** what the picture belongs to, and where its step stands in the order of steps */
+  walk: unknown;
+  order: number;
+  step: string;
+  layer?: number;
+  head?: number;
+  /** whether a row is covered until it is guessed, and in which panel */
+  predict?: boolean;
+  result?: string;
+}
+interface CompareHeader extends Pair {
+  /** names the picture; where only the pin is another, nothing more is sent */
+  trace: string;
+  quantity: string;
+  panels?: Panel[];
+  labels: { query: string[]; key: string[] };
+  /** of each side its own labels, null where it has no such row or column */
+  own: Record<string, { query: (string | null)[]; key: (string | null)[] }>;
+  hidden: string | null;
+  alt: string;
+  /** of matrices sent in 16 bits: the range of their levels */
+  ranges: Record<string, [number, number] | null>;
+  acknowledged: number;
+}
+interface ChartHeader extends BoardPicture, Pair {
+  widths: number[];
+  heights: number[];
+  /** where plotly.js is served */
+  plotly: string;
+}
+interface ShareHeader {
+  address: string;
+  sentence: string;
+}
+/** One's own lesson: a text to keep, null where the server asks for it. */
+interface KeyboardHeader {
+  lines: { shown: string[]; says: string; sends: Record<string, string> }[];
+  lecture: boolean;
+  lesson?: string | null;
+}
+interface ExportHeader {
+  heading: string;
+  none: string;
+  name: string;
+  title: string;
+  caption: string;
+  server: ExportPaths | null;
+}
+/** What a page of its own was made with. */
+interface PageSettings {
+  /** what is chosen, by the keys of links and written as in links */
+  view: Record<string, string>;
+  lecture: boolean;
+  /** the family of the font that is inside */
+  font: string;
+  /** why numbers that the page does not hold can't be shown, to end a sentence */
+  missing: string;
+}

@@ -1,0 +1,131 @@
+// The page Heads: attention as lines, and the explorer of all heads.
+
+// ---- lines
+
+interface LineHead extends CellCount {
+  name: string;
+  colour: string;
+  at: Float32Array;
+}
+interface Scale {
+  low: number;
+  high: number;
+}
+/** Which weights are drawn as lines: see lines/choice.js. */
+interface LineRules extends Scale {
+  threshold: number;
+  strongest: number;
+}
+interface LinesState extends LineRules {
+  queryLabels: string[];
+  keyLabels: string[];
+  heads: LineHead[];
+  direction: string;
+  theme: Theme;
+  hovered?: PartialPair;
+  pinned?: PartialPair;
+}
+/** A token of a side: 0 is query, 1 is key. */
+interface Token {
+  side: number;
+  index: number;
+}
+/** The tokens that are meant, by side, and where the keyboard is. */
+interface LitTokens {
+  meant: (number | null)[];
+  hovered: (number | null)[];
+  pinned: (number | null)[];
+  cursor: Token | null;
+}
+
+// ---- the explorer
+
+/** [layer, head]; head −1 is attention rollout up to the layer. */
+type HeadId = [number, number];
+interface Chosen {
+  layer: number;
+  head: number;
+  chosen: HeadId[];
+}
+/** What the viewer has set, under the names that a link has for it. */
+interface HeadsView extends Chosen, Pair {
+  show: string;
+  direction: string;
+  threshold: number;
+  strongest: number;
+  special: string;
+  between: string;
+  values: string;
+  mean: boolean;
+  stretch: boolean;
+  sort: string;
+  label: string;
+}
+interface Measure {
+  name: string;
+  title: string;
+  unit: string;
+}
+/** The digests of files: attnviz/heads/files.py. Heads are numbered layer by layer. */
+interface HeadFiles {
+  shared: string;
+  weights: [digest: string, first: number, count: number][];
+  /** by layer */
+  rollout: string[];
+}
+interface ExplorerHeader {
+  trace: string;
+  layers: number;
+  heads: number;
+  rows: number;
+  cols: number;
+  causal: boolean;
+  query_labels: string[];
+  key_labels: string[];
+  query_groups: number[];
+  key_groups: number[];
+  files: HeadFiles;
+  view: HeadsView;
+  acknowledged: number;
+  /** of each layer's heads */
+  labels: string[][][];
+  measures: Measure[];
+  rollout: boolean;
+  norms: boolean;
+}
+/** What all heads share: their shape, what is masked, and each token's group (0 special, 1 first sentence, 2 second). */
+interface HeadFrame extends CellCount {
+  causal: boolean;
+  hidden: Numbers | null;
+  groups: { query: number[]; key: number[] };
+}
+interface Filters {
+  special: string;
+  between: string;
+}
+/** A head's numbers as they are shown; see heads/values.js. */
+interface ShownValues {
+  at: Float32Array;
+  errors: Float64Array;
+  high: number;
+  seen: number;
+  short: number;
+}
+interface ShownHead extends ShownValues {
+  head: HeadId | null;
+  name: string;
+  colour: string;
+}
+interface ShownScene {
+  heads: ShownHead[];
+  missing: HeadId[];
+  colours: Map<string, string>;
+  high: number;
+  least: number;
+}
+/** The thumbnails of all heads, a byte a cell. */
+interface Overview extends Size {
+  data: Numbers;
+  hidden: Uint8Array | null;
+}
+type HowToChoose = "only" | "add" | "toggle";

@@ -1,0 +1,57 @@
+// The walk of a document, and the page that it stands in.
+
+type WalkDocument = import("../core/document.js").WalkDocument;
+/** What shapes the view, by the keys of a link. */
+interface WalkValues extends Pair {
+  step: string;
+  layer: number;
+  head: number;
+  drawing: string;
+  predict: boolean;
+  stretch: boolean;
+}
+/** An array that a document does not hold. */
+interface ArrayReference {
+  digest: string;
+  dtype: string;
+  shape: number[];
+}
+/** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
+interface Home {
+  /** Gets the document of a layer. */
+  load?(layer: number): Promise<WalkDocument>;
+  /** Gets an array that a document refers to. */
+  array?(reference: ArrayReference): Promise<Packed>;
+  /** Is called with what the user has changed, after it is painted. */
+  changed?(values: Partial<WalkValues>): void;
+  /** Is called when the user has revealed all of a covered row. */
+  revealed?(): void;
+  /** How many layers `load` has to choose from; 0 if there is no choice. */
+  layers?: number;
+  /** What the matrices can be drawn as, beside the stage: names and labels. */
+  drawings?: Option[];
+  /** Loads plotly.js, where the drawing "chart" is offered. */
+  plotly?(): Promise<Plotly>;
+  /** What the layer is called where there is no choice of one. */
+  onlyLayer?: string;
+  /** Where keys are pressed that are meant for the walk: the document where the page is the walk's, else its element; null
+   *  where the page calls `act` itself. */
+  keyboard?: EventTarget | null;
+}
+/** attnviz/components/walk.py describes it. */
+interface WalkHeader {
+  documents: string[];
+  values: WalkValues;
+  acknowledged: number;
+  layers: number;
+  only_layer: string;
+  drawings: Option[];
+  lecture: boolean;
+  link: LinkKeys;
+  plotly: string;
+}
+/** The keys of a page's links in their order, and the defaults of those that the component writes. */
+interface LinkKeys {
+  keys: string[];
+  defaults: Record<string, string | number | boolean | null>;
+}

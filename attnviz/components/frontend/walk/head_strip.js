@@ -1,0 +1,92 @@
+// The head strip: a button for each head of the layer, with a thumbnail of its attention.
+
+import { channels, HATCH, SCALES } from "../core/colours.js";
+import { contextOf, element, span } from "../core/dom.js";
+
+const SIDE = 52; // CSS px
+
+export class HeadStrip {
+  /**
+   * `choose(head)` is called with the number of the head that is clicked.
+   * @param {(head: number) => void} choose
+   */
+  constructor(choose) {
+    this.choose = choose;
+    /** @type {{ head: number, root: HTMLButtonElement, canvas: HTMLCanvasElement }[]} */
+    this.buttons = [];
+    /** @type {unknown[]} what the thumbnails were last drawn from */
+    this.drawn = [];
+    this.root = element("div", { class: "strip", role: "group" });
+  }
+
+  /**
+   * Draws heads of a layer: `weights` (H, n, m) of all, and `hidden` (n, m) where cells are masked.
+   * @param {Arrays} arrays @param {{ heads: number[], layer: string, shade: Theme }} given the heads to choose from
+   */
+  draw({ weights, hidden }, { heads, layer, shade }) {
+    const [, height, width] = weights.shape;
+    this.root.setAttribute("aria-label", `heads of ${layer}`);
+    // A button that is put anew, even in its own place, loses the focus.
+    if (heads.join() !== this.buttons.map(({ head }) => head).join()) {
+      const known = new Map(this.buttons.map((button) => [button.head, button]));
+      this.buttons = heads.map((head) => known.get(head) ?? this.makeButton(head));
+      this.root.replaceChildren(...this.buttons.map(({ root }) => root));
+    }
+    const drawn = [weights.data, hidden?.data, heads.join(), layer, shade, window.devicePixelRatio];
+    if (drawn.every((one, n) => one === this.drawn[n])) return;
+    this.drawn = drawn;
+    const cells = height * width;
+    for (const { head, root, canvas } of this.buttons) {
+      root.title = `${layer} · head ${head}`;
+      const own = weights.data.subarray(head * cells, (head + 1) * cells);
+      paint(canvas, own, hidden?.data, { height, width, shade });
+    }
+  }
+
+  /** @param {number} head */
+  makeButton(head) {
+    const canvas = element("canvas", { "aria-hidden": "true" });
+    const root = element(
+      "button",
+      { type: "button", "aria-label": `head ${head}` },
+      canvas,
+      span("number", String(head)),
+    );
+    root.addEventListener("click", () => this.choose(head));
+    return { head, root, canvas };
+  }
+
+  /** @param {number} head */
+  select(head) {
+    for (const one of this.buttons) one.root.setAttribute("aria-pressed", String(one.head === head));
+  }
+}
+
+/**
+ * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low.
+ * @param {HTMLCanvasElement} canvas @param {Numbers} weights @param {Numbers | undefined} hidden
+ * @param {Size & { shade: Theme }} looks
+ */
+function paint(canvas, weights, hidden, { height, width, shade }) {
+  const density = Math.max(1, Math.round(window.devicePixelRatio));
+  const side = SIDE * density;
+  canvas.width = side;
+  canvas.height = side;
+  const context = contextOf(canvas);
+  const image = context.createImageData(side, side);
+  const [paper, ink] = SCALES[shade].weights.map(channels);
+  const hatch = HATCH[shade].map(channels);
+  for (let y = 0; y < side; y += 1) {
+    const row = Math.floor((y * height) / side) * width;
+    for (let x = 0; x < side; x += 1) {
+      const at = row + Math.floor((x * width) / side);
+      const stripe = hatch[(x + y) % (4 * density) < density ? 1 : 0];
+      const weight = weights[at] / 255;
+      for (let c = 0; c < 3; c += 1) {
+        image.data[(y * side + x) * 4 + c] = hidden?.[at] ? stripe[c] : paper[c] + (ink[c] - paper[c]) * weight;
+      }
+      image.data[(y * side + x) * 4 + 3] = 255;
+    }
+  }
+  context.putImageData(image, 0, 0);
+}

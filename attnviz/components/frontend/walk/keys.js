@@ -1,0 +1,28 @@
+// What keys do in a walk.
+
+import { isShortcut, pressed } from "../core/keys.js";
+
+/** @type {Record<string, string>} */
+const ACTS = {
+  ArrowRight: "next",
+  ArrowLeft: "previous",
+  PageDown: "next",
+  PageUp: "previous",
+  h: "head_on",
+  "Shift+h": "head_back",
+  y: "layer_on",
+  "Shift+y": "layer_back",
+  f: "pin",
+  p: "predict",
+  s: "stretch",
+  r: "reveal_row",
+  a: "reveal_all",
+  c: "listing",
+  d: "drawing",
+  Escape: "unpin",
+};
+
+/** The name of what a key press asks for; undefined where it asks for nothing. @param {KeyboardEvent} event */
+export function actOf(event) {
+  return isShortcut(event) ? ACTS[pressed(event)] : undefined;
+}

@@ -1,0 +1,230 @@
+// The matrices of one head of a document: those that it holds, and those that follow from query, key, value and mask,
+// computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN.
+
+import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
+
+/** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
+/** @typedef {import("../core/attention.js").Matrix} Matrix */
+
+const KEPT = 3; // heads whose matrices stay in memory
+const HEAD = ["query", "key", "value"];
+
+/** What each derived matrix follows from. @type {Record<string, string[]>} */
+const INPUTS = {
+  key_t: ["key"],
+  ...Object.fromEntries(["scores", "scaled", "masked", "weights", "row_sum"].map((name) => [name, ["query", "key"]])),
+  head_outputs: HEAD,
+};
+
+/** @type {WeakMap<WalkDocument, HeadMatrices[]>} those of the heads that were looked at last */
+const known = new WeakMap();
+
+/**
+ * The matrices of a head of a document; those of the last few heads are kept.
+ * @param {WalkDocument} document @param {number} head
+ */
+export function matricesOf(document, head) {
+  const kept = known.get(document) ?? [];
+  const found = kept.find((one) => one.head === head) ?? new HeadMatrices(document, head);
+  known.set(document, [found, ...kept.filter((one) => one !== found)].slice(0, KEPT));
+  return found;
+}
+
+export class HeadMatrices {
+  /** @param {WalkDocument} document @param {number} head */
+  constructor(document, head) {
+    this.document = document;
+    this.head = head;
+    /** @type {Map<string, Matrix>} */
+    this.derived = new Map();
+    /** @type {Float64Array | null} query · key in double precision, (Tq · Tk) */
+    this.products = null;
+  }
+
+  /** An array of the document, the head's own or the layer's. @param {string} name */
+  held(name) {
+    const { arrays } = this.document;
+    return arrays[`${name}/${this.head}`] ?? arrays[this.known(name)];
+  }
+
+  /** Keys and values are made of the queries' embeddings where there are no others. @param {string} name */
+  known(name) {
+    const { arrays, header } = this.document;
+    const isOwn = name in arrays || name in header.references;
+    return name === "embeddings_k" && !isOwn ? "embeddings" : name;
+  }
+
+  /**
+   * The names of the arrays that must be fetched before a matrix can be had.
+   * @param {string} name @returns {string[]}
+   */
+  missing(name) {
+    if (this.held(name) || this.derived.has(name)) return [];
+    const { header } = this.document;
+    const own = `${name}/${this.head}`;
+    if (own in header.references) return [own];
+    if (this.known(name) in header.references) return [this.known(name)];
+    if (name === "concat") return header.heads.flatMap((head) => matrixNames(this.document, head, HEAD));
+    const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" && header.mask !== "causal" ? ["mask"] : [];
+    return matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
+  }
+
+  /**
+   * A matrix by its name; undefined if it is not there, and can't be derived from what is.
+   * @param {string} name @returns {Matrix | undefined}
+   */
+  get(name) {
+    const held = this.held(name);
+    if (held) return /** @type {Matrix} */ (held);
+    const found = this.derived.get(name);
+    if (found || this.missing(name).length) return found;
+    const made = this.derive(name);
+    if (made) this.derived.set(name, made);
+    return made;
+  }
+
+  /** @param {string} name @returns {Matrix | undefined} */
+  derive(name) {
+    if (name === "concat") return concatenated(this.document);
+    if (!Object.hasOwn(INPUTS, name)) return undefined;
+    if (name === "key_t") return transposed(this.operand("key"));
+    if (name === "head_outputs") return headOutputs(this);
+    if (name === "row_sum") return rowSums(/** @type {Matrix} */ (this.get("weights")));
+    if (name === "weights") return this.weights();
+    if (name === "masked") return this.masked();
+    const products = this.allProducts();
+    const factor = name === "scaled" ? this.document.header.scale : 1;
+    const made = this.byCell();
+    for (let n = 0; n < products.length; n += 1) made.data[n] = products[n] * factor;
+    return made;
+  }
+
+  /** An array that every head has. @param {string} name @returns {Matrix} */
+  operand(name) {
+    return /** @type {Matrix} */ (this.held(name));
+  }
+
+  get mask() {
+    return this.document.header.mask === "causal" ? "causal" : (this.held("mask")?.data ?? null);
+  }
+
+  /** An empty matrix of queries by keys. @returns {Matrix} */
+  byCell() {
+    const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
+    return { data: new Float32Array(queries * keys), shape: [queries, keys] };
+  }
+
+  allProducts() {
+    if (this.products) return this.products;
+    const [query, key] = [this.operand("query"), this.operand("key")];
+    const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
+    this.products = new Float64Array(queries * keys);
+    for (let q = 0; q < queries; q += 1) {
+      for (let k = 0; k < keys; k += 1) this.products[q * keys + k] = dot(query.data, q, key.data, k, width);
+    }
+    return this.products;
+  }
+
+  /**
+   * Calls `work(q, row)` for each row of masked scores, which lasts until the next; hidden cells are −∞.
+   * @param {(q: number, row: Float64Array) => void} work
+   */
+  eachRow(work) {
+    const [query, key] = [this.operand("query"), this.operand("key")];
+    const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
+    const { scale } = this.document.header;
+    const { mask, products } = this;
+    const row = new Float64Array(keys);
+    for (let q = 0; q < queries; q += 1) {
+      for (let k = 0; k < keys; k += 1) {
+        const product = products ? products[q * keys + k] : dot(query.data, q, key.data, k, width);
+        row[k] = product * scale + maskTerm(mask, q, k, keys);
+      }
+      work(q, row);
+    }
+  }
+
+  masked() {
+    this.allProducts();
+    const made = this.byCell();
+    this.eachRow((q, row) => {
+      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = row[k] === -Infinity ? NaN : row[k];
+    });
+    return made;
+  }
+
+  weights() {
+    this.allProducts();
+    const made = this.byCell();
+    this.eachRow((q, row) => {
+      const { weights } = softmax(row);
+      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = row[k] === -Infinity ? NaN : weights[k];
+    });
+    return made;
+  }
+
+  headOutputs() {
+    const [queries, value] = [this.operand("query").shape[0], this.operand("value")];
+    const width = value.shape[1];
+    /** @type {Matrix} */
+    const made = { data: new Float32Array(queries * width), shape: [queries, width] };
+    this.eachRow((q, row) => made.data.set(weighted(softmax(row).weights, value.data, width), q * width));
+    return made;
+  }
+}
+
+/**
+ * Of these arrays of a head, those that a document refers to but does not hold.
+ * @param {WalkDocument} document @param {number} head @param {string[]} names
+ */
+function matrixNames({ arrays, header }, head, names) {
+  return names
+    .flatMap((name) => [`${name}/${head}`, name])
+    .filter((name) => name in header.references && !(name in arrays));
+}
+
+/** @type {WeakMap<WalkDocument, Map<number, Matrix>>} head outputs by head: all are needed for their concatenation */
+const outputs = new WeakMap();
+
+/** The output of a head, kept as long as its document. @param {HeadMatrices} matrices */
+export function headOutputs(matrices) {
+  const { document, head } = matrices;
+  const kept = outputs.get(document) ?? new Map();
+  outputs.set(document, kept);
+  const found = kept.get(head) ?? matrices.headOutputs();
+  kept.set(head, found);
+  return found;
+}
+
+/** The outputs of all heads side by side. @param {WalkDocument} document @returns {Matrix | undefined} */
+function concatenated(document) {
+  const { heads, heads_in_layer: all } = document.header;
+  if (heads.length !== all) return undefined;
+  const parts = heads.map((head) => headOutputs(new HeadMatrices(document, head)));
+  const [rows, width] = parts[0].shape;
+  const data = new Float32Array(rows * width * all);
+  for (const [n, part] of parts.entries()) {
+    for (let q = 0; q < rows; q += 1) {
+      data.set(part.data.subarray(q * width, (q + 1) * width), (q * all + n) * width);
+    }
+  }
+  return { data, shape: [rows, width * all] };
+}
+
+/** @param {Matrix} matrix @returns {Matrix} */
+function transposed({ data, shape: [rows, columns] }) {
+  const made = new Float32Array(data.length);
+  for (let i = 0; i < rows; i += 1) for (let j = 0; j < columns; j += 1) made[j * rows + i] = data[i * columns + j];
+  return { data: made, shape: [columns, rows] };
+}
+
+/** @param {Matrix} weights @returns {Matrix} */
+function rowSums({ data, shape: [rows, columns] }) {
+  const made = new Float32Array(rows);
+  for (let i = 0; i < rows; i += 1) {
+    let sum = 0;
+    for (let j = 0; j < columns; j += 1) sum += data[i * columns + j] || 0; // NaN is hidden
+    made[i] = sum;
+  }
+  return { data: made, shape: [rows, 1] };
+}

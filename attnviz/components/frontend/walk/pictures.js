@@ -1,0 +1,113 @@
+// The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
+
+import { fixed } from "../core/format.js";
+import { complete } from "../board/panel.js";
+import { matricesOf } from "./matrices.js";
+
+/** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
+/** @typedef {import("../core/document.js").PanelSpec} PanelSpec */
+/** @typedef {import("../core/document.js").PictureSpec} PictureSpec */
+/** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
+
+/**
+ * The picture of a step, with its text alternative; null where the step has none. Where arrays must be fetched first,
+ * their names.
+ * @param {WalkDocument} document @param {string} name the step's @param {number} head
+ * @param {{ stretch?: boolean }} options whether the colours of weights end at the largest
+ * @returns {BoardPicture & { alt: string } | { needs: string[] } | null}
+ */
+export function pictureOf(document, name, head, { stretch = false } = {}) {
+  const { header } = document;
+  const picture = header.steps.find((step) => step.name === name)?.picture;
+  if (!picture) return null;
+  const matrices = matricesOf(document, head);
+  const needs = [...new Set(shownIn(picture).flatMap((one) => matrices.missing(one)))];
+  if (needs.length) return { needs };
+  const own = header.heads.indexOf(head);
+  const panels = picture.panels.map((panel) => filled(panel, matrices, { own, stretch }));
+  return {
+    panels,
+    grid: picture.grid,
+    widths: picture.widths,
+    heights: picture.heights,
+    products: products(picture, matrices),
+    between: picture.between,
+    labels: { query: header.query.labels, key: header.key.labels },
+    alt: describe(picture.grid.flatMap((row) => row.flatMap((n) => (n === null ? [] : [panels[n]])))),
+  };
+}
+
+/** Of a text that may differ by head, the head's own. @param {string | string[]} text @param {number} own */
+export const ofHead = (text, own) => (typeof text === "string" ? text : text[own]);
+
+/** The names of all matrices that a picture needs. @param {PictureSpec} picture */
+function shownIn({ panels, products: made }) {
+  const biases = Object.values(made).flatMap(({ bias }) => bias ?? []);
+  return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...biases];
+}
+
+/**
+ * @param {PanelSpec} panel @param {HeadMatrices} matrices @param {{ own: number, stretch: boolean }} given
+ * @returns {Panel}
+ */
+function filled(panel, matrices, { own, stretch }) {
+  const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
+  const { data, shape } = matrixOf(matrices, name);
+  const limit = limitOf(panel, matrices, stretch);
+  return {
+    name,
+    title: (stretch && stretched) || ofHead(panel.title, own),
+    role: panel.role,
+    rows: panel.rows,
+    cols: panel.cols,
+    low: scale === "signed" ? -limit : 0,
+    high: limit,
+    scale,
+    numbered: panel.numbered,
+    bar: panel.bar,
+    ...(from && { made_from: from }),
+    ...(Object.keys(ticks).length && { ticks }),
+    ...(width && { parts: { width, followed: matrices.head } }),
+    data,
+    shape: /** @type {[number, number]} */ (shape),
+  };
+}
+
+/** @param {HeadMatrices} matrices @param {string} name */
+function matrixOf(matrices, name) {
+  const found = matrices.get(name);
+  if (!found) throw new Error(`the document has no ${name}`);
+  return found;
+}
+
+/** The end of a panel's colours. @param {PanelSpec} panel @param {HeadMatrices} matrices @param {boolean} stretch */
+function limitOf({ name, limit, stretched }, matrices, stretch) {
+  /** @param {string[]} names */
+  const largest = (names) => Math.max(...names.map((one) => seen(matrixOf(matrices, one)).largest)) || 1;
+  if (stretch && stretched) return largest([name]);
+  return typeof limit === "number" ? limit : largest(limit ?? [name]);
+}
+
+/** @param {import("./matrices.js").Matrix} matrix */
+const seen = (matrix) => complete(/** @type {any} */ (matrix));
+
+/** @param {PictureSpec} picture @param {HeadMatrices} matrices @returns {Products} */
+function products(picture, matrices) {
+  return Object.fromEntries(
+    Object.entries(picture.products).map(([result, { left, right, bias }]) => [
+      result,
+      { left, right, bias: bias ? Array.from(matrixOf(matrices, bias).data) : null },
+    ]),
+  );
+}
+
+/** The text alternative of a picture, one sentence. @param {Panel[]} panels */
+function describe(panels) {
+  const parts = panels.map((panel) => {
+    const [rows, columns] = panel.shape;
+    const ends = complete(panel).seen;
+    const span = ends ? `, from ${fixed(ends[0])} to ${fixed(ends[1])}` : "";
+    return `${panel.title}, ${rows} rows by ${columns} columns${span}`;
+  });
+  return `Heatmaps, row is query and column is key: ${parts.join("; ")}.`;
+}

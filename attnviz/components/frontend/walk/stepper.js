@@ -1,0 +1,224 @@
+// The stepper: the steps in order, and below them the layer, its heads and the drawing. Choices are shown immediately.
+
+import { element, focused, span } from "../core/dom.js";
+import { HeadStrip } from "./head_strip.js";
+
+/** @type {Offered} what there is before anything is offered */
+const EMPTY = { steps: [], drawings: [], layers: 0, heads: [], layerLabel: "", place: "", switches: [] };
+
+export class Stepper {
+  /**
+   * `onChoice(name, value)` is called with what the user chooses: values are a link's, "weights", "3", "1".
+   * @param {Element | ShadowRoot} root @param {{ onChoice: (name: string, value: string) => void }} does
+   */
+  constructor(root, { onChoice }) {
+    this.onChoice = onChoice;
+    /** @type {Record<string, string>} */
+    this.values = {};
+    /** @type {Offered} */
+    this.offered = EMPTY;
+    this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
+    this.next = arrow("›", "Next step (→)", () => this.act("next"));
+    this.steps = new Row("Step", (value) => this.choose("step", value));
+    this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
+    this.place = span("place");
+    this.layer = element("select", { "aria-label": "Layer" });
+    this.layer.addEventListener("change", () => this.choose("layer", this.layer.value));
+    this.layerBox = span("layer", this.layer);
+    this.strip = new HeadStrip((head) => this.choose("head", String(head)));
+    this.switches = span("switches");
+    this.section = element(
+      "section",
+      { class: "stepper", "aria-label": "Steps, layer and heads", style: "visibility: hidden" },
+      element("div", { class: "steps" }, this.previous, this.steps.root, this.next, this.place, this.drawings.root),
+      element("div", { class: "heads" }, this.layerBox, this.strip.root, this.switches),
+    );
+    root.append(this.section);
+  }
+
+  /**
+   * Shows what there is to choose from. `pictures` are the heads' thumbnails: `weights` (H, n, m) and, where cells are
+   * masked, `hidden` (n, m); without them there is no choice of a head.
+   * @param {Offered} offered @param {Arrays} pictures @param {Theme} shade
+   */
+  offer(offered, pictures, shade) {
+    this.offered = offered;
+    this.section.dataset.theme = shade;
+    this.steps.offer(offered.steps);
+    this.drawings.offer(offered.drawings);
+    this.layerBox.hidden = !offered.layers;
+    if (this.layer.length !== offered.layers) {
+      const layers = numbers(offered.layers).map((value) => element("option", { value }, `layer ${value}`));
+      this.layer.replaceChildren(...layers);
+    }
+    this.strip.root.hidden = !pictures.weights;
+    if (pictures.weights) this.strip.draw(pictures, { heads: offered.heads, layer: offered.layerLabel, shade });
+    this.offerSwitches(offered.switches);
+    this.place.textContent = offered.place;
+    this.section.classList.toggle("lecture", Boolean(offered.place));
+    this.mark();
+  }
+
+  /**
+   * Those that are there already stay, and with them the focus.
+   * @param {Offered["switches"]} switches
+   */
+  offerSwitches(switches) {
+    const known = new Map(buttonsOf(this.switches).map((one) => [one.dataset.name, one]));
+    if (switches.map(([name]) => name).join() === [...known.keys()].join()) return;
+    this.switches.replaceChildren(
+      ...switches.map(([name, label, help]) => known.get(name) ?? this.makeSwitch(name, label, help)),
+    );
+  }
+
+  /** @param {string} name @param {string} label @param {string} help */
+  makeSwitch(name, label, help) {
+    const made = element(
+      "button",
+      { type: "button", role: "switch", title: help, class: "switch" },
+      span("knob"),
+      label,
+    );
+    made.dataset.name = name;
+    made.addEventListener("click", () => this.turnOver(name));
+    return made;
+  }
+
+  /** @param {string} name */
+  chosen(name) {
+    return this.values[name] ?? "";
+  }
+
+  /** Shows what is chosen. @param {Record<string, string>} values */
+  select(values) {
+    this.values = { ...this.values, ...values };
+    this.mark();
+  }
+
+  /** @param {string} name @param {string} value */
+  choose(name, value) {
+    if (value === this.chosen(name)) return;
+    this.select({ [name]: value });
+    this.onChoice(name, value);
+  }
+
+  mark() {
+    const step = this.chosen("step");
+    const names = this.offered.steps.map(([name]) => name);
+    this.previous.disabled = step === names[0];
+    this.next.disabled = step === names.at(-1);
+    this.steps.select(step);
+    this.drawings.select(this.chosen("drawing"));
+    this.layer.value = this.chosen("layer");
+    this.strip.select(Number(this.chosen("head")));
+    for (const one of buttonsOf(this.switches)) {
+      one.setAttribute("aria-checked", String(this.chosen(one.dataset.name ?? "") === "1"));
+    }
+  }
+
+  /**
+   * Does what a key asks for; says whether it is one of these.
+   * @param {string} name
+   */
+  act(name) {
+    const { steps, drawings, layers } = this.offered;
+    const heads = this.offered.heads.map(String);
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      next: () => this.go("step", names(steps), 1),
+      previous: () => this.go("step", names(steps), -1),
+      head_on: () => this.go("head", heads, 1),
+      head_back: () => this.go("head", heads, -1),
+      layer_on: () => this.go("layer", numbers(layers), 1),
+      layer_back: () => this.go("layer", numbers(layers), -1),
+      drawing: () =>
+        this.choose("drawing", names(drawings).find((one) => one !== this.chosen("drawing")) ?? this.chosen("drawing")),
+      predict: () => this.turnOver("predict"),
+      stretch: () => this.turnOver("stretch"),
+    };
+    acts[name]?.();
+    return name in acts;
+  }
+
+  /**
+   * Moves forward or back in a list, and stops at its ends.
+   * @param {string} name @param {string[]} order @param {number} by
+   */
+  go(name, order, by) {
+    const to = Math.max(0, Math.min(order.length - 1, order.indexOf(this.chosen(name)) + by));
+    if (order.length) this.choose(name, order[to]);
+  }
+
+  /**
+   * Toggles a switch, if this step has it.
+   * @param {string} name
+   */
+  turnOver(name) {
+    if (this.offered.switches.some(([one]) => one === name)) this.choose(name, this.chosen(name) === "1" ? "0" : "1");
+  }
+
+  destroy() {
+    this.section.remove();
+  }
+}
+
+/** A row of buttons of which one is chosen. */
+class Row {
+  /** @param {string} label @param {(name: string) => void} choose */
+  constructor(label, choose) {
+    this.choose = choose;
+    this.root = element("div", { class: "row", role: "radiogroup", "aria-label": label });
+  }
+
+  /** @param {Option[]} options */
+  offer(options) {
+    this.root.hidden = !options.length;
+    // Buttons that are put anew, even in their own place, lose the focus.
+    const known = buttonsOf(this.root).map(({ dataset }) => dataset.name);
+    if (names(options).join() === known.join()) return;
+    this.root.replaceChildren(
+      ...options.map(([name, label]) => {
+        const made = element("button", { type: "button", role: "radio" }, label);
+        made.dataset.name = name;
+        made.addEventListener("click", () => this.choose(name));
+        return made;
+      }),
+    );
+  }
+
+  /** @param {string} name */
+  select(name) {
+    const inside = this.root.contains(focused(this.root));
+    for (const one of buttonsOf(this.root)) {
+      const chosen = one.dataset.name === name;
+      one.setAttribute("aria-checked", String(chosen));
+      one.tabIndex = chosen ? 0 : -1;
+      if (chosen && inside) one.focus({ preventScroll: true });
+      if (chosen) reveal(this.root, one);
+    }
+  }
+}
+
+/**
+ * Scrolls a row, and nothing else, until one of its buttons is visible.
+ * @param {HTMLElement} row @param {HTMLElement} one
+ */
+function reveal(row, one) {
+  const over = one.offsetLeft + one.offsetWidth - row.offsetLeft - row.clientWidth;
+  const under = one.offsetLeft - row.offsetLeft;
+  row.scrollLeft = Math.min(Math.max(row.scrollLeft, over + 24), Math.max(0, under - 24));
+}
+
+/** @param {string} text @param {string} says @param {() => void} act */
+function arrow(text, says, act) {
+  const made = element("button", { type: "button", class: "arrow", title: says, "aria-label": says }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** @param {Option[]} options */
+const names = (options) => options.map(([name]) => name);
+/** @param {HTMLElement} row @returns {HTMLElement[]} */
+const buttonsOf = (row) => Array.from(row.querySelectorAll("button"));
+/** @param {number} count */
+const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));

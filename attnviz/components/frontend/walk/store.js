@@ -1,0 +1,66 @@
+// The state of a walk: the document, and what the view is shaped by. Who listens hears of each change once.
+
+import { matricesOf } from "./matrices.js";
+
+/** @type {WalkValues} */
+const FIRST = { step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage", predict: false, stretch: false };
+
+/** @typedef {(changed: Set<string>) => void} Listener called with the names of what is new; "document" is one */
+
+export class Store {
+  constructor() {
+    /** @type {WalkDocument | null} */
+    this.document = null;
+    this.values = FIRST;
+    /** @type {Listener} */
+    this.listener = () => {};
+  }
+
+  /**
+   * Changes values, and perhaps the document that they belong to; returns what is new.
+   * @param {Partial<WalkValues>} values @param {WalkDocument} [document] @returns {Partial<WalkValues>}
+   */
+  set(values, document) {
+    const before = this.values;
+    const isNew = document !== undefined && document !== this.document;
+    this.document = document ?? this.document;
+    this.values = this.fitting({ ...before, ...values });
+    const names = /** @type {(keyof WalkValues)[]} */ (Object.keys(FIRST));
+    const changed = names.filter((name) => this.values[name] !== before[name]);
+    if (changed.length || isNew) this.listener(new Set([...changed, ...(isNew ? ["document"] : [])]));
+    return Object.fromEntries(changed.map((name) => [name, this.values[name]]));
+  }
+
+  /**
+   * The values with those replaced that the document does not have: a link may say anything.
+   * @param {WalkValues} values @returns {WalkValues}
+   */
+  fitting(values) {
+    if (!this.document) return values;
+    const { heads, steps, query, key } = this.document.header;
+    /** @param {number | null} at @param {string[]} labels */
+    const inside = (at, labels) => (at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null);
+    return {
+      ...values,
+      head: heads.includes(values.head) ? values.head : heads[0],
+      step: steps.some(({ name }) => name === values.step) ? values.step : steps[0].name,
+      q: inside(values.q, query.labels),
+      k: inside(values.k, key.labels),
+    };
+  }
+
+  /** Whether the document is of the layer that is chosen. */
+  get isComplete() {
+    return this.document?.header.layer === this.values.layer;
+  }
+
+  /** The step that is chosen. */
+  get step() {
+    return this.document?.header.steps.find(({ name }) => name === this.values.step) ?? null;
+  }
+
+  /** The matrices of the head that is chosen. */
+  get matrices() {
+    return this.document && matricesOf(this.document, this.values.head);
+  }
+}

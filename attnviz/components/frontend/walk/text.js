@@ -1,0 +1,48 @@
+// What stands around the picture of a step: the formula, what to notice, the code.
+
+import { element, span } from "../core/dom.js";
+
+export class Formula {
+  constructor() {
+    this.root = element("div", { class: "walk-formula" });
+    this.shown = "";
+  }
+
+  /** @param {string} formula MathML that core/checks.js has passed, so it may be inserted as markup */
+  show(formula) {
+    if (formula === this.shown) return;
+    this.shown = formula;
+    this.root.innerHTML = formula;
+  }
+}
+
+export class Notice {
+  constructor() {
+    this.fact = span("fact");
+    this.text = document.createTextNode("");
+    this.root = element("p", { class: "notice", "aria-live": "polite" }, this.text, " ", this.fact);
+  }
+
+  /** @param {string} notice @param {string[]} facts sentences about these numbers */
+  show(notice, facts) {
+    const fact = facts.filter(Boolean).join(" ");
+    if (this.text.data !== notice) this.text.data = notice;
+    if (this.fact.textContent !== fact) this.fact.textContent = fact;
+  }
+}
+
+export class Listing {
+  constructor() {
+    this.title = element("summary");
+    this.code = element("code");
+    const listing = element("pre", { tabIndex: 0 }, this.code);
+    this.root = element("details", { class: "listing" }, this.title, listing);
+    this.root.addEventListener("toggle", () => this.root.open && this.root.scrollIntoView({ block: "nearest" }));
+  }
+
+  /** @param {string} title @param {string} code */
+  show(title, code) {
+    this.title.textContent = title;
+    this.code.textContent = code;
+  }
+}

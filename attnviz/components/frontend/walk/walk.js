@@ -1,0 +1,326 @@
+// The walk of a document in one element: steps, formula, picture, what to notice, arithmetic, code. What the user does
+// is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
+
+import { Attention } from "../inspector/arithmetic.js";
+import { guessLine, offered, read, written } from "./choices.js";
+import { element, theme } from "../core/dom.js";
+import { NOTHING, samePin } from "../core/pin.js";
+import { Inspector } from "../inspector/inspector.js";
+import { Drawing } from "./drawing.js";
+import { actOf } from "./keys.js";
+import { Loading } from "./loading.js";
+import { ofHead, pictureOf } from "./pictures.js";
+import { Stepper } from "./stepper.js";
+import { Store } from "./store.js";
+import { Formula, Listing, Notice } from "./text.js";
+import { TokenList } from "./token_list.js";
+
+/** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
+
+const LONG = 1000; // ms
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+export class Walk {
+  /** @param {Element | ShadowRoot} root @param {Home} home */
+  constructor(root, home) {
+    this.home = home;
+    this.store = new Store();
+    this.store.listener = (changed) => this.draw(changed);
+    this.loading = new Loading(home);
+    this.lecture = false;
+    /** @type {number | undefined} */
+    this.waiting = undefined;
+    /** @type {{ matrices: HeadMatrices, attention: Attention } | null} */
+    this.inspected = null;
+    this.formula = new Formula();
+    this.notice = new Notice();
+    this.listing = new Listing();
+    this.tokens = new TokenList();
+    this.note = element("p", { class: "note", role: "status" });
+    this.top = element("div", { class: "top" });
+    this.picture = element("div", { class: "picture" });
+    this.guess = element("p", { class: "guess", role: "status", hidden: true });
+    /** @type {number | null} the row that is covered */
+    this.covered = null;
+    this.beside = element("div", { class: "beside" }, this.notice.root, this.guess);
+    const parts = [this.top, this.formula.root, this.picture, this.tokens.root, this.note, this.beside];
+    this.element = element(
+      "div",
+      { class: "walk", style: "visibility: hidden" },
+      element("div", { class: "body" }, ...parts),
+    );
+    root.append(this.element);
+    this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
+    this.drawing = new Drawing(this.picture, home, (row) => this.cover(row));
+    this.inspector = new Inspector(this.beside, {
+      onPin: ({ q, k }) => this.choose({ q, k }),
+      find: () => (this.picture.hidden ? null : this.drawing.shown),
+    });
+    this.beside.append(this.listing.root);
+    this.theme = theme(this.element);
+    this.setTheme();
+    this.ends = new AbortController();
+    this.listen(this.ends.signal);
+  }
+
+  /** @param {AbortSignal} signal */
+  listen(signal) {
+    const { keyboard = this.element } = this.home;
+    keyboard?.addEventListener("keydown", (event) => this.key(/** @type {KeyboardEvent} */ (event)), { signal });
+    DARK.addEventListener("change", () => this.setTheme(), { signal });
+  }
+
+  // ---- what the page says, and what it hears
+
+  /**
+   * Shows what the page says: a link, another program. It does not hear of it.
+   * @param {Partial<WalkValues>} values @param {WalkDocument} [document] of another text or model; else that of the
+   *   layer is loaded where it is not there
+   */
+  show(values, document) {
+    if (document) this.loading.begin(document);
+    this.store.set(document ? { ...values, layer: document.header.layer } : values, document);
+    this.load();
+  }
+
+  /** What the user changes. @param {Partial<WalkValues>} values */
+  choose(values) {
+    this.report(this.store.set(values));
+    this.load();
+  }
+
+  /** @param {Partial<WalkValues>} changed */
+  report(changed) {
+    if (Object.keys(changed).length) this.home.changed?.(changed);
+  }
+
+  /** Larger type, and no controls that an audience does not need. @param {boolean} lecture */
+  setLecture(lecture) {
+    this.lecture = lecture;
+    this.element.toggleAttribute("data-lecture", lecture);
+    this.offer();
+  }
+
+  /** Reads the theme from the page, which may have changed it. */
+  setTheme() {
+    this.theme = theme(this.element);
+    this.element.dataset.theme = this.theme;
+    this.drawing.setTheme(this.theme);
+    this.inspector.setTheme(this.theme);
+    this.offer();
+  }
+
+  // ---- painting
+
+  /** @param {Set<string>} changed */
+  draw(changed) {
+    const { store } = this;
+    const { document, values } = store;
+    this.offer();
+    if (!document || !store.isComplete) return;
+    if ([...changed].every((name) => name === "q" || name === "k")) {
+      this.drawing.setPin({ q: values.q, k: values.k });
+      this.inspect(document);
+      return;
+    }
+    const picture = pictureOf(document, values.step, values.head, values);
+    if (picture && "needs" in picture) this.fetch(document, picture.needs);
+    else this.paint(document, picture);
+  }
+
+  /** Shows what there is to choose from, and what is chosen. */
+  offer() {
+    const { home, lecture } = this;
+    const { document, values } = this.store;
+    if (!document) return;
+    const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
+    const pictures = thumbnails && !lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
+    this.stepper.offer(offered(document, values, { home, lecture }), pictures, this.theme);
+    this.stepper.select(written(values));
+  }
+
+  /** @param {WalkDocument} document @param {(BoardPicture & { alt: string }) | null} picture */
+  paint(document, picture) {
+    const { header } = document;
+    const { values, step } = this.store;
+    if (!step) return;
+    const own = header.heads.indexOf(values.head);
+    const isTokens = step === header.steps[0] && !picture;
+    this.picture.hidden = !picture;
+    this.tokens.root.hidden = !isTokens;
+    this.inspector.view.section.hidden = !picture;
+    this.rest();
+    this.formula.show(ofHead(step.formula, own));
+    // A fact might give away what is covered.
+    const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch ? "" : step.advice];
+    this.notice.show(
+      ofHead(step.notice, own),
+      facts.map((fact) => ofHead(fact, own)),
+    );
+    this.note.textContent = step.missing;
+    this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
+    if (isTokens) this.tokens.show(header.query, header.key);
+    this.sayGuess();
+    if (!picture) return;
+    const { predict, layer, head } = values;
+    const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
+    const { theme: shade } = this;
+    const looks = { drawing: values.drawing, theme: shade, pin: { q: values.q, k: values.k } };
+    this.drawing.take({ ...picture, ...about, predict, result: step.name }, looks);
+    this.inspect(document);
+    this.loading.later(document, head);
+  }
+
+  /** @param {number | null} row that is covered now */
+  cover(row) {
+    this.covered = row;
+    this.sayGuess();
+  }
+
+  /** Says which row is covered and what to do. */
+  sayGuess() {
+    const { document, step, values } = this.store;
+    const isCovered = values.predict && step?.can_be_covered && values.drawing === "stage";
+    const label = isCovered && this.covered !== null ? document?.header.query.labels[this.covered] : undefined;
+    this.guess.hidden = label === undefined;
+    this.guess.textContent = label === undefined ? "" : guessLine(this.covered ?? 0, label);
+  }
+
+  /** @param {WalkDocument} document */
+  inspect({ header }) {
+    const { matrices, values, step } = this.store;
+    if (!matrices || !step?.picture) return;
+    if (matrices !== this.inspected?.matrices) this.inspected = { matrices, attention: attentionOf(matrices) };
+    const { attention } = this.inspected;
+    const [steps, byCell] = [header.steps, header.steps.filter(({ is_by_cell: is }) => is)].map(names);
+    const labels = { query: header.query.labels, key: header.key.labels };
+    this.inspector.show({ attention, labels, step: step.name, steps, byCell }, { q: values.q, k: values.k });
+  }
+
+  // ---- what is not there yet
+
+  /** Marks that something is on its way; says so if there is nothing else to see, or if it takes long. */
+  wait() {
+    this.element.setAttribute("aria-busy", "true");
+    const say = () => (this.note.textContent = "The numbers are being computed …");
+    clearTimeout(this.waiting);
+    if (this.store.document) this.waiting = setTimeout(say, LONG);
+    else say();
+  }
+
+  /** It has come, or will not. */
+  rest() {
+    clearTimeout(this.waiting);
+    this.element.removeAttribute("aria-busy");
+  }
+
+  /** Gets the document of the layer that is chosen, if it is another one. */
+  async load() {
+    if (!this.store.document || this.store.isComplete) return;
+    const { layer } = this.store.values;
+    this.wait();
+    const coming = this.loading.layer(layer);
+    // It may come after another layer was chosen, or another text.
+    const isWanted = () => this.store.values.layer === layer && this.loading.has(layer, coming);
+    try {
+      const document = await coming;
+      if (isWanted()) this.report(this.store.set({}, document));
+    } catch (error) {
+      if (this.store.values.layer === layer) this.fail(`Layer ${layer} can't be shown`, error);
+    }
+  }
+
+  /** @param {WalkDocument} document @param {string[]} names */
+  async fetch(document, names) {
+    this.wait();
+    const { matrices } = this.store;
+    const isWanted = () => this.store.matrices === matrices;
+    try {
+      await this.loading.fetch(document, names);
+      if (isWanted()) this.draw(new Set(["document"]));
+    } catch (error) {
+      if (isWanted()) this.fail("This step can't be shown", error);
+    }
+  }
+
+  /** @param {string} what @param {unknown} error */
+  fail(what, error) {
+    this.rest();
+    const why = String(error instanceof Error ? error.message : error);
+    this.note.textContent = `${what}: ${why.replace(/\.$/, "")}.`;
+  }
+
+  // ---- keys
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key === "Escape") {
+      this.inspector.escape(event); // also from its own fields
+      return;
+    }
+    const act = actOf(event);
+    if (!act || (!event.repeat && !this.act(act))) return;
+    event.preventDefault();
+  }
+
+  /**
+   * Does what a key asks for; says whether it was something to do.
+   * @param {string} name
+   */
+  act(name) {
+    const { values } = this.store;
+    /** @type {Record<string, () => boolean>} */
+    const acts = {
+      pin: () => this.pin(),
+      unpin: () => {
+        const any = !samePin(values, NOTHING);
+        this.inspector.unpin();
+        return any;
+      },
+      listing: () => {
+        this.listing.root.open = !this.listing.root.open;
+        return true;
+      },
+      reveal_row: () => this.reveal("row"),
+      reveal_all: () => this.reveal("all"),
+    };
+    return acts[name] ? acts[name]() : this.stepper.act(name);
+  }
+
+  /** Brings the arrow keys to the picture, and pins its first cell where none is. */
+  pin() {
+    if (this.picture.hidden) return false;
+    this.drawing.shown?.focus();
+    if (samePin(this.store.values, NOTHING)) this.inspector.setPin({ q: 0, k: 0 });
+    return true;
+  }
+
+  /** @param {"row" | "all"} what */
+  reveal(what) {
+    if (!this.store.values.predict || !this.store.step?.can_be_covered) return false;
+    this.drawing.stage.reveal(what);
+    this.home.revealed?.();
+    return true;
+  }
+
+  destroy() {
+    this.ends.abort();
+    clearTimeout(this.waiting);
+    this.loading.destroy();
+    this.inspector.destroy();
+    this.drawing.destroy();
+    this.stepper.destroy();
+    this.element.remove();
+  }
+}
+
+/** @param {{ name: string }[]} steps */
+const names = (steps) => steps.map(({ name }) => name);
+
+/** The arithmetic of a head. @param {HeadMatrices} matrices */
+function attentionOf(matrices) {
+  const { scale, scale_label: label, mask: kind } = matrices.document.header;
+  const mask = kind === "none" || kind === "causal" ? kind : "array";
+  const arrays = Object.fromEntries(["query", "key", "value", "mask"].map((name) => [name, matrices.held(name)]));
+  return new Attention({ scale, scale_label: label, mask }, /** @type {Arrays} */ (arrays));
+}

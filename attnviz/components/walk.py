@@ -1,0 +1,32 @@
+"""The walk component: all steps of the heads of a text, from documents that the browser requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attnviz.components.chart import PLOTLY_PATH
+from attnviz.components.registration import mount
+from attnviz.components.updates import acknowledged, update_handler
+
+
+def walk(
+    header: Mapping[str, Any],
+    *,
+    key: str,
+    on_update: Callable[[Mapping[str, object]], None],
+) -> None:
+    """Mount the walk.
+
+    - `header`: `documents` (the digest of each layer's document: see `ui.step_by_step.documents`), `values` (the
+      settings that shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (how many there are
+      to choose from; 0 if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label),
+      `lecture` (whether the page is in lecture mode), `link` (the `keys` of the page's links in their order, and the
+      `defaults` of the values: the browser writes the address).
+
+    `on_update(values)` is called before the script reruns, with the settings that the user changed. They come from the
+    client and are not validated. The browser sends them when it has something else to send: until then no part of the
+    page outside the walk depends on them.
+    """
+    given = {**header, "plotly": PLOTLY_PATH, "acknowledged": acknowledged(key)}
+    mount("walk", given, {}, key=key, on_updates_change=update_handler(key, on_update))

@@ -1,0 +1,55 @@
+"""What is said of an exported view: its title, and a caption with its text and what computed it."""
+
+from __future__ import annotations
+
+from attnviz.links.link import ROLLOUT
+from attnviz.sources import PRETRAINED, SOURCES, Get, Source
+from attnviz.sources.compared import of_b
+from attnviz.steps import STEPS
+
+MAX_QUOTED_TEXT = 300
+"""The most characters of the text in a caption."""
+AXES = "Rows are queries (from), columns are keys (to)."
+
+
+def title(page: str, get: Get) -> str:
+    """Return the title of a page's picture; `page` is the page's name."""
+    if page == "step_by_step":
+        return " · ".join(filter(None, (STEPS[get("step")].title, _head(get))))
+    if page == "heads":
+        chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
+        return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
+    if page == "compare":
+        return f"A, B and their difference: {get('quantity')}"
+    return "From averages to attention" if page == "averages" else "attnviz"
+
+
+def caption(page: str, get: Get) -> str:
+    """Return the caption: the text, the model or seed, and the axes."""
+    if page == "compare":
+        sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
+        return " ".join([*sides, AXES])
+    return f"{_shown(get, PRETRAINED if page == 'heads' else SOURCES[get('source')])} {AXES}"
+
+
+def _shown(get: Get, source: Source) -> str:
+    """Return the text and what computes its attention."""
+    return f"{_quoted(get('text'))} {source.about(get)}".rstrip()
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text}”" if len(text) <= MAX_QUOTED_TEXT else f"“{text[:MAX_QUOTED_TEXT]} …”"
+
+
+def _head(get: Get) -> str:
+    """Return the layer and head of a step, as far as it belongs to one."""
+    has_layers = SOURCES[get("source")].has_layers
+    if not STEPS[get("step")].is_of_head:
+        return f"layer {get('layer')}" if has_layers else ""
+    return _named(get("layer") if has_layers else None, get("head"))
+
+
+def _named(layer: int | None, head: int) -> str:
+    own = "rollout" if head == ROLLOUT else f"head {head}"
+    return own if layer is None else f"layer {layer} · {own}"

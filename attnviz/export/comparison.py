@@ -1,0 +1,206 @@
+"""Two heads side by side as the browser shows them: what the component Compare reads, in the app and in a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.compare import explain
+from attnviz.compare.alignment import GAP, Alignment
+from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
+from attnviz.formatting import number
+from attnviz.sources.compared import Choice, differs
+from attnviz.steps import STEPS
+from attnviz.trace.walk import Walk
+
+LONGEST_TITLE = 30
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One of the two in the picture."""
+
+    name: str
+    """a or b, the name of its panel"""
+    choice: Choice
+    head: Walk
+    rows: tuple[int, ...]
+    """(P,): the query in each aligned row, or GAP"""
+    columns: tuple[int, ...]
+    """(R,): the key in each aligned column, or GAP"""
+
+    def own_labels(self) -> dict[str, list[str | None]]:
+        """Return this side's own label in each aligned row and column; None in a gap."""
+        return {
+            "query": _placed(self.head.query_tokens.labels, self.rows),
+            "key": _placed(self.head.key_tokens.labels, self.columns),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Two heads, with one quantity of theirs compared."""
+
+    choices: tuple[Choice, Choice]
+    heads: tuple[Walk, Walk]
+    comparison: Comparison
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The labels of the aligned rows, "query", and columns, "key"."""
+        left, right = self.heads
+        return {
+            "query": joined_labels(self.comparison.queries, left.query_tokens.labels, right.query_tokens.labels),
+            "key": joined_labels(self.comparison.keys, left.key_tokens.labels, right.key_tokens.labels),
+        }
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """A and B in the picture."""
+        queries, keys = self.comparison.queries, self.comparison.keys
+        return (
+            Side("a", self.choices[0], self.heads[0], queries.first, keys.first),
+            Side("b", self.choices[1], self.heads[1], queries.second, keys.second),
+        )
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """The titles of A and B, which state their difference."""
+        a, b = self.sides
+        return title(a, b, self.comparison.keys), title(b, a, self.comparison.keys)
+
+    def matrices(self) -> dict[str, Floats]:
+        """Return a, b and their difference, (P, R), and the divergence of their rows, (P, 1), if there is one."""
+        found = self.comparison
+        matrices = {"a": found.a, "b": found.b, "difference": found.difference}
+        if found.divergence is not None:
+            matrices["divergence"] = found.divergence.astype(np.float32)[:, None]
+        return matrices
+
+    def header(self, *, stretch: bool) -> dict[str, Any]:
+        """Return what the component is told beside the matrices (see `components.compare`), without a pin."""
+        masked = STEPS[self.comparison.quantity].masked_value
+        return {
+            "trace": self.digest(stretch=stretch),
+            "quantity": self.comparison.quantity,
+            "panels": _panels(self.comparison, self.titles, stretch=stretch),
+            "labels": self.labels,
+            "own": {side.name: side.own_labels() for side in self.sides},
+            "hidden": f"{masked} (masked)" if masked else None,
+            "alt": describe(self.comparison, self.titles),
+        }
+
+    def digest(self, *, stretch: bool) -> str:
+        """Return a digest of the picture without its pin."""
+        said = repr((self.labels, self.titles, self.comparison.quantity, stretch))
+        digest = blake2b(said.encode(), digest_size=12)
+        for matrix in (self.comparison.a, self.comparison.b):
+            digest.update(matrix.tobytes())
+        return digest.hexdigest()
+
+    def notice(self) -> str:
+        """Return what to notice: how A and B differ, and where one has no counterpart of the other's tokens."""
+        labels = self.labels
+        distance = measure_distance(self.comparison)
+        sentence = explain.notice(self.comparison, distance, labels["query"], labels["key"], differs(*self.choices))
+        return " ".join(filter(None, (sentence, explain.gap_note(self.comparison))))
+
+    def caveats(self) -> str:
+        """Return notes on hypothetical scales and masks, and on untrained weights."""
+        parts = []
+        hypothetical = [choice.name for choice in self.choices if choice.is_what_if]
+        if hypothetical:
+            parts.append(
+                f"{' and '.join(hypothetical)}: a what-if: the model's own Q and K with another scale or mask; "
+                "the layers before are unchanged."
+            )
+        if self.choices[0].source is not self.choices[1].source:
+            parts += [choice.source.caution(choice.get) for choice in self.choices]
+        return " ".join(filter(None, parts))
+
+
+def compared(choices: tuple[Choice, Choice], heads: tuple[Walk, Walk], quantity: str) -> Compared:
+    """Align two heads by their tokens and compare a quantity, one of `compare.matrices.QUANTITIES`."""
+    left, right = heads
+    queries = align_tokens(left.query_tokens, right.query_tokens)
+    across = any(head.query_tokens is not head.key_tokens for head in heads)
+    keys = align_tokens(left.key_tokens, right.key_tokens) if across else queries
+    return Compared(choices, heads, compare(left.steps, right.steps, quantity, queries, keys))
+
+
+def title(side: Side, other: Side, keys: Alignment) -> str:
+    """Return a side's title, which states the difference: "A · head 3", or "B · wide" if the texts differ."""
+    differing = differs(side.choice, other.choice)
+    parts = [_word(side.choice, name) for name in differing if name != "text"]
+    if differing == ["text"]:
+        new = [changed or of_other == GAP for changed, of_other in zip(keys.changed, other.columns, strict=True)]
+        labels = side.own_labels()["key"]
+        parts = [" ".join(label for label, is_new in zip(labels, new, strict=True) if label and is_new)]
+    whole = " · ".join([side.choice.name, *filter(None, parts)])
+    return whole if len(whole) <= LONGEST_TITLE else f"{whole[: LONGEST_TITLE - 1]}…"
+
+
+def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool) -> list[dict[str, Any]]:
+    """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
+    both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
+    largest, largest_difference = _largest(both), _largest(compared.difference)
+    weights = STEPS[compared.quantity].is_distribution
+    high = largest if stretch or not weights else 1.0
+    shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
+              "scale": "weights" if weights else "signed"}  # fmt: skip
+    panels = [
+        {"name": "a", "title": names[0], **shared},
+        {"name": "b", "title": names[1], **shared},
+        {
+            "name": "difference",
+            "title": "A − B",
+            "low": -largest_difference,
+            "high": largest_difference,
+            "scale": "signed",
+        },
+    ]
+    if compared.divergence is not None:
+        panels.append({"name": "divergence", "title": "JSD", "low": 0.0, "high": 1.0, "scale": "weights"})
+    return panels
+
+
+def describe(compared: Comparison, names: Sequence[str]) -> str:
+    """Return the alternative text of the picture."""
+    parts = []
+    for name, matrix in zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True):
+        there = matrix[np.isfinite(matrix)]
+        extent = f", from {number(float(there.min()))} to {number(float(there.max()))}" if there.size else ", empty"
+        parts.append(f"{name}: {compared.quantity}, {matrix.shape[0]} rows by {matrix.shape[1]} columns{extent}")
+    return "; ".join(parts)
+
+
+def _word(choice: Choice, name: str) -> str:
+    """Return the value of a setting in short form, for a title."""
+    value = choice.get(name)
+    if name in ("source", "model"):
+        return choice.model or choice.source.key
+    if name == "scale":
+        names: Mapping[str, str] = {
+            "sqrt_d": "its own scale" if choice.source.has_own_scale else "1/√D",
+            "off": "no scale",
+            "sqrt_c": "1/√C",
+        }
+        return names.get(value, f"scale {value}")
+    if name == "mask":
+        return "causal mask" if value == "causal" else "its own mask" if choice.source.has_own_scale else "no mask"
+    return str(value) if name == "kind" else f"{name} {value}"
+
+
+def _largest(matrix: npt.NDArray[Any]) -> float:
+    there = np.abs(matrix[np.isfinite(matrix)])
+    return float(there.max()) if there.size and there.max() > 0 else 1.0
+
+
+def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:
+    return [None if at == GAP else labels[at] for at in places]

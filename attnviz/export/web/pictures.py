@@ -1,0 +1,78 @@
+"""Pictures of views that can't be a web page of their own, as SVG: they show the same numbers, and do not move."""
+
+from __future__ import annotations
+
+from attnviz.export.views import View, on_page
+from attnviz.figures.panels import Layout
+from attnviz.sources import Resources
+from attnviz.sources.toy import tokenizer
+from attnviz.tokens import NoTokensError, Tokens
+
+WIDTH, HEIGHT, MARGIN = 1120.0, 560.0, 8.0
+MAX_AVERAGED = 64
+"""As on the page From averages to attention: the loop is slow on more tokens"""
+
+
+def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, bytes], str]:
+    """Return a view as SVG by the names of the themes, and its text alternative; `page` is the app's page.
+
+    Raises:
+        attnviz.pretrained.ModelError: a model can't be loaded.
+        attnviz.tokens.NoTokensError: the text has no token.
+    """
+    from attnviz.export.drawing.marks import Drawing, Mark
+    from attnviz.export.drawing.picture import draw_layout
+    from attnviz.export.drawing.sheet import draw_tokens
+    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.files.svg import write_svg
+
+    room = {"x": MARGIN, "y": MARGIN, "width": WIDTH - 2 * MARGIN, "height": HEIGHT - 2 * MARGIN}
+    layout, tokens, alt = _shown(page, on_page(page, view), resources)
+    files = {}
+    for name, theme in THEMES.items():
+        marks: list[Mark] = (
+            [*draw_tokens(tokens["query"], theme, **room)]
+            if layout is None
+            else draw_layout(layout, {axis: own.labels for axis, own in tokens.items()}, **room, theme=theme)
+        )
+        files[name] = write_svg(Drawing(WIDTH, HEIGHT, tuple(marks), alt, alt, theme)).encode()
+    return files, alt
+
+
+def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, dict[str, Tokens], str]:
+    """Return the matrices of a view, or None if it shows tokens only; the tokens of the axes; and what it shows."""
+    if page == "averages":
+        return _averages(view, resources)
+    if page == "tokens":
+        tokens = tokenizer(view.__getitem__, resources)(view["text"])
+        if not len(tokens):
+            raise NoTokensError
+        return None, {"query": tokens}, f"{len(tokens)} tokens with their positions and ids"
+    from attnviz.figures.steps import describe, lay_out
+    from attnviz.sources.shown import shown
+
+    walk = shown(view.__getitem__, resources).walk(resources)
+    layout = lay_out(walk, "weights" if page == "heads" else view["step"])
+    return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)
+
+
+def _averages(view: View, resources: Resources) -> tuple[Layout, dict[str, Tokens], str]:
+    from attnviz.figures.averages import lay_out_way
+    from attnviz.steps.averages import WAYS
+    from attnviz.toy.averages import attend_to_past, average_past
+    from attnviz.toy.block import Toy
+    from attnviz.toy.config import ToyConfig
+
+    tokens = tokenizer(view.__getitem__, resources, limit=MAX_AVERAGED)(view["text"])
+    if not len(tokens):
+        raise NoTokensError
+    toy = Toy(ToyConfig.of(view.__getitem__), lambda _: tokens)
+    layer = toy.trace(view["text"], None).layer(0)
+    x = layer.query_input
+    if x is None:
+        raise TypeError("a toy has embeddings")
+    attended = attend_to_past(x, layer.query[0], layer.key[0])
+    averages = average_past(x)
+    layout = lay_out_way(view["way"], x, averages, attended)
+    step = WAYS[view["way"]]
+    return layout, {"query": tokens, "key": tokens}, f"{step.title}: {step.notice(averages)}"

@@ -1,0 +1,127 @@
+"""A lesson as a static site: a page for each scene and an index, which any host of files serves, or a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from attnviz.components.bundle import script, styles
+from attnviz.export.views import View
+from attnviz.export.web.page import Kind, font_faces, write_part
+from attnviz.export.web.pages import NoPageError, make_page
+from attnviz.export.web.pictures import draw_view
+from attnviz.lessons import Lesson, Scene
+from attnviz.links.link import read_link
+from attnviz.links.pages import PAGES
+from attnviz.sources import Resources
+
+ASSETS = "assets"
+PICTURE_ONLY = "A picture of the page “{}”, which moves only in the app."
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A scene as HTML, with the files that belong to it."""
+
+    kind: Kind
+    body: str
+    said: str
+    """All text that it may show beside that of its script"""
+    files: dict[str, bytes]
+
+
+def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a site, each with its path: the scenes in order, what they share, and the index last.
+
+    Raises:
+        attnviz.pretrained.ModelError: a scene's model can't be loaded.
+        attnviz.tokens.NoTokensError: a scene's text has no token.
+        FontError: see `drawing.fonts.ttf`.
+    """
+    kinds: dict[Kind, None] = {}
+    said = [lesson.title, lesson.summary]
+    for number, scene in enumerate(lesson.scenes, 1):
+        shown = _show(scene, number, resources)
+        kinds[shown.kind] = None
+        said += [scene.title, scene.sentence, scene.question, shown.said]
+        yield (
+            file_of(number),
+            write_part(f"{scene.title} · {lesson.title}", _heading(lesson, number) + shown.body, shown.kind, ASSETS),
+        )
+        yield from shown.files.items()
+    for kind in dict.fromkeys((*kinds, "picture")):
+        code = script(f"embed/{kind}.js")
+        said.append(code)
+        yield f"{ASSETS}/{kind}.js", code.encode()
+        yield f"{ASSETS}/{kind}.css", styles(f"embed/{kind}.css").encode()
+    yield f"{ASSETS}/fonts.css", font_faces(said).encode()
+    yield "index.html", write_part(lesson.title, _index(lesson), "picture", ASSETS)
+
+
+def file_of(number: int) -> str:
+    """Return the name of a scene's page; scenes are counted from 1."""
+    return f"scene-{number:02d}.html"
+
+
+def _show(scene: Scene, number: int, resources: Resources) -> _Shown:
+    view = _view(scene)
+    try:
+        page = make_page(scene.page, view, resources)
+    except NoPageError:
+        return _draw(scene, view, number, resources)
+    about = f'<p class="attnviz-about">{escape(page.about)}</p>\n'
+    return _Shown(page.kind, about + page.body, page.said, {})
+
+
+def _view(scene: Scene) -> dict[str, Any]:
+    view, _ = read_link(scene.values())
+    return {**view, "lecture": False}
+
+
+def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown:
+    """Return a scene as a picture, light and dark."""
+    files, alt = draw_view(scene.page, view, resources)
+    paths = {theme: f"{ASSETS}/scene-{number:02d}-{theme}.svg" for theme in files}
+    note = PICTURE_ONLY.format(PAGES[scene.page].title)
+    body = (
+        f'<picture><source srcset="{paths["dark"]}" media="(prefers-color-scheme: dark)">'
+        f'<img class="attnviz-picture" src="{paths["light"]}" alt="{escape(alt)}"></picture>\n'
+        f'<p class="attnviz-note">{escape(note)}</p>'
+    )
+    return _Shown("picture", body, alt + note, {paths[theme]: file for theme, file in files.items()})
+
+
+def _heading(lesson: Lesson, number: int) -> str:
+    """Return what stands above a scene: the ways to others, its title, its question and its sentence."""
+    scene, count = lesson.scenes[number - 1], len(lesson.scenes)
+    ways = [f'<a href="index.html" title="All scenes">{number} of {count}</a>']
+    if number > 1:
+        ways.insert(0, f'<a rel="prev" href="{file_of(number - 1)}" title="Previous scene (Page Up)">‹ Previous</a>')
+    if number < count:
+        ways.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (Page Down)">Next ›</a>')
+    question = (
+        f'<div class="attnviz-question"><p>{escape(scene.question)}</p><button type="button">Reveal</button></div>\n'
+        if scene.question
+        else ""
+    )
+    hidden = " hidden" if scene.question else ""
+    return (
+        f'<div class="attnviz-top"><h1>{escape(scene.title)}</h1>\n'
+        f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}">{" ".join(ways)}</nav></div>\n'
+        f'{question}<p class="attnviz-sentence"{hidden}>{escape(scene.sentence)}</p>\n'
+    )
+
+
+def _index(lesson: Lesson) -> str:
+    scenes = "\n".join(
+        f'<li><a href="{file_of(number)}">{escape(scene.title)}</a></li>'
+        for number, scene in enumerate(lesson.scenes, 1)
+    )
+    return (
+        f'<main class="attnviz-index"><h1>{escape(lesson.title)}</h1>\n<p>{escape(lesson.summary)}</p>\n'
+        f'<ol class="attnviz-scenes">\n{scenes}\n</ol>\n'
+        '<p class="attnviz-note">Page Down and Page Up go through the scenes, arrow keys through the steps of one; '
+        "L is lecture mode: larger type.</p></main>"
+    )

@@ -1,0 +1,30 @@
+"""What is chosen on the page Heads, from the keys of links to the values of the explorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attnviz.links.link import MAX_CHOSEN, ROLLOUT, Head
+from attnviz.sources.source import Get
+
+WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
+"""Keys with a fixed set of words"""
+SWITCHES = ("mean", "stretch")
+
+
+def current(get: Get) -> Head:
+    """Return the current layer and head; the head is `ROLLOUT` for the rollout up to the layer."""
+    return get("layer"), ROLLOUT if get("rollout") else get("head")
+
+
+def chosen(get: Get) -> list[Head]:
+    """Return the heads to combine, including the current one."""
+    heads = list(get("chosen"))
+    return heads if current(get) in heads else [current(get), *heads][:MAX_CHOSEN]
+
+
+def view(get: Get) -> dict[str, Any]:
+    """Return the values of the explorer: `HeadsView` in frontend/types/heads.d.ts."""
+    layer, head = current(get)
+    rest = (*WORDS, *SWITCHES, "q", "k", "threshold", "strongest")
+    return {"layer": layer, "head": head, "chosen": chosen(get), **{name: get(name) for name in rest}}

@@ -1,0 +1,128 @@
+"""The walk and all heads as widgets of a notebook: JupyterLab, VS Code, Colab, marimo.
+
+    widget = attnviz.show("The cat sat on the mat.", layer=3, head=5, step="weights")
+    widget.q, widget.k  # the cell that is pinned
+
+It needs anywidget: `pip install "attnviz[notebook]"`. docs/notebook.md describes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from attnviz.notebook.errors import NotebookError
+
+if TYPE_CHECKING:
+    from attnviz.notebook.explorer import HeadsWidget
+    from attnviz.notebook.widget import WalkWidget
+    from attnviz.trace.model import Kind, Model
+    from attnviz.trace.walk import Walk
+    from attnviz.trace.whole import Trace
+
+__all__ = ["NotebookError", "bundle", "show", "show_heads"]
+
+
+def show(
+    what: str | Trace | Walk,
+    pair: str | None = None,
+    *,
+    model: str | Model = "minilm",
+    kind: Kind | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    step: str | None = None,
+) -> WalkWidget:
+    """Return the walk of a text, a trace or a head as a widget; `attnviz.show` describes the arguments.
+
+    Raises:
+        NotebookError: anywidget is not installed, or there is nothing to show; the message says what to do.
+        attnviz.notebook.traits.ChoiceError: there is no such layer, head or step.
+    """
+    _check_installed()
+    from attnviz.notebook.heads import heads_of
+    from attnviz.notebook.widget import WalkWidget
+
+    with _one_sentence():
+        heads, first = heads_of(_traced(what, pair, model), kind)
+        return WalkWidget(heads, **first | _given(layer=layer, head=head, step=step))
+
+
+def show_heads(
+    what: str | Trace,
+    pair: str | None = None,
+    *,
+    model: str | Model = "minilm",
+    kind: Kind | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+) -> HeadsWidget:
+    """Return all heads of a text or a trace as a widget; `attnviz.show_heads` describes the arguments.
+
+    Raises:
+        NotebookError: as `show` does.
+        attnviz.notebook.traits.ChoiceError: there is no such layer or head.
+    """
+    _check_installed()
+    from attnviz.notebook.explorer import HeadsWidget
+    from attnviz.notebook.heads import check_trace
+
+    with _one_sentence():
+        trace = check_trace(_traced(what, pair, model), kind)
+        return HeadsWidget(trace, kind or trace.kinds[0], **_given(layer=layer, head=head))
+
+
+def _traced(what: Any, pair: str | None, model: str | Model) -> Any:
+    """Return the trace of a text; whatever else is given stays."""
+    if not isinstance(what, str):
+        return what
+    from attnviz.pretrained import load
+
+    return (load(model) if isinstance(model, str) else model).trace(what, pair)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Raise what can't be shown as NotebookError."""
+    from attnviz.document import DocumentError
+    from attnviz.pretrained import ModelError
+    from attnviz.tokens import NoTokensError
+
+    try:
+        yield
+    except (ModelError, NoTokensError, DocumentError, IndexError, TypeError) as error:
+        raise NotebookError(str(error)) from error
+
+
+def bundle(what: Trace | Walk) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return how a notebook shows a trace or a head, as IPython's `_repr_mimebundle_`; None leaves it to its repr."""
+    if not _has_kernel() or not _is_installed():
+        return None
+    try:
+        data, metadata = show(what)._repr_mimebundle_()
+    except NotebookError:  # such as a text that is too long to be shown
+        return None
+    return {**data, "text/plain": repr(what)}, metadata
+
+
+def _has_kernel() -> bool:
+    """Whether Python runs for a notebook: in a terminal there is nothing to draw on."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return getattr(shell, "kernel", None) is not None
+
+
+def _is_installed() -> bool:
+    return find_spec("anywidget") is not None
+
+
+def _check_installed() -> None:
+    if not _is_installed():
+        raise NotebookError('Widgets need anywidget: install it with `pip install "attnviz[notebook]"`.')

@@ -1,0 +1,47 @@
+"""The picture of all heads that a saved notebook keeps: a thumbnail of each, a row a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.export.drawing.colours import blend
+from attnviz.export.drawing.marks import Drawing, Mark, Matrix, Text
+from attnviz.export.drawing.themes import LIGHT_THEME as THEME
+from attnviz.export.files.png import write_png
+
+WIDTH, MARGIN, GAP = 1280.0, 24.0, 8.0
+TOP, LEFT = 104.0, 84.0
+LARGEST = 90.0
+"""The side of a thumbnail, in pixels of the drawing; smaller where there are many heads"""
+
+ABOUT = "Attention weights. Rows are queries (from), columns are keys (to); layers and heads are counted from 0."
+
+
+def draw_heads(overview: npt.NDArray[np.uint8], title: str) -> bytes:
+    """Draw the thumbnails of all heads, (L, H, n, m), as PNG."""
+    layers, heads = overview.shape[:2]
+    side = min(LARGEST, (WIDTH - LEFT - MARGIN) / heads - GAP)
+    ink, quiet = THEME.text, THEME.quiet
+    marks: list[Mark] = [
+        Text(MARGIN, 44, title, 30, ink, bold=True),
+        Text(MARGIN, 68, ABOUT, 15, quiet),
+        *_thumbnails(overview, side),
+        *(Text(LEFT + (side + GAP) * head + side / 2, TOP - 8, str(head), 14, quiet, anchor="middle")
+          for head in range(heads)),
+        *(Text(LEFT - 10, TOP + (side + GAP) * layer + side / 2 + 5, f"layer {layer}", 14, quiet, anchor="end")
+          for layer in range(layers)),
+    ]  # fmt: skip
+    return write_png(Drawing(WIDTH, TOP + (side + GAP) * layers + MARGIN, tuple(marks), title=title))
+
+
+def _thumbnails(overview: npt.NDArray[np.uint8], side: float) -> Iterator[Matrix]:
+    layers, heads = overview.shape[:2]
+    for layer in range(layers):
+        for head in range(heads):
+            values = overview[layer, head].astype(np.float32) / 255
+            colours = blend(THEME.palette.weights, values)
+            x, y = LEFT + (side + GAP) * head, TOP + (side + GAP) * layer
+            yield Matrix(f"{layer}.{head}", x, y, side, side, values, colours)

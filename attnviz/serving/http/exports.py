@@ -1,0 +1,130 @@
+"""What the export dialog asks of the server: the characters of the font, the font with some of them, and PDFs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from attnviz.components.export_view import PATHS
+from attnviz.serving.http.traffic import content_length
+from attnviz.serving.work.pool import Task, worker_pool
+
+AT_ONCE = 16
+"""The most requests that are read, waiting or in work."""
+SECONDS = 30.0
+"""The longest time in which a request arrives."""
+MAX_BYTES = 4 * 2**20
+MAX_LETTERS = 20_000
+
+
+class RefusedError(ValueError):
+    """A request is refused; the message is a sentence for the user."""
+
+
+class Exports:
+    """Makes files from what browsers send: one at a time, so that models run meanwhile."""
+
+    def __init__(self, *, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self.under_way = 0
+        self._turn = asyncio.Lock()
+
+    def routes(self) -> list[Route]:
+        """Return the routes of `components.export_view`."""
+        return [
+            Route(PATHS["letters"], letters),
+            Route(PATHS["fonts"], self.fonts, methods=["POST"]),
+            Route(PATHS["pdf"], self.pdf, methods=["POST"]),
+        ]
+
+    async def fonts(self, request: Request) -> Response:
+        """Serve the font with some characters, as JSON: for each weight a WOFF2 file in base64, or "" for none."""
+        return await self._made(request, font_files, "application/json")
+
+    async def pdf(self, request: Request) -> Response:
+        """Serve a recorded picture as PDF."""
+        return await self._made(request, pdf_file, "application/pdf")
+
+    async def _made(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
+        refusal = _refusal(request)
+        if refusal:
+            return refusal
+        if self.under_way >= AT_ONCE:
+            return PlainTextResponse("The server is making many files just now. Try again in a minute.", 503)
+        self.under_way += 1
+        try:
+            async with asyncio.timeout(self.seconds):
+                body = await request.body()
+            async with self._turn:
+                task: Task[bytes] = Task()
+                worker_pool().submit(task, lambda: make(body))
+                made = await asyncio.wrap_future(task.result)
+        except TimeoutError:
+            return PlainTextResponse("The picture took too long to arrive.", 408, headers={"Connection": "close"})
+        except (RefusedError, ClientDisconnect) as why:
+            return PlainTextResponse(str(why), 400)
+        finally:
+            self.under_way -= 1
+        return Response(made, media_type=media_type, headers={"Cache-Control": "no-store"})
+
+
+def _refusal(request: Request) -> Response | None:
+    """Return the response to a request whose body is not read."""
+    # A page of another site can't send this type without asking first, which is never allowed.
+    if request.headers.get("content-type") != "application/json":
+        return PlainTextResponse("This is not JSON.", 415)
+    size = content_length(request.headers)
+    if size is None:
+        return PlainTextResponse("The length of the request is missing.", 411)
+    if size > MAX_BYTES:
+        why = f"The picture is too large for a PDF: {MAX_BYTES // 2**20} MB are allowed. Take SVG, or fewer pictures."
+        return PlainTextResponse(why, 413, headers={"Connection": "close"})  # the rest is not read
+    return None
+
+
+def letters(_: Request) -> Response:
+    """Serve the characters of the font. Not a coroutine, because creating the font takes a second."""
+    from attnviz.export.drawing.fonts import characters
+
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return PlainTextResponse(characters(), headers=headers)
+
+
+def font_files(body: bytes) -> bytes:
+    """Return the JSON of `Exports.fonts`. The body is JSON too: the characters in "regular" and in "bold".
+
+    Raises:
+        RefusedError: it is something else.
+    """
+    from attnviz.export.drawing import fonts
+
+    try:
+        asked = json.loads(body)
+        texts = {name: asked[name] for name in ("regular", "bold")}
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise RefusedError("This does not say which characters are needed.") from error
+    if not all(isinstance(text, str) and len(text) <= MAX_LETTERS for text in texts.values()):
+        raise RefusedError("This does not say which characters are needed, or names too many.")
+    files = {name: fonts.subset(text, name == "bold") if text else b"" for name, text in texts.items()}
+    return json.dumps({name: b64encode(file).decode() for name, file in files.items()}).encode()
+
+
+def pdf_file(body: bytes) -> bytes:
+    """Return a recording as PDF.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    from attnviz.export.files.pdf_recording import write_recording
+    from attnviz.export.recording import RecordingError, read_recording
+
+    try:
+        return write_recording(read_recording(body))
+    except RecordingError as error:
+        raise RefusedError(str(error)) from error

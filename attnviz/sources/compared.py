@@ -1,0 +1,140 @@
+"""Resolves a view to the two heads that it compares: A shows the view; B overrides some settings, and else has A's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from attnviz.compare.minimal_pairs import counterpart
+from attnviz.sources import SOURCES
+from attnviz.sources.shown import of_model, shown
+from attnviz.sources.source import Get, Resources, Source
+
+if TYPE_CHECKING:
+    from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.model import Model
+    from attnviz.trace.walk import Walk
+
+B_KEYS = ("text", "source", "model", "kind", "layer", "head", "scale", "mask")
+"""The settings that B can override, in links with the prefix b_"""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The checked settings of one of the two."""
+
+    name: str
+    """A or B, as shown"""
+    asked: Get
+    """Returns a setting as the view has it"""
+    source: Source
+    model: str | None
+    """The name of the loaded model; None if the source's models have no names"""
+    kind: str
+    layer: int
+    head: int
+
+    def get(self, name: str) -> Any:
+        """Return a setting; `sources` calls this."""
+        own = name in ("kind", "layer", "head") or (name == "model" and self.model is not None)
+        return getattr(self, name) if own else self.asked(name)
+
+    @property
+    def is_what_if(self) -> bool:
+        """Whether the scale or mask differs from the one that the model was trained with."""
+        return self.source.has_own_scale and (self.get("scale") != "sqrt_d" or self.get("mask") != "none")
+
+
+def of_b(get: Get) -> Get:
+    """Return the settings of B in a view, which are its own or A's."""
+
+    def read(name: str) -> Any:
+        return get(f"b_{name}") if name in overridden(get) else get(name)
+
+    return read
+
+
+def default_of_b(get: Get, resources: Resources) -> dict[str, Any]:
+    """Return what B overrides, by link keys, where a view neither sets B nor says that both are the same."""
+    if get("compare") or overridden(get):
+        return {}
+    other = counterpart(get("text"))
+    if other is not None:
+        return {"b_text": other}
+    if _has_one_head(get, resources):
+        return {"b_mask": "none" if get("mask") == "causal" else "causal"}
+    return {"b_head": 1 if get("head") == 0 else 0}
+
+
+def overridden(get: Get) -> list[str]:
+    """Return the names of the settings that B overrides in a view."""
+    values = {name: get(f"b_{name}") for name in B_KEYS}
+    return [name for name, own in values.items() if own is not None and not (isinstance(own, str) and not own.strip())]
+
+
+def _has_one_head(get: Get, resources: Resources) -> bool:
+    """Return whether a view's model has a single head. One that would have to be loaded has several."""
+    source = SOURCES[get("source")]
+    counts = () if source.has_names else source.open(get, resources).description.layers.values()
+    return list(counts) == [(1, 1)]
+
+
+def choice(name: str, asked: Get, model: Model) -> Choice:
+    """Return one of the two, of a model that its source has opened.
+
+    An index that the model does not have is replaced by its last.
+    """
+    source = SOURCES[asked("source")]
+    found = of_model(source, model, asked, beyond="last")
+    named = model.name if source.has_names else None
+    return Choice(name, asked, source, named, found.kind, found.layer, found.head)
+
+
+def choices(get: Get, resources: Resources) -> tuple[Choice, Choice]:
+    """Return the two heads that a view compares.
+
+    Raises:
+        attnviz.pretrained.ModelError: a model can't be loaded.
+    """
+    a, b = (
+        choice(name, asked, SOURCES[asked("source")].open(asked, resources))
+        for name, asked in (("A", get), ("B", of_b(get)))
+    )
+    return a, b
+
+
+def run(choice: Choice, resources: Resources) -> Walk:
+    """Compute one of the two heads.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token for this model.
+    """
+    from attnviz.compare.matrices import what_if
+
+    found = shown(choice.get, resources)
+    walk = found.walk(resources)
+    if not found.source.has_own_scale:  # they shape the model itself
+        return walk
+    scale = _scale_factor(choice.get("scale"), walk.layer)
+    return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
+
+
+def _scale_factor(scale: str, layer: LayerTrace) -> float | None:
+    """Return the factor of a link's `scale` for a model's layer; None for the layer's own scale."""
+    if scale == "sqrt_d":
+        return None
+    if scale == "off":
+        return 1.0
+    if scale != "sqrt_c":
+        return float(scale)
+    width = layer.heads * layer.head_size if layer.query_input is None else layer.query_input.shape[-1]
+    return float(width**-0.5)
+
+
+def differs(a: Choice, b: Choice) -> list[str]:
+    """Return the names of the settings in which the two differ."""
+    if a.source is not b.source:
+        return ["source", *(["text"] if a.get("text") != b.get("text") else [])]
+    named = ["text", "head", "scale", "mask"] + (["layer", "kind"] if a.source.has_layers else [])
+    found = [name for name in named if a.get(name) != b.get(name)]
+    return found if a.model == b.model else ["model", *found]

@@ -1,0 +1,179 @@
+"""`Picture`: which matrices a step shows, where they stand and how they are coloured, without their numbers.
+
+`attnviz.figures.steps.lay_out` fills it with the numbers of a walk; a document holds it for the browser, which does the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from attnviz.formulas import Role
+
+Scale = Literal["signed", "weights"]
+Pace = Literal["even", "columns", "rows"]
+
+AXES: dict[str, tuple[str, str]] = {
+    "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
+    "embeddings_k": ("key", "model"),
+    "W_query": ("model", "dim"), "W_key": ("model", "dim"), "W_value": ("model", "dim"),
+    "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
+    "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "dim"),
+    "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"), "weights": ("query", "key"),
+    "row_sum": ("query", ""), "head_outputs": ("query", "dim"), "concat": ("query", "concat"),
+    "W_output": ("concat", "model"), "output": ("query", "model"),
+}  # fmt: skip
+"""The kinds of rows and columns of each matrix that a picture may show"""
+
+SCORES = ("scores", "scaled", "masked")
+"""The matrices that share one colour domain in the steps from scores to weights"""
+
+_QUANTITIES: dict[Role, tuple[str, ...]] = {
+    "query": ("query", "W_query", "U_query"),
+    "key": ("key", "key_t", "W_key", "U_key"),
+    "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
+    "attention": ("scores", "scaled", "masked", "weights"),
+}
+ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
+"""The role of a quantity, by its name"""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFrom:
+    """The matrix that morphs into another, cell by cell, in the transition between two pictures."""
+
+    name: str
+    pace: Pace
+    """The order of the transition: all cells at once, columns from the right, or rows from the top"""
+
+
+MADE_FROM = {
+    "scaled": MadeFrom("scores", "even"),
+    "masked": MadeFrom("scaled", "columns"),
+    "weights": MadeFrom("masked", "rows"),
+}
+"""What a matrix is made from in a transition, by its name"""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSpec:
+    """One matrix of a picture."""
+
+    name: str
+    title: str | tuple[str, ...]
+    """In a document of several heads, one title each if they differ"""
+    rows: str
+    """The axis kind of the rows: query, key, model, dim, concat or none"""
+    cols: str
+    role: Role | None
+    made_from: MadeFrom | None
+    limit: float | tuple[str, ...] | None = None
+    """The end of the colour domain: a number, or the largest finite magnitude in these matrices together; None is that
+    in this one. It is 1 where that magnitude is 0"""
+    scale: Scale = "signed"
+    stretched: str = ""
+    """The title when colours are stretched, so that they end at this matrix's largest number; "" if they can't be"""
+    bar: bool = False
+    """Whether it has a colour bar"""
+    numbered: bool = True
+    """Whether a small matrix shows its numbers in its cells"""
+    ticks: Mapping[int, str] = field(default_factory=dict)
+    """Labels of columns that are not tokens: position -> text"""
+    part_width: int | None = None
+    """For concatenated heads: the columns of one head"""
+
+
+def panel(name: str, title: str, **options: Any) -> PanelSpec:
+    """Describe a matrix that a walk has; `options` are the other fields of `PanelSpec`."""
+    return PanelSpec(name, title, *AXES[name], ROLE.get(name), MADE_FROM.get(name), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """left @ right, plus a bias: names of matrices, and of a vector."""
+
+    left: str
+    right: str
+    bias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The matrices of a step and their places."""
+
+    panels: tuple[PanelSpec, ...]
+    grid: tuple[tuple[int | None, ...], ...]
+    """The numbers of the panels, row by row; None is an empty place"""
+    widths: tuple[float, ...]
+    """Relative width of each column of the grid"""
+    heights: tuple[float, ...]
+    products: Mapping[str, Product] = field(default_factory=dict)
+    """The operands of each panel that is a product, by its name"""
+    between: str = ""
+    """The operation, shown in the empty corner of a product"""
+
+
+def picture(
+    grid: Sequence[Sequence[PanelSpec | None]],
+    widths: Sequence[float],
+    heights: Sequence[float] = (1,),
+    products: Mapping[str, Product] | None = None,
+    between: str = "",
+) -> Picture:
+    """Return the picture of panels in a grid."""
+    panels = tuple(one for row in grid for one in row if one is not None)
+    numbers = iter(range(len(panels)))
+    places = tuple(tuple(None if one is None else next(numbers) for one in row) for row in grid)
+    return Picture(panels, places, tuple(widths), tuple(heights), products or {}, between)
+
+
+def product_picture(
+    left: PanelSpec,
+    right: PanelSpec,
+    result: PanelSpec,
+    sizes: tuple[int, int, int],
+    text: str,
+    bias: str | None = None,
+) -> Picture:
+    """Return the picture of left @ right = result: left beside the result, right above it.
+
+    Args:
+        left: the left operand, (rows, inner).
+        right: the right operand, (inner, cols).
+        result: their product, (rows, cols).
+        sizes: rows, inner and cols.
+        text: the operation.
+        bias: the name of the vector that is added, if there is one.
+    """
+    rows, inner, cols = sizes
+    products = {result.name: Product(left.name, right.name, bias)}
+    return picture(((None, right), (left, result)), share(inner, cols), share(inner, rows), products, text)
+
+
+def share(operand: int, result: int) -> tuple[float, float]:
+    """Return the shares of an operand and a result, in proportion to their sizes but with a minimum for both."""
+    part = operand / max(1, operand + result)
+    part = min(0.42, max(0.24, part))
+    return part, 1 - part
+
+
+FEW = 8
+"""Up to this many tokens, two matrices side by side can both show their numbers."""
+
+
+def pair_picture(before: PanelSpec, after: PanelSpec, keys: int) -> Picture:
+    """Return before and after side by side. With many keys the result gets most of the width, for its numbers."""
+    few = keys <= FEW
+    return picture(((replace(before, numbered=few), after),), (1, 1 if few else 2))
+
+
+def joined(pictures: Iterable[Picture]) -> Picture:
+    """Return one picture for several heads, whose pictures differ in titles only."""
+    first, *others = pictures
+    panels = []
+    for number, one in enumerate(first.panels):
+        titles = [one.title, *(other.panels[number].title for other in others)]
+        panels.append(one if len(set(titles)) == 1 else replace(one, title=tuple(map(str, titles))))
+    return replace(first, panels=tuple(panels))

@@ -1,0 +1,96 @@
+"""The matrices of a walk by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.trace.walk import Walk
+
+QKV = ("query", "key", "value")
+
+
+def matrix(walk: Walk, name: str) -> Tensor:
+    """Return a matrix by its name in `attnviz.steps.picture.AXES`, or a bias, such as `b_query`, which is a vector.
+
+    A hidden cell of `masked` is −inf.
+
+    Raises:
+        KeyError: there is no such name, or the source does not give this quantity.
+    """
+    found = find_matrix(walk, name)
+    if found is None:
+        raise KeyError(f"{name} is not known of this head")
+    return found
+
+
+def find_matrix(walk: Walk, name: str) -> Tensor | None:
+    """Return a matrix as `matrix` does, or None if the source does not give it."""
+    return _MATRICES[name](walk)
+
+
+def _part(index: int, walk: Walk) -> Tensor | None:
+    return None if walk.parts is None else walk.parts[index]
+
+
+def _vectors(name: str, walk: Walk) -> Tensor:
+    """Return the query, key or value of the head, (T, D)."""
+    vectors: Tensor = getattr(walk.layer, name)
+    return vectors[walk.head]
+
+
+def _weight(name: str, mixes_positions: bool, walk: Walk) -> Tensor | None:
+    """Return W, (C, D), or U, (T, T), of a projection of the head; the other of the two does not exist."""
+    projection = (walk.layer.projections or {}).get(name)
+    if projection is None or projection.weight is None or (projection.kind == "positions") != mixes_positions:
+        return None
+    return projection.weight[walk.head]
+
+
+def _bias(name: str, walk: Walk) -> Tensor | None:
+    """Return the bias of a projection of the head, (D,)."""
+    projection = (walk.layer.projections or {}).get(name)
+    return None if projection is None or projection.bias is None else projection.bias[walk.head]
+
+
+def _step(name: str, walk: Walk) -> Tensor:
+    values: Tensor = getattr(walk.steps, name)
+    return values
+
+
+def _output_weight(walk: Walk) -> Tensor | None:
+    projection = walk.layer.output_projection
+    return None if projection is None else projection.weight
+
+
+def _output_bias(walk: Walk) -> Tensor | None:
+    projection = walk.layer.output_projection
+    return None if projection is None else projection.bias
+
+
+def _output(walk: Walk) -> Tensor | None:
+    projection = walk.layer.output_projection
+    return None if projection is None else projection.apply(walk.concat)
+
+
+_MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
+    "token_embeddings": partial(_part, 0),
+    "positions": partial(_part, 1),
+    "embeddings": lambda walk: walk.layer.query_input,
+    "embeddings_k": lambda walk: walk.layer.key_input,
+    **{name: partial(_vectors, name) for name in QKV},
+    **{f"W_{name}": partial(_weight, name, False) for name in QKV},
+    **{f"U_{name}": partial(_weight, name, True) for name in QKV},
+    **{f"b_{name}": partial(_bias, name) for name in QKV},
+    "key_t": lambda walk: walk.layer.key[walk.head].T,
+    **{name: partial(_step, name) for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
+    "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),
+    "concat": lambda walk: walk.concat,
+    "W_output": _output_weight,
+    "b_output": _output_bias,
+    "output": _output,
+}

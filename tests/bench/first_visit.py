@@ -1,0 +1,72 @@
+"""The first visit of a page by a fresh browser: what it fetches besides Streamlit's files, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.bench.apps import OURS
+from tests.bench.stopwatch import chrome, load, new_page, wait_for_calm
+from tests.bench.table import Row
+from tests.browser.settle import settled
+
+ROUNDS = 5
+OWN = ("/attnviz/", "/_stcore/bidi-components/attnviz.main/")
+"""What the addresses of our files have in them"""
+MOST_REQUESTS, MOST_KB = 25, 200
+PAGES = {"/": OURS.repainted, "/heads": "() => stopwatch.explorer.count() > 0"}
+"""The pages, and what is asked of each: whether its picture is there, in JavaScript"""
+
+
+@dataclass
+class Fetched:
+    """Counts the files of ours that a page fetches; made before the page opens anything."""
+
+    page: Page
+    addresses: list[str] = field(default_factory=list, init=False)
+    kilobytes: float = field(default=0.0, init=False)
+    """As they were sent: compressed, with their headers"""
+
+    def __post_init__(self) -> None:
+        self._asked: set[str] = set()
+        session = self.page.context.new_cdp_session(self.page)
+        session.on("Network.requestWillBeSent", self._note)
+        session.on("Network.loadingFinished", self._count)
+        session.send("Network.enable")
+
+    def _note(self, event: dict[str, Any]) -> None:
+        url = event["request"]["url"]
+        if any(part in url for part in OWN):
+            self.addresses.append(url)
+            self._asked.add(event["requestId"])
+
+    def _count(self, event: dict[str, Any]) -> None:
+        if event["requestId"] in self._asked:
+            self.kilobytes += event["encodedDataLength"] / 1000
+
+
+def rows() -> Iterator[Row]:
+    """Visit each page several times, each time in a fresh browser, on a server that has shown it before."""
+    with OURS.served() as server:
+        server.wait()
+        for path, painted in PAGES.items():
+            visits = [visit(server.url + path, painted) for _ in range(ROUNDS + 1)][1:]
+            requests, kilobytes, times = (median(figures) for figures in zip(*visits, strict=True))
+            yield Row(f"first visit of {path}: own requests", 0.0, requests, MOST_REQUESTS, "requests")
+            yield Row(f"first visit of {path}: own files", 0.0, kilobytes, MOST_KB, "kB")
+            yield Row(f"first visit of {path}: until the picture is painted", 0.0, times, None)
+
+
+def visit(url: str, painted: str) -> tuple[int, float, float]:
+    """Return how many of our files a fresh browser fetches, their kB, and the ms until the picture is painted."""
+    with chrome() as browser:
+        page = new_page(browser)
+        fetched = Fetched(page)
+        wait_for_calm()
+        ms = load(page, url, painted)
+        settled(page)
+        return len(fetched.addresses), fetched.kilobytes, ms

@@ -1,0 +1,203 @@
+"""A plain page with a walk: documents that Python wrote, the packaged modules, no Streamlit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+import plotly.offline
+from playwright.sync_api import Page, expect
+
+from tests.browser.apps.inspector_page import InspectorPage
+from tests.browser.board import matrix
+from tests.browser.server import ROOT
+from tests.browser.settle import frames
+
+FRONTEND = ROOT / "attnviz" / "components" / "frontend"
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+PAGE = """<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>A walk</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/frontend/walk/theme.css">
+    <link rel="stylesheet" href="/frontend/walk/walk.css">
+    <style>
+      html, body { height: 100%; margin: 0; }
+      main { box-sizing: border-box; height: 100%; padding: 0.75rem 1rem; }
+    </style>
+  </head>
+  <body>
+    <main class="attnviz-standalone"></main>
+    <script type="module">
+      import { read } from "/frontend/core/document.js";
+      import { Walk } from "/frontend/walk/walk.js";
+
+      const link = new URL(location).searchParams;
+      const bytes = async (path) => {
+        const answer = await fetch(path);
+        if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+        return new Uint8Array(await answer.arrayBuffer());
+      };
+      const { layers, first, drawings } = await (await fetch("/given")).json();
+      const TYPES = { F32: Float32Array, BOOL: Uint8Array };
+      const plotly = () => new Promise((done) => {
+        const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
+        script.onload = () => done(window.Plotly);
+        document.head.append(script);
+      });
+      const home = {
+        layers,
+        drawings,
+        plotly,
+        keyboard: document,
+        load: async (layer) => read(await bytes(`/documents/${layer}`)),
+        array: async ({ digest, dtype, shape }) => {
+          const { buffer } = await bytes(`/arrays/${digest}`);
+          return { data: new TYPES[dtype](buffer), shape, dtype };
+        },
+        changed: (values) => window.changes.push(values),
+        revealed: () => { window.revealed += 1; },
+      };
+      window.changes = [];
+      window.revealed = 0;
+      window.walk = new Walk(document.querySelector("main"), home);
+      const number = (name) => (link.has(name) ? { [name]: Number(link.get(name)) } : {});
+      const word = (name) => (link.has(name) ? { [name]: link.get(name) } : {});
+      const on = (name) => ({ [name]: link.get(name) === "1" });
+      window.walk.setLecture(link.get("lecture") === "1");
+      const chosen = ["layer", "head", "q", "k"].map(number);
+      const values = Object.assign({}, word("step"), word("drawing"), on("predict"), on("stretch"), ...chosen);
+      window.walk.show(values, await home.load(values.layer ?? first));
+    </script>
+  </body>
+</html>
+"""
+
+
+@dataclass
+class WalkPage:
+    """What the page serves: documents by layer, arrays by digest."""
+
+    documents: Mapping[int, bytes] = field(default_factory=dict)
+    arrays: Mapping[str, bytes] = field(default_factory=dict)
+    drawings: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    """The paths that were asked for"""
+    url: str = ""
+
+    def link(self, **values: Any) -> str:
+        return f"{self.url}/?{urlencode(values)}"
+
+    def answer(self, path: str) -> tuple[str, bytes] | None:
+        """Return the type and the content of a path; None if there is none."""
+        self.requests.append(path)
+        _, kind, name = path.split("/", 2) if path.count("/") > 1 else ("", path[1:], "")
+        if not kind:
+            return "text/html", PAGE.encode()
+        if kind == "given":
+            layers = len(self.documents) if len(self.documents) > 1 else 0
+            given = {"layers": layers, "first": min(self.documents), "drawings": self.drawings}
+            return "application/json", json.dumps(given).encode()
+        if kind == "plotly.js":
+            return "text/javascript", plotly.offline.get_plotlyjs().encode()
+        if kind == "documents" and int(name) in self.documents:
+            return "application/octet-stream", self.documents[int(name)]
+        if kind == "arrays" and name in self.arrays:
+            return "application/octet-stream", self.arrays[name]
+        file = FRONTEND / name
+        return (TYPES[file.suffix], file.read_bytes()) if kind == "frontend" and file.is_file() else None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def __init__(self, page: WalkPage, *args: Any) -> None:
+        self.page = page
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        found = self.page.answer(urlsplit(self.path).path)
+        self.send_response(200 if found else 404)
+        kind, content = found or ("text/plain", b"")
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_request(self, *_: object) -> None:
+        """Log nothing: the test reads `requests`."""
+
+
+class WalkView(InspectorPage):
+    """A walk as its user meets it."""
+
+    picture = ".walk .attnviz-board:not([hidden]), .walk .js-plotly-plot"
+
+    @classmethod
+    def open(cls, page: Page, url: str, **link: str | int) -> WalkView:
+        """Open a link and wait until it is painted."""
+        page.goto(f"{url}/?{urlencode(link)}")
+        return cls(page)
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.panel = page.get_by_role("region", name="Arithmetic of one cell")
+        shown = ".walk .chip, .walk [data-painted], .walk .heatmaplayer image"
+        expect(page.locator(shown).first).to_be_visible()
+        frames(page)
+
+    def step(self, title: str) -> None:
+        self.page.get_by_role("radio", name=title, exact=True).click()
+
+    def matrix(self, name: str) -> np.ndarray:
+        return matrix(self.page, name, self.picture)
+
+    @property
+    def painted(self) -> list[str]:
+        """The step, layer and head whose picture is on the screen."""
+        read = "({ dataset: { step, layer, head } }) => [step, layer, head]"
+        shown: list[str] = self.page.locator(self.picture).evaluate(read)
+        return shown
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What the page has heard of."""
+        heard: list[dict[str, Any]] = self.page.evaluate("window.changes")
+        return heard
+
+    def pinned(self, q: int | None, k: int | None, changes: int) -> None:
+        """Wait until the page has heard of so many changes, and of this pin by them."""
+        heard = """([q, k, count]) => {
+          const now = Object.assign({ q: null, k: null }, ...window.changes);
+          return window.changes.length === count && now.q === q && now.k === k;
+        }"""
+        self.page.wait_for_function(heard, arg=[q, k, changes])
+        frames(self.page)
+
+
+See = Callable[..., WalkView]
+
+
+@contextmanager
+def serving(page: WalkPage) -> Iterator[WalkPage]:
+    """Serve a page, and fill in its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, page))
+    page.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield page
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

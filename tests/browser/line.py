@@ -1,0 +1,88 @@
+"""A connection to the server that a test can hold up."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import Any
+
+from playwright.sync_api import Page, WebSocketRoute
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.settle import frames, in_the_end, settled
+
+OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
+
+
+class Line:
+    """A connection to the server on which the answers can be held up."""
+
+    def __init__(self, page: Page) -> None:
+        """Open nothing yet: the page is to be opened after this."""
+        self.page = page
+        self.sent: list[bytes] = []
+        self.held: list[str | bytes] | None = None
+        page.route_web_socket(re.compile("_stcore/stream"), self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        self._browser, server = browser, browser.connect_to_server()
+        browser.on_message(partial(self._send, server))
+        server.on_message(self._answer)
+
+    def _send(self, server: WebSocketRoute, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            self.sent.append(message)
+        server.send(message)
+
+    def updates(self) -> list[dict[str, Any]]:
+        """Return the values of each update that the page has sent, in order."""
+        runs = [BackMsg.FromString(message).rerun_script for message in self.sent]
+        texts = [state.json_trigger_value for run in runs for state in run.widget_states.widgets]
+        return [sent["value"]["values"] for text in texts if text for sent in json.loads(text)]
+
+    def _answer(self, message: str | bytes) -> None:
+        if self.held is None:
+            self._browser.send(message)
+        else:
+            self.held.append(message)
+
+    def runs(self) -> int:
+        """Return how many runs are over whose answers are held up."""
+        messages = [ForwardMsg.FromString(one) for one in self.held or [] if isinstance(one, bytes)]
+        return sum(one.WhichOneof("type") == "script_finished" and one.script_finished in OVER for one in messages)
+
+    def hold(self) -> None:
+        """Let no answer through from now on."""
+        self.held = []
+
+    def wait(self, runs: int) -> None:
+        """Wait until the server is done with so many runs."""
+        assert in_the_end(self.page, self.runs, lambda count: count >= runs) == runs
+
+    def let_through(self, runs: int) -> Page:
+        """Let the answers of so many runs through, and hold up the rest; return the page once it has drawn them."""
+        while self.held and runs:
+            message = self.held.pop(0)
+            self._browser.send(message)
+            received = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+            runs -= received.WhichOneof("type") == "script_finished" and received.script_finished in OVER
+        self.page.wait_for_timeout(1000)
+        return frames(self.page)
+
+    def release(self) -> Page:
+        """Let through what was held up, and all that comes; return the page as it is then."""
+        held, self.held = self.held or [], None
+        for message in held:
+            self._browser.send(message)
+        return settled(self.page)
+
+
+def held_line(page: Page, url: str) -> Line:
+    """Open a page, and hold up all answers once it is shown."""
+    line = Line(page)
+    page.goto(url)
+    settled(page)
+    line.hold()
+    return line

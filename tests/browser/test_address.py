@@ -1,0 +1,87 @@
+"""What is chosen in the browser goes into the address at once, and to the server before anything else."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.modules import Run, imported
+
+LINK: dict[str, Any] = {
+    "keys": ["text", "step", "q", "mask", "stretch"],
+    "defaults": {"step": "scores", "q": None, "stretch": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "link"),
+    [
+        ({"step": "weights", "q": 3, "stretch": True}, {"step": "weights", "q": "3", "mask": "causal", "stretch": "1"}),
+        ({"step": "scores", "q": None, "stretch": False}, {"mask": "causal"}),
+        ({"q": 0, "layer": 2}, {"q": "0", "mask": "causal"}),  # this page's links have no layer
+    ],
+)
+def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, object], link: dict[str, str]) -> None:
+    text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
+    given = urlencode({"mask": "causal", "embed": "true", "text": text})
+    argument = {"query": given, "values": values, "link": LINK}
+    written = run("page/address.js", "return m.withValues(`?${given.query}`, given.values, given.link)", argument)
+    assert written == urlencode({"embed": "true", "text": text, **link})
+    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", {"query": written, "link": LINK})
+    assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
+    bare = run("page/address.js", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
+    assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
+
+
+def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:
+    body = """
+      const sent = [];
+      const ends = new AbortController();
+      let waits = true;
+      const flush = () => { const had = waits; waits = false; if (had) sent.push("what waited"); return had; };
+      m.beforeOthers(flush, document.createElement("p"), ends.signal);
+      m.afterWaiting(() => sent.push("first"));
+      const atOnce = [...sent];
+      await new Promise((done) => setTimeout(done));
+      m.afterWaiting(() => sent.push("second"));
+      const next = [...sent];
+      ends.abort();
+      waits = true;
+      m.afterWaiting(() => sent.push("third"));
+      return [atOnce, next, sent];
+    """
+    at_once, following, sent = imported(page, served, "core/waiting.js", body)
+    assert at_once == ["what waited"]
+    assert following == ["what waited", "first", "second"]
+    assert sent == [*following, "third"]
+
+
+def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> None:
+    body = """
+      const sent = [];
+      let waits = true;
+      const flush = () => {
+        if (waits) setTimeout(() => sent.push("what waited"));
+        return waits && !(waits = false);
+      };
+      document.body.innerHTML = "<main><button>inside</button></main><a href='#there'>outside</a>";
+      const [inside, outside] = [...document.querySelectorAll("button, a")];
+      for (const one of [inside, outside]) one.onclick = (event) => sent.push([one.textContent, event.shiftKey]);
+      m.beforeOthers(flush, document.querySelector("main"), new AbortController().signal);
+      const done = () => new Promise((end) => setTimeout(end, 20));
+      inside.click();
+      await done();
+      outside.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+      outside.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }));
+      const atOnce = [...sent];
+      await done();
+      outside.click();
+      return [atOnce, sent, location.hash];
+    """
+    at_once, sent, anchor = imported(page, served, "core/waiting.js", body)
+    assert at_once == [["inside", False]]
+    assert sent == [["inside", False], "what waited", ["outside", True], ["outside", False]]
+    assert anchor == "#there"

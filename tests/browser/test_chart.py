@@ -1,0 +1,287 @@
+"""The chart: its figure, made in the browser, is the one that Python makes; and a change of looks asks no server."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from attnviz.components.packing import pack
+from attnviz.figures.averages import lay_out_way
+from attnviz.figures.board import board_picture
+from attnviz.figures.compose import Labels, compose
+from attnviz.figures.panels import Layout, Panel, Pin
+from attnviz.figures.steps import lay_out
+from attnviz.figures.style import DARK, LIGHT
+from attnviz.formatting import number
+from attnviz.pretrained import load
+from attnviz.steps import ATTENTION
+from attnviz.steps.averages import WAYS
+from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
+from tests.browser.contexts import Contexts
+from tests.browser.modules import Run
+from tests.browser.settle import frames, settled
+from tests.toy import run_block
+from tests.unit.families import save
+
+FILES = "/_stcore/bidi-components/attnviz.main"
+HOSTILE = (
+    "<img src=x onerror=alert(1)>", "&lt;", "<a href='javascript:alert(1)'>a</a>", "\u202etfel", "🙂" * 11, "🙂" * 14,
+    "", " ", "a\0b", "%{z}", "</text>", "ทdเ้" * 6, "e\u0301" * 9, '"',
+)  # fmt: skip
+PINS = (Pin(), Pin(0, 0), Pin(2, None), Pin(None, 3), Pin(39, 12))
+PALETTES = {"light": LIGHT, "dark": DARK}
+FIGURES = """
+  const { unpack } = await import("FILES/core/packing.js");
+  return given.map(({ sent, looks }) => {
+    const { header, arrays } = unpack(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
+    const panels = header.panels.map((panel, i) => ({ ...panel, ...arrays[i] }));
+    return looks.map((one) => {
+      const { data, layout } = m.figureOf({ ...header, panels }, one);
+      return [data.map(({ z, ...trace }) => ({ ...trace, z: z.map((row) => [...row]) })), layout];
+    });
+  });
+""".replace("FILES", FILES)
+
+Case = tuple[Layout, Labels]
+
+
+def composed_in_browser(run: Run, cases: list[Case]) -> list[list[Any]]:
+    """Return [data, layout] of each case, with each pin in each palette."""
+    looks = [{"theme": theme, "pin": {"q": pin.q, "k": pin.k}} for theme in PALETTES for pin in PINS]
+    sent = [b64encode(pack(*board_picture(*case))).decode() for case in cases]
+    made: list[list[Any]] = run("chart/figure.js", FIGURES, [{"sent": one, "looks": looks} for one in sent])
+    return made
+
+
+def check(run: Run, cases: list[Case]) -> None:
+    """Check that the browser and Python make the same figures."""
+    for (layout, labels), several in zip(cases, composed_in_browser(run, cases), strict=True):
+        expected = [compose(layout, labels, pin=pin, palette=palette) for palette in PALETTES.values() for pin in PINS]
+        for (data, made), figure in zip(several, expected, strict=True):
+            for ours, trace in zip(data, figure["data"], strict=True):
+                np.testing.assert_array_equal(np.array(ours.pop("z"), np.float32), trace.pop("z"))
+            compare(data, figure["data"], "data")
+            compare(made, figure["layout"], "layout")
+
+
+def compare(ours: Any, python: Any, path: str) -> None:
+    """Check that two values are the same JSON.
+
+    Python adds the shares of a grid with a correction (since 3.12), JavaScript without: their last bits may differ.
+    """
+    if isinstance(python, dict):
+        python = json.loads(json.dumps(python))  # whose keys are texts
+        assert set(ours) == set(python), path
+        for name, value in python.items():
+            compare(ours[name], value, f"{path}.{name}")
+    elif isinstance(python, list | tuple):
+        assert len(ours) == len(python), path
+        for n, (one, other) in enumerate(zip(ours, python, strict=True)):
+            compare(one, other, f"{path}[{n}]")
+    elif isinstance(python, float) or (isinstance(python, int) and not isinstance(python, bool)):
+        assert not isinstance(ours, bool), path
+        assert ours == pytest.approx(python, rel=0, abs=1e-12), path
+    else:
+        assert (type(ours), ours) == (type(python), python), path
+
+
+def every_step(walk: Walk) -> Iterator[Case]:
+    for name, step in ATTENTION.items():
+        for stretch in (False, True) if step.can_be_stretched else (False,):
+            layout = lay_out(walk, name, stretch=stretch)
+            if layout.grid:
+                yield layout, walk.labels
+
+
+CONFIGS = {
+    "default": ToyConfig(),
+    "causal, no scale": ToyConfig(causal=True, scale="off", heads=3),
+    "8 heads of 16": ToyConfig(scale="0.125", heads=8, head_size=16, positions="none"),
+    "no projection": ToyConfig(projection=False, positions="random", causal=True),
+    "identity": ToyConfig(qkv="identity"),
+    "position mixing": ToyConfig(qkv="positions", causal=True),
+}
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 40])
+def test_a_toys_figures_are_pythons(run: Run, n: int) -> None:
+    pieces = (HOSTILE * 3)[:n]
+    walks = [run_block(range(n), config, pieces).walk(0, 0) for config in CONFIGS.values()]
+    check(run, [case for walk in walks for case in every_step(walk)])
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (3, 5), (5, 11)])
+def test_a_trained_heads_figures_are_pythons(run: Run, layer: int, head: int) -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    traces = [load("minilm").trace(text), load("minilm").trace(text, "It slept.")]
+    check(run, [case for trace in traces for case in every_step(trace.walk(layer, head))])
+
+
+def test_figures_of_cross_attention_are_pythons(run: Run, tmp_path: Path) -> None:
+    trace = load(str(save("bart", tmp_path))).trace("the cat sat", "on the mat and")
+    check(run, list(every_step(trace.walk(1, 2, "cross"))))
+
+
+def test_the_averages_figures_are_pythons(run: Run) -> None:
+    cases: list[Case] = []
+    for n in (1, 6, 40):
+        layer = run_block(range(n), ToyConfig()).layer(0)
+        x, labels = layer.query_input, [f"w{i}" for i in range(n)]
+        assert x is not None
+        averages, attended = average_past(x), attend_to_past(x, layer.query[0], layer.key[0])
+        layouts = [lay_out_way(way, x, averages, attended) for way in WAYS]
+        layouts += [replace(layout, widths=(0.4, 0.6)) for layout in layouts if layout.products]
+        cases += [(layout, {"query": labels, "key": labels}) for layout in layouts]
+    check(run, cases)
+
+
+def test_figures_of_unusual_matrices_are_pythons(run: Run) -> None:
+    """Numbers in the middle between two decimals, no number at all, long axes, and titles that are markup."""
+    drawn = np.random.default_rng(0)
+    matrices = {
+        "ties": np.array([[0.125, -0.375], [2.5, 0.625]]),
+        "lower ties": np.array([[-0.125, 0.375], [0.005, -0.001]]),
+        "zeros": np.zeros((2, 2)),
+        "hidden": np.full((3, 2), np.nan),
+        "partly": np.array([[np.nan, 9.995], [np.nan, -1]]),
+        "large": drawn.normal(size=(4, 4)) * 1e4,
+        "small": drawn.normal(size=(4, 4)) * 1e-4,
+        "long": drawn.normal(size=(300, 3)),
+        "wide": drawn.normal(size=(2, 500)),
+        "spaced": drawn.normal(size=(48, 49)),
+    }
+    labels = {"query": [*HOSTILE, *(f"w{n}" for n in range(500))], "key": [f"k{n}" for n in range(500)]}
+    cases: list[Case] = []
+    for name, values in matrices.items():
+        panel = Panel(name, f"<b>{name}</b> & <a href='//x'>", values.astype(np.float32), "query", "key", numbered=True)
+        cases.append((Layout(((panel,),), (1,), (1,)), labels))
+        below = replace(panel, cols="model", col_ticks={0: "<i>first"}, bar=True, scale="weights", limit=0.3)
+        cases.append(
+            (Layout(((None, panel), (below, panel), (None, panel)), (1, 3), (2, 1, 1), between="A < B"), labels)
+        )
+    check(run, cases)
+
+
+def test_numbers_with_fixed_decimals_are_pythons(run: Run) -> None:
+    drawn = np.random.default_rng(0)
+    values = [*(drawn.normal(size=300) * 10.0 ** drawn.integers(-4, 7, 300)), *(np.arange(-60, 60) / 8), 2.675, 1.005]
+    values += [float(np.float32(value)) for value in values]
+    body = "return given.map((x) => [m.fixed(x), m.fixed(x, 3), m.fixed(x, 0)])"
+    written = run("core/format.js", body, values)
+    assert written == [[number(value), number(value, 3), number(value, 0)] for value in values]
+
+
+# ---- on the page
+
+
+def charted(page: Page, url: str, link: str) -> Page:
+    page.goto(f"{url}/?drawing=chart&{link}")
+    return settled(page)
+
+
+def messages(page: Page) -> list[object]:
+    """Return a list that grows by each message that the page sends."""
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
+    return sent
+
+
+PLOT = "document.querySelector('.attnviz-chart')"
+
+
+def test_a_change_of_theme_asks_no_server(new_context: Contexts, app_url: str) -> None:
+    page = new_context(color_scheme="light").new_page()
+    sent = messages(page)
+    charted(page, app_url, "step=weights&q=3&k=1")
+    before = len(sent)
+    for scheme, palette in (("light", LIGHT), ("dark", DARK)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_function(f"(ink) => {PLOT}._fullLayout.font.color === ink", arg=palette.text)
+        shapes, scale = page.evaluate(
+            f"[{PLOT}._fullLayout.shapes.map(({{ line }}) => line.color), {PLOT}._fullData[1].colorscale]"
+        )
+        assert set(shapes) == {palette.ink.query, palette.ink.key}
+        assert scale == palette.weights
+    assert sent[before:] == []
+
+
+def test_numbers_fit_their_cells_in_every_size_of_the_window(page: Page, app_url: str) -> None:
+    charted(page, app_url, "step=scores&text=one+two+three+four+five+six+seven")
+    seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
+      const texts = [...subplot.querySelectorAll('.heatmap-label text')];
+      const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
+      return [texts.length, texts.map((text) => text.getBoundingClientRect().width), box.width];
+    }})"""
+    for width, height in ((1280, 720), (900, 720), (1600, 1000)):
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+        frames(page)
+        product = page.evaluate(seen)
+        assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
+        for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
+            assert 0 < max(widths) <= whole / columns
+
+
+CHART = f"""async (path) => {{
+  const {{ Chart }} = await import("{FILES}/chart/chart.js");
+  const host = document.createElement("div");
+  host.style.cssText = "width: 700px; height: 500px; container-type: size";
+  document.body.replaceChildren(host);
+  const panel = {{ name: "scores", title: "S", role: null, rows: "query", cols: "key", low: -4, high: 4,
+    scale: "signed", numbered: true, shape: [2, 2], data: Float32Array.of(1, -2, 3, -4) }};
+  const labels = {{ query: ["a", "b"], key: ["c", "d"] }};
+  const first = {{ panels: [panel], grid: [[0]], widths: [1], heights: [1], labels, alt: "first" }};
+  const second = {{ ...first, alt: "second", panels: [{{ ...panel, data: Float32Array.of(4, 3, 2, 1) }}] }};
+  let [arrives, calls] = [null, 0];
+  const chart = new Chart(host, () => (calls += 1, new Promise((resolve, reject) => (arrives = [resolve, reject]))));
+  const wait = () => new Promise((done) => setTimeout(done, 300));
+  const drawn = () => [chart.graph.getAttribute("aria-label"), chart.graph._fullData?.[0].z.map((row) => [...row]),
+    chart.graph._fullLayout?.shapes.map(({{ x0, x1, y0, y1 }}) => [x0, x1, y0, y1]),
+    chart.graph.querySelectorAll(".heatmap-label text").length];
+  const looks = (q, k) => ({{ theme: "light", pin: {{ q, k }} }});
+  const seen = {{}};
+  chart.show(first, looks(null, null));
+  arrives[1](new Error("gone"));
+  await wait();
+  seen.failed = chart.graph.textContent;
+  chart.show(first, looks(null, null));
+  const early = arrives;
+  chart.show(second, looks(1, null));
+  arrives[0](window.Plotly);
+  early[0](window.Plotly);
+  await wait();
+  seen.second = drawn();
+  let redrawn = 0;
+  const layer = chart.graph.querySelector(".heatmaplayer");
+  new MutationObserver(() => (redrawn += 1)).observe(layer, {{ childList: true, subtree: true }});
+  chart.show(second, looks(null, 0));
+  await wait();
+  seen.moved = [...drawn(), redrawn];
+  chart.show(second, looks(null, 0));
+  seen.calls = calls;
+  chart.destroy();
+  seen.left = host.childElementCount;
+  return seen;
+}}"""
+
+
+def test_a_chart_draws_the_last_picture_and_a_pin_alone_without_the_rest(page: Page, app_url: str) -> None:
+    charted(page, app_url, "step=scores")
+    seen = page.evaluate(CHART)
+    assert re.search("plotly.js did not arrive.*first", seen["failed"])
+    label, z, shapes, texts = seen["second"]
+    assert (label, z, shapes, texts) == ("second", [[4, 3], [2, 1]], [[-0.5, 1.5, 0.5, 1.5]], 4)
+    label, z, shapes, texts, redrawn = seen["moved"]
+    assert (label, z, shapes, texts) == ("second", [[4, 3], [2, 1]], [[-0.5, 0.5, -0.5, 1.5]], 4)
+    assert (redrawn, seen["calls"], seen["left"]) == (0, 3, 0)

@@ -1,0 +1,96 @@
+"""What a page fetches of ours on a first visit, besides Streamlit's own files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from attnviz.components.bundle.kinds import PATH
+from tests.bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
+from tests.browser.contexts import LAPTOP
+from tests.browser.server import ROOT, start
+from tests.browser.settle import settled
+
+STAGE = ".attnviz-stage"
+
+
+@pytest.fixture
+def fresh(browser: Browser) -> Iterator[BrowserContext]:
+    """Open a context with an empty HTTP cache, which the contexts of other tests keep."""
+    context = browser.new_context(viewport=LAPTOP)
+    yield context
+    context.close()
+
+
+def scripts(fetched: Fetched) -> list[str]:
+    """Return the scripts and style sheets of components that were fetched, without their version."""
+    paths = [urlsplit(address).path for address in fetched.addresses if PATH in address]
+    return sorted(path.rsplit("/", 1)[1] for path in paths)
+
+
+@pytest.mark.parametrize("path", ["/", "/heads", "/compare"])
+def test_a_first_visit_fetches_little_and_a_second_one_no_script_again(
+    fresh: BrowserContext, app_url: str, path: str
+) -> None:
+    page = fresh.new_page()
+    fetched = Fetched(page)
+    page.goto(app_url + path)
+    settled(page)
+    assert 4 < len(fetched.addresses) <= MOST_REQUESTS
+    assert 20 < fetched.kilobytes <= MOST_KB
+    names = scripts(fetched)
+    assert len(names) == len(set(names)) >= 4
+    assert not [name for name in names if "export" in name]
+
+    again = fresh.new_page()
+    fetched_again = Fetched(again)
+    again.goto(app_url + path)
+    settled(again)
+    assert fetched_again.kilobytes < fetched.kilobytes / 2
+    assert fetched_again.kilobytes < 20
+
+
+def test_the_code_of_export_comes_when_export_is_opened(fresh: BrowserContext, app_url: str) -> None:
+    page = fresh.new_page()
+    fetched = Fetched(page)
+    page.goto(app_url)
+    settled(page)
+    before = scripts(fetched)
+    page.locator(".st-key-export button").first.click()
+    expect(page.get_by_role("region", name="Export this view")).to_be_visible()
+    settled(page)
+    assert sorted({*scripts(fetched)} - {*before}) == ["export_view.css", "export_view.js"]
+
+
+def test_a_page_works_under_a_base_path(page: Page) -> None:
+    server = start(ROOT / "app.py", options=["--server.baseUrlPath", "some/where"])
+    server = replace(server, url=f"{server.url}/some/where")
+    try:
+        server.wait()
+        page.goto(server.url)
+        settled(page)
+        expect(page.locator(STAGE)).to_be_visible()
+        page.goto(f"{server.url}/heads")
+        settled(page)
+        expect(page.locator(".st-key-explorer canvas").first).to_be_visible()
+    finally:
+        server.stop()
+        server.log.unlink()
+
+
+def test_a_script_that_does_not_arrive_is_said_and_a_reload_fetches_it_again(
+    fresh: BrowserContext, app_url: str
+) -> None:
+    page = fresh.new_page()
+    page.route("**/walk.js", lambda route: route.fulfill(status=404))
+    page.goto(app_url)
+    said = page.get_by_text("This part did not arrive. Reload the page.")
+    expect(said).to_be_visible()
+    page.unroute_all()
+    page.reload()
+    expect(page.locator(STAGE)).to_be_visible()
+    expect(said).not_to_be_visible()

@@ -1,0 +1,183 @@
+"""The widgets in a real JupyterLab: what is clicked is what Python reads, and what Python sets is what is seen."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+from torch.nn import functional as F
+
+from attnviz.pretrained import load
+from tests.browser.apps.notebook_page import Notebook, WidgetView, serving
+from tests.browser.settle import in_the_end
+
+TEXT = "The animal didn't cross the street because it was too tired."
+SHOW = f"import attnviz\nwidget = attnviz.show({TEXT!r}, layer=3, head=5)\nwidget"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("notebooks")
+
+
+@pytest.fixture(scope="module")
+def jupyter(folder: Path) -> Iterator[str]:
+    with serving(folder) as url:
+        yield url
+
+
+def weights(layer: int, head: int) -> np.ndarray:
+    """Compute a head's weights with torch, (T, T)."""
+    given = load("minilm").trace(TEXT).layer(layer)
+    query, key = given.query[head].double(), given.key[head].double()
+    found: np.ndarray = F.softmax(query @ key.T / query.shape[1] ** 0.5, -1).numpy()
+    return found
+
+
+def test_a_walk_is_stepped_pinned_read_and_set(page: Page, jupyter: str, folder: Path) -> None:
+    notebook = Notebook(page, jupyter, folder / "walk.ipynb", [SHOW, ""])
+    notebook.run(0)
+    view = WidgetView(page, 0)
+    view.shows(step="weights", layer=3, head=5)
+    np.testing.assert_allclose(view.matrix("weights"), weights(3, 5), atol=1e-6)
+
+    view.step("Scores")
+    view.shows(step="scores")
+    view.click("scores", 4, 7)
+    assert notebook.ask(1, "widget.step, widget.layer, widget.head, widget.q, widget.k") == "('scores', 3, 5, 4, 7)"
+
+    notebook.ask(1, 'widget.step, widget.head, widget.q, widget.k = "weights", 2, 1, None')
+    view.shows(step="weights", head=2)
+    np.testing.assert_allclose(view.matrix("weights"), weights(3, 2), atol=1e-6)
+    assert {("masked", "row"), ("weights", "row")} <= (marks := view.marks("pinned"))
+    assert not any(shape in ("cell", "column") for _, shape in marks)
+    notebook.ask(1, "widget.layer = 0")  # the kernel sends its document
+    view.shows(layer=0)
+    np.testing.assert_allclose(view.matrix("weights"), weights(0, 2), atol=1e-6)
+    notebook.ask(1, 'widget.step = "qkv"')  # and the projections of a head that was not the first
+    view.shows(step="qkv")
+    projections = load("minilm").trace(TEXT).layer(0).projections
+    assert projections is not None
+    weight = projections["query"].weight
+    assert weight is not None
+    np.testing.assert_array_equal(view.matrix("W_query"), weight[2].numpy())
+
+    said = notebook.ask(1, "widget.layer = 6")
+    assert said.endswith("ChoiceError: layer takes a whole number from 0 to 5, not 6; it stays 0.")
+    assert "Traceback" not in said
+    assert notebook.ask(1, "widget.layer, widget.step") == "(0, 'qkv')"
+    view.shows(layer=0, step="qkv")
+
+
+def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
+    page: Page, jupyter: str, folder: Path
+) -> None:
+    trace = f"trace = attnviz.trace({TEXT!r})\ntrace"
+    notebook = Notebook(page, jupyter, folder / "two.ipynb", [SHOW, trace, ""])
+    notebook.run(0)
+    notebook.run(1)
+    one, two = WidgetView(page, 0), WidgetView(page, 1)
+    two.shows(layer=0, head=0)
+    np.testing.assert_allclose(two.matrix("weights"), weights(0, 0), atol=1e-6)
+    two.step("Scores")
+    two.shows(step="scores")
+    one.shows(step="weights", layer=3, head=5)
+
+    one.click("weights", 2, 3)
+    page.keyboard.press("h")
+    one.shows(head=6)
+    page.keyboard.press("b")  # a command of JupyterLab, which adds a cell, but not in a widget
+    two.shows(head=0)
+    expect(notebook.cells).to_have_count(3)
+    assert notebook.ask(2, "widget.head, widget.q, widget.k") == "(6, 2, 3)"
+
+    outputs = [cell.outputs[0].data for cell in notebook.save().cells[:2]]
+    assert [data["text/plain"] for data in outputs] == [
+        "WalkWidget(step weights, layer 3, head 5)",
+        "Trace(minilm, 16 tokens, 6 layers x 12 heads)",
+    ]
+    for data in outputs:
+        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+        assert picture.size == (1600, 900)
+
+
+def test_a_widget_is_as_dark_as_jupyterlab(page: Page, jupyter: str, folder: Path) -> None:
+    notebook = Notebook(page, jupyter, folder / "dark.ipynb", [SHOW])
+    notebook.run(0)
+    WidgetView(page, 0)
+    walk = page.locator(".walk")
+    expect(walk).to_have_attribute("data-theme", "light")
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Theme", exact=True).hover()
+    page.get_by_text("JupyterLab Dark", exact=True).click()
+    expect(walk).to_have_attribute("data-theme", "dark")
+
+
+def test_all_heads_are_shown_chosen_and_set(page: Page, jupyter: str, folder: Path) -> None:
+    show = f"import attnviz\nheads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
+    notebook = Notebook(page, jupyter, folder / "heads.ipynb", [show, ""])
+    notebook.run(0)
+    explorer = page.locator(".explorer")
+    shows(explorer, 3, 5)
+    np.testing.assert_allclose(drawn(explorer), weights(3, 5), atol=8e-6)
+
+    explorer.locator("canvas").first.click()  # in the middle of the grid
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)  # a change is sent when no other follows
+    clicked = notebook.ask(1, "heads.layer, heads.head")
+    assert clicked == chosen_in(explorer) != "(3, 5)"
+
+    notebook.ask(1, "heads.layer, heads.head, heads.q = 1, 8, 4")
+    shows(explorer, 1, 8)
+    np.testing.assert_allclose(drawn(explorer), weights(1, 8), atol=8e-6)
+    assert explorer.evaluate("({ attnviz }) => attnviz.updates.values.q") == 4
+    notebook.ask(1, "heads.head = -1")  # the kernel sends the rollout
+    shows(explorer, 1, -1)
+    picture = notebook.save().cells[0].outputs[0].data
+    assert picture["text/plain"] == "HeadsWidget(layer 3, head 5)"
+    assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
+
+
+def test_a_walk_that_is_saved_with_its_state_needs_no_kernel(page: Page, jupyter: str, folder: Path) -> None:
+    notebook = Notebook(page, jupyter, folder / "saved.ipynb", [SHOW])
+    notebook.run(0)
+    WidgetView(page, 0)
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Save Widget State Automatically", exact=True).click()
+    WidgetView(page, 0).step("Scores")
+    in_the_end(page, notebook.save, lambda saved: "widgets" in saved.metadata)
+    copy = folder / "copy.ipynb"
+    copy.write_bytes(notebook.file.read_bytes())
+
+    page.goto(f"{jupyter}/doc/tree/{copy.name}?reset")  # with a new kernel, in which nothing has run
+    view = WidgetView(page, 0)
+    view.shows(step="scores", layer=3, head=5)
+    view.step("Weights")
+    view.shows(step="weights")
+    np.testing.assert_allclose(view.matrix("weights"), weights(3, 5), atol=1e-6)
+
+
+def shows(explorer: Locator, layer: int, head: int) -> None:
+    """Wait until a head is drawn with its exact weights."""
+    for name, value in (("layer", layer), ("head", head), ("exact", "true")):
+        expect(explorer).to_have_attribute(f"data-{name}", str(value))
+
+
+def chosen_in(explorer: Locator) -> str:
+    layer, head = (explorer.get_attribute(f"data-{name}") for name in ("layer", "head"))
+    return f"({layer}, {head})"
+
+
+def drawn(explorer: Locator) -> np.ndarray:
+    """Return the weights of the first head that is drawn, (T, T)."""
+    cells: list[float] = explorer.evaluate(
+        "({ attnviz }) => Array.from(attnviz.scene.of(attnviz.updates.values, attnviz.theme).heads[0].at)"
+    )
+    size = int(len(cells) ** 0.5)
+    return np.array(cells).reshape(size, size)

@@ -1,0 +1,108 @@
+"""A lesson as a static site, opened from the disk without a network; its numbers are compared with torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from attnviz.cli import main
+from attnviz.lessons import gallery_lesson, shipped
+from attnviz.pretrained import load
+from tests.browser.board import matrix
+from tests.browser.settle import frames
+
+Contexts = Callable[..., BrowserContext]
+WALK = ".walk .attnviz-board"
+HEADS = ".explorer .attnviz-board"
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build all lessons that come with attnviz."""
+    folder = tmp_path_factory.mktemp("sites")
+    for name in (*shipped(), "gallery"):
+        assert main(["site", name, "--out", str(folder / name), "--quiet"]) == 0
+    return folder
+
+
+def opened(page: Page, file: Path) -> list[str]:
+    """Open a page of a site and wait until it shows its scene; return what it has complained of."""
+    found: list[str] = []
+    page.on("console", lambda message: found.append(message.text))
+    page.on("requestfailed", lambda request: found.append(request.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector("[data-painted], .attnviz-picture, .attnviz-index")
+    frames(page)
+    return found
+
+
+@pytest.mark.parametrize("name", [*shipped(), "gallery"])
+def test_every_page_opens_without_a_network(new_context: Contexts, sites: Path, name: str) -> None:
+    page = new_context(offline=True).new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    files = sorted((sites / name).glob("*.html"))
+    assert len(files) > 10
+    for file in files:
+        assert opened(page, file) == []
+        for picture in page.locator(".attnviz-picture").all():
+            assert picture.evaluate("(image) => image.naturalWidth") > 0
+    inside = (sites / name).as_uri()
+    assert [url for url in asked if not url.startswith((inside, "data:", "blob:"))] == []
+
+
+def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(new_context: Contexts, sites: Path) -> None:
+    scenes = shipped()["heads"].scenes
+    number, scene = next((n, one) for n, one in enumerate(scenes, 1) if one.page == "heads" and "layer" in one.values())
+    page = new_context(offline=True).new_page()
+    opened(page, sites / "heads" / f"scene-{number:02d}.html")
+    link = scene.values()
+    layer, head = int(link["layer"]), int(link["head"])
+    wanted = load("minilm").trace(link["text"]).attentions(layer).numpy()
+    name = f"layer {layer} · head {head}"
+    np.testing.assert_allclose(matrix(page, name, HEADS), wanted[head], rtol=0, atol=7.7e-6)
+    page.get_by_role("grid").press("ArrowRight")
+    expect(page.locator(".explorer")).to_have_attribute("data-head", str(head + 1))
+    expect(page).to_have_url(re.compile(rf"#.*head={head + 1}\b"))
+    page.get_by_role("grid").press("PageDown")
+    page.wait_for_url(f"**/scene-{number + 1:02d}.html*")
+    assert "head=" not in page.url
+
+
+def test_only_what_has_no_page_of_its_own_is_a_picture(sites: Path) -> None:
+    for name, lesson in {**shipped(), "gallery": gallery_lesson()}.items():
+        for number, scene in enumerate(lesson.scenes, 1):
+            text = (sites / name / f"scene-{number:02d}.html").read_text(encoding="utf-8")
+            assert ("attnviz-picture" in text) == (scene.page in ("averages", "tokens")), (name, number)
+
+
+def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:
+    lesson = shipped()["heads"]
+    number = next(n for n, scene in enumerate(lesson.scenes, 1) if scene.question)
+    scene = lesson.scenes[number - 1]
+    page = new_context(offline=True).new_page()
+    opened(page, sites / "heads" / f"scene-{number:02d}.html")
+    attentions = load("minilm").trace(scene.values()["text"]).attentions(int(scene.values()["layer"])).numpy()
+    wanted = attentions[int(scene.values()["head"])]
+    np.testing.assert_allclose(matrix(page, "weights", WALK), wanted, rtol=0, atol=1e-6)
+    expect(page.get_by_text(scene.question)).to_be_visible()
+    expect(page.get_by_text(scene.sentence)).to_be_hidden()
+    assert page.locator(WALK).evaluate("(board) => board.attnviz.covers !== null")
+    page.keyboard.press("PageDown")  # reveals before it goes on
+    expect(page.get_by_text(scene.sentence)).to_be_visible()
+    expect(page.get_by_text(scene.question)).to_be_hidden()
+    assert page.locator(WALK).evaluate("(board) => board.attnviz.covers === null")
+    page.keyboard.press("l")
+    expect(page.locator("html")).to_have_class("lecture")
+    page.keyboard.press("PageDown")
+    page.wait_for_url(f"**/scene-{number + 1:02d}.html#lecture=1")
+    expect(page.locator("html")).to_have_class("lecture")
+    page.keyboard.press("PageUp")
+    page.wait_for_url(f"**/scene-{number:02d}.html#lecture=1")
+    page.get_by_role("link", name=f"{number} of {len(lesson.scenes)}").click()
+    expect(page.get_by_role("heading", name=lesson.title)).to_be_visible()

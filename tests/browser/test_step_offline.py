@@ -1,0 +1,335 @@
+"""Step by step far from the server: what one explores is painted without an answer, and little is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.pretrained import load
+from attnviz.serving.http.arrays import PATH as ARRAYS
+from attnviz.steps import STEPS
+from tests.browser.apps.inspector_page import InspectorPage
+from tests.browser.board import BOARD, matrix
+from tests.browser.contexts import Contexts
+from tests.browser.line import Line, held_line
+from tests.browser.settle import in_the_end, settled
+
+AFTER_TWO_FRAMES = """async () => {
+  const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
+  const board = deepFind('.attnviz-board').attnviz;
+  const press = (key) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  const named = (role, name) => [...inside.querySelectorAll(role)]
+    .find((one) => (one.getAttribute('aria-label') ?? one.textContent).trim() === name);
+  const frame = () => new Promise((next) => requestAnimationFrame(next));
+  ACT;
+  await frame();
+  await frame();
+  return READ;
+}"""
+"""Does something, and reads two frames later what the page shows."""
+
+SHOWN = "[board.element.dataset.step, board.element.dataset.head, board.changing]"
+COVERED = "board.covers?.('weights')?.(0, 0) ?? false"
+PINNED = """[inside.querySelector('.badge').textContent, inside.querySelector('[data-line=weights] [data-result]')
+  .dataset.value, inside.querySelectorAll(
+  '[data-panel=weights][data-state=pinned][data-shape=cell]').length]"""
+CHART = "[document.querySelector('.js-plotly-plot')?.checkVisibility() ?? false, board.element.checkVisibility()]"
+
+
+def after_two_frames(page: Page, act: str, read: str) -> Any:
+    return page.evaluate(AFTER_TWO_FRAMES.replace("ACT", act).replace("READ", read))
+
+
+def still_page(new_context: Contexts) -> Page:
+    """Open a page without transitions, so that what is painted is there at once."""
+    return new_context(reduced_motion="reduce").new_page()
+
+
+def attentions(layer: int) -> np.ndarray:
+    return load("minilm").trace(DEFAULT_TEXT).attentions(layer).numpy()
+
+
+def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(
+    new_context: Contexts, app_url: str
+) -> None:
+    page = still_page(new_context)
+    line = held_line(page, f"{app_url}/?source=pretrained&step=masked&head=2")
+
+    def do(act: str, read: str) -> Any:
+        return after_two_frames(page, act, read)
+
+    assert do("press('ArrowRight')", SHOWN) == ["weights", "2", False]
+    assert do("named('button', 'head 7').click()", SHOWN) == ["weights", "7", False]
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(0)[7], rtol=0, atol=1e-6)
+    badge, weight, outlined = do("press('f')", PINNED)
+    assert (badge, outlined) == ("pinned", 1)
+    assert float(weight) == pytest.approx(float(attentions(0)[7][0, 0]), abs=1e-6)
+    assert do("named('[role=switch]', 'Guess a row').click()", COVERED) is True
+    assert do("named('[role=switch]', 'Guess a row').click()", COVERED) is False
+    assert do("named('[role=radio]', 'Head outputs').click()", SHOWN) == ["head_outputs", "7", False]
+    line.release()
+    chart, stage = "named('[role=radio]', 'Plotly').click()", "named('[role=radio]', 'Animated').click()"
+    after_two_frames(page, chart, CHART)  # plotly.js is fetched once
+    expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_visible()
+    settled(page)
+    line.hold()
+    assert do(stage, CHART) == [False, True]
+    assert do(chart, CHART) == [True, False]
+    line.release()
+    page.wait_for_url(re.compile("drawing=chart"))
+    settled(page)
+    assert line.updates() == []
+    page.get_by_test_id("stSidebarHeader").click()
+    settled(page)
+    assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
+
+
+def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(new_context: Contexts, app_url: str) -> None:
+    page = still_page(new_context)
+    line = Line(page)
+    page.goto(f"{app_url}/?source=pretrained&step=scores")
+    settled(page)
+    line.hold()
+    page.route(f"**{ARRAYS}**", lambda route: route.abort())
+    layer = load("minilm").trace(DEFAULT_TEXT).layer(0)
+    for head in (0, 5, 11):
+        page.get_by_role("button", name=f"head {head}", exact=True).click()
+        for name in ("scores", "scaled", "weights", "head_outputs"):
+            page.get_by_role("radio", name=STEPS[name].title, exact=True).click()
+            page.wait_for_function(
+                "([step, head]) => { const { dataset: d } = deepFind('.attnviz-board');"
+                " return d.step === step && d.head === head }",
+                arg=[name, str(head)],
+            )
+            expected = getattr(layer.head(head), name).numpy()
+            np.testing.assert_allclose(matrix(page, name), expected, rtol=1e-5, atol=1e-5)
+    line.release()
+
+
+TEN_PRESSES = """() => {
+  for (let i = 0; i < 10; i += 1) {
+    const key = i % 5 === 3 ? 'ArrowLeft' : 'ArrowRight';
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  }
+}"""
+"""Eight steps on and two back."""
+
+TYPED = """(numbers) => {
+  const input = deepFind('.fields input');
+  for (const value of numbers) {
+    input.value = value;
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+}"""
+
+
+def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, app_url: str) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/?step=tokens")
+    settled(page)
+    asked, entries = len(line.sent), page.evaluate("history.length")
+    page.evaluate(TEN_PRESSES)
+    step = list(STEPS)[6]
+    page.wait_for_url(re.compile(f"step={step}$"))
+    page.evaluate(TYPED, list(range(10)))
+    page.wait_for_url(re.compile(f"step={step}&q=9$"))
+    settled(page)
+    assert len(line.sent) == asked, "the address tells all"
+    assert page.evaluate("history.length") <= entries + 2, "a burst is one entry"
+    page.locator(".st-key-text textarea").click()
+    settled(page)
+    assert line.updates() == [{"step": step, "q": 9}]
+    assert len(line.sent) == asked + 1
+    assert page.url.endswith(f"/?step={step}&q=9")
+    page.locator(".st-key-text textarea").fill("one two three four five six seven eight nine ten")
+    page.locator(".st-key-text textarea").press("Control+Enter")
+    page.wait_for_url(re.compile("text="))
+    settled(page)
+    assert page.url.endswith(f"/?text=one+two+three+four+five+six+seven+eight+nine+ten&step={step}&q=9")
+    assert matrix(page, step).shape == (10, 10)
+
+
+@pytest.mark.parametrize("by_keyboard", [False, True])
+def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str, by_keyboard: bool) -> None:
+    page.goto(f"{app_url}/?source=pretrained&step=weights")
+    settled(page)
+    page.get_by_role("combobox", name="Layer").select_option("layer 3")
+    page.get_by_role("button", name="head 4", exact=True).click()
+    page.wait_for_url(re.compile("layer=3&head=4"))
+    heads = page.get_by_test_id("stTopNav").get_by_role("link", name="Heads", exact=True)
+    if by_keyboard:
+        heads.focus()
+        page.keyboard.press("Enter")
+    else:
+        heads.click()
+    page.wait_for_url("**/heads?*")
+    settled(page)
+    assert "layer=3&head=4" in page.url
+    page.go_back()
+    page.wait_for_url(re.compile(r"/\?source=pretrained&layer=3&head=4|/\?source=pretrained.*layer=3"))
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(3)[4], rtol=0, atol=1e-6)
+
+
+def test_a_reload_shows_what_was_chosen(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?source=pretrained&step=masked")
+    settled(page)
+    page.get_by_role("radio", name="Weights").click()
+    page.get_by_role("button", name="head 9", exact=True).click()
+    page.wait_for_url(re.compile("head=9"))
+    page.reload()
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(0)[9], rtol=0, atol=1e-6)
+
+
+class Forgetful:
+    """A server that no longer has what it is asked for: each address is answered with 404 once."""
+
+    def __init__(self, page: Page) -> None:
+        self.refused: list[str] = []
+        page.route(f"**{ARRAYS}**", self._answer)
+
+    def _answer(self, route: Route) -> None:
+        url = route.request.url
+        if url in self.refused:
+            route.continue_()
+            return
+        self.refused.append(url)
+        route.fulfill(status=404)
+
+
+@pytest.mark.parametrize("step", ["weights", "qkv"])
+def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_url: str, step: str) -> None:
+    line = Line(page)
+    forgetful = Forgetful(page)
+    page.goto(f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
+    settled(page)
+    trace = load("minilm").trace(f"offered again {step}")
+    layer = trace.layer(2)
+    known = {"weights": layer.attentions()[0], "qkv": layer.query[0]}[step].numpy()
+    np.testing.assert_allclose(matrix(page, {"qkv": "query"}.get(step, step)), known, rtol=0, atol=1e-6)
+    assert {} in line.updates(), "the page has asked for an offer"
+    parts = [url for url in forgetful.refused if "~" in url]
+    assert bool(parts) == (step == "qkv"), "the projections are fetched apart"
+    page.get_by_role("combobox", name="Layer").select_option("layer 5")
+    page.wait_for_url(re.compile("layer=5"))
+    settled(page)
+    if step == "weights":
+        np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(5)[0].numpy(), rtol=0, atol=1e-6)
+    expect(page.locator(".walk .note")).to_have_text("")
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_the_servers_reason_is_one_sentence(page: Page, app_url: str) -> None:
+    reason = "The text has 5,000 tokens; a document has at most 4,096."
+    page.goto(f"{app_url}/?source=pretrained&step=weights")
+    settled(page)
+    page.route(f"**{ARRAYS}**", lambda route: route.fulfill(status=422, content_type="text/plain", body=reason))
+    area = page.locator(".st-key-text textarea")
+    area.fill("another text")
+    area.press("Control+Enter")
+    note = page.locator(".walk .note")
+    expect(note).to_have_text(f"This text can't be shown: {reason}")
+    assert matrix(page, "weights").shape == (16, 16), "the picture before it stays"
+    page.unroute(f"**{ARRAYS}**")
+    area.fill("and one more")
+    area.press("Control+Enter")
+    expect(note).to_have_text("")
+    settled(page)
+    assert matrix(page, "weights").shape == (5, 5)
+
+
+def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, new_context: Contexts) -> None:
+    page.goto(f"{app_url}/?source=pretrained&step=weights&layer=1")
+    settled(page)
+    acts: list[tuple[Callable[[], Any], str]] = [
+        (lambda: page.get_by_role("button", name="head 4", exact=True).click(), "head=4"),
+        (lambda: InspectorPage(page).click("weights", 3, 2), "q=3&k=2"),
+        (lambda: page.get_by_role("combobox", name="Layer").select_option("layer 3"), "layer=3"),
+        (lambda: page.get_by_role("radio", name="Masked").click(), "step=masked"),
+    ]
+    views = [view_of(page)]
+    for act, link in acts:
+        act()
+        page.wait_for_url(re.compile(re.escape(link)))
+        views.append(view_of(page))
+    for view in views[-2::-1]:
+        page.go_back()
+        check_view(page, view)
+    for view in views[1:]:
+        page.go_forward()
+        check_view(page, view)
+    other = new_context().new_page()
+    other.goto(page.url)
+    check_view(other, views[-1])
+
+
+View = tuple[str, list[str], np.ndarray, list[str]]
+READ = """() => {
+  const { step, layer, head } = deepFind('.attnviz-board').dataset;
+  return [step, layer, head, ...[...deepFind('.fields').querySelectorAll('input')].map(({ value }) => value)];
+}"""
+
+
+def view_of(page: Page) -> View:
+    """Return a page's address, what is chosen on it, its numbers and its arithmetic."""
+    settled(page)
+    page.mouse.move(2, 2)
+    shown = page.evaluate(READ)
+    panel = page.get_by_role("region", name="Arithmetic of one cell")
+    arithmetic = panel.locator("h3, .hint:visible, .line:visible").all_inner_texts()
+    return page.url, shown, matrix(page, shown[0]), arithmetic
+
+
+def check_view(page: Page, expected: View) -> None:
+    page.wait_for_url(expected[0])
+    found = in_the_end(page, lambda: view_of(page), lambda view: view[1] == expected[1], seconds=20)
+    assert found[1] == expected[1]
+    np.testing.assert_array_equal(found[2], expected[2])
+    assert found[3] == expected[3]
+
+
+HOSTILE = "<img src=x onerror=window.hacked=1> **b** \u202ez \0 end"
+
+
+def test_tokens_are_chips_and_a_table(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?source=pretrained&text=Zürich%20sleeps&step=tokens")
+    settled(page)
+    model = load("minilm")
+    tokens = model.trace("Zürich sleeps").query_tokens("encoder")
+    chips = page.locator(".walk .chip")
+    expect(chips).to_have_text([f"{label}{token}" for label, token in zip(tokens.labels, tokens.ids, strict=True)])
+    rows = page.locator(".walk .tokens table tr").evaluate_all(
+        "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    assert rows[0] == ["position", "token", "id", "stands for", "characters"]
+    assert [row[:3] for row in rows[1:]] == [
+        [str(i), label, str(token)] for i, (label, token) in enumerate(zip(tokens.labels, tokens.ids, strict=True))
+    ]
+    assert rows[1][3:] == ["added", "–"]
+    covered = [row[3].strip('"') for row in rows[2:-1]]
+    assert "".join(covered) == "Zürichsleeps"
+    assert rows[-2][3:] == ['"sleeps"', "7 to 12"]
+    expect(page.locator(BOARD)).to_be_hidden()
+
+
+def test_hostile_text_is_text_among_the_tokens(page: Page, app_url: str) -> None:
+    page.goto(app_url)
+    settled(page)
+    area = page.locator(".st-key-text textarea")
+    area.fill(HOSTILE)
+    area.press("Control+Enter")
+    settled(page)
+    page.get_by_role("radio", name="Tokens", exact=True).click()
+    settled(page)
+    expect(page.locator(".walk .chip bdi").nth(0)).to_have_text("<img")
+    expect(page.locator(".walk td").filter(has_text="onerror=window.hacked=1>").first).to_be_visible()
+    expect(page.locator(".walk td").filter(has_text="**b**").first).to_be_visible()
+    assert page.locator(".walk img").count() == 0
+    assert page.evaluate("() => window.hacked") is None

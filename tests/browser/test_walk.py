@@ -1,0 +1,198 @@
+"""The walk on a plain page: everything is painted without a server, and every number is torch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import BrowserContext, Page, expect
+from torch.nn import functional as F
+
+from attnviz.document import document_of_layer, write
+from attnviz.measures.thumbnails import thumbnails
+from attnviz.pretrained import load
+from attnviz.steps import STEPS
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.whole import Trace
+from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.settle import frames
+
+Contexts = Callable[..., BrowserContext]
+TEXT = "The animal didn't cross the street because it was too tired."
+LAYERS = 3
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return load("minilm").trace(TEXT)
+
+
+def document(trace: Trace, layer: int) -> bytes:
+    walk = trace.walk(layer, 0)
+    return write(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
+
+
+@pytest.fixture(scope="module")
+def walks(trace: Trace) -> Iterator[WalkPage]:
+    with serving(WalkPage({layer: document(trace, layer) for layer in range(LAYERS)})) as page:
+        yield page
+
+
+def weights(layer: LayerTrace, head: int) -> torch.Tensor:
+    """Compute a head's weights with torch, (T, T)."""
+    query, key = layer.query[head].double(), layer.key[head].double()
+    return F.softmax(query @ key.T / query.shape[1] ** 0.5, -1)
+
+
+def test_steps_are_painted_in_the_frame_of_the_click_and_ask_for_nothing(page: Page, walks: WalkPage) -> None:
+    view = WalkView.open(page, walks.url, step="embeddings", layer=1, head=3)
+    page.wait_for_timeout(1500)  # what lies next is fetched ahead
+    before = len(walks.requests)
+    page.evaluate("() => { matchMedia = () => ({ matches: true }) }")
+    for name, step in list(STEPS.items())[1:]:
+        at_once = page.evaluate(
+            """(title) => {
+          const steps = [...document.querySelectorAll('[aria-label=Step] [role=radio]')];
+          steps.find((one) => one.textContent === title).click();
+          const board = document.querySelector('.walk .attnviz-board').attnviz;
+          return board.shown.panels.at(-1).name;
+        }""",
+            step.title,
+        )
+        assert at_once in (name, "row_sum", "value")
+    frames(page)
+    page.wait_for_function("() => !document.querySelector('.walk .attnviz-board').attnviz.changing")
+    assert view.painted == ["output", "1", "3"]
+    assert walks.requests[before:] == []
+    assert view.changes == [{"step": name} for name in list(STEPS)[2:]]
+
+
+def test_every_matrix_is_torchs(page: Page, walks: WalkPage, trace: Trace) -> None:
+    layer = trace.layer(1)
+    view = WalkView.open(page, walks.url, step="scores", layer=1, head=3)
+    query, key = layer.query[3].double(), layer.key[3].double()
+    np.testing.assert_allclose(view.matrix("scores"), (query @ key.T).numpy(), rtol=1e-5)
+    view.step("Weights")
+    np.testing.assert_allclose(view.matrix("weights"), weights(layer, 3).numpy(), atol=1e-6)
+    view.step("Output")
+    outputs = torch.cat([weights(layer, h) @ layer.value[h].double() for h in range(layer.heads)], -1)
+    np.testing.assert_allclose(view.matrix("concat"), outputs.numpy(), atol=1e-5)
+    expected = layer.output()
+    assert expected is not None
+    np.testing.assert_allclose(view.matrix("output"), expected.numpy(), atol=1e-5)
+
+
+def test_a_cell_is_followed_and_pinned(page: Page, walks: WalkPage, trace: Trace) -> None:
+    view = WalkView.open(page, walks.url, step="weights", layer=1, head=3)
+    expected = weights(trace.layer(1), 3)
+    view.hover("weights", 4, 7)
+    assert view.result("weights") == pytest.approx(float(expected[4, 7]), abs=1e-6)
+    assert ("weights", "cell") in view.marks()
+    view.click("weights", 2, 5)
+    view.leave()
+    expect(view.panel.locator(".badge")).to_have_text("pinned")
+    assert view.result("weights") == pytest.approx(float(expected[2, 5]), abs=1e-6)
+    view.step("Head outputs")
+    assert view.result("weights") == pytest.approx(float(expected[2, 5]), abs=1e-6)
+    page.keyboard.press("Escape")
+    expect(view.panel.locator(".hint")).to_contain_text("Point at a cell")
+    assert view.changes == [{"q": 2, "k": 5}, {"step": "head_outputs"}, {"q": None, "k": None}]
+
+
+def test_keys_step_pin_and_move(page: Page, walks: WalkPage) -> None:
+    view = WalkView.open(page, walks.url, step="scaled", layer=1, head=3)
+    for key, painted in (
+        ("ArrowRight", ["masked", "1", "3"]), ("ArrowLeft", ["scaled", "1", "3"]), ("h", ["scaled", "1", "4"]),
+        ("Shift+h", ["scaled", "1", "3"]), ("y", ["scaled", "2", "3"]), ("PageDown", ["masked", "2", "3"]),
+    ):  # fmt: skip
+        page.keyboard.press(key)
+        page.wait_for_function(
+            "(css) => deepFind(css).attnviz.changing === false && !document.querySelector('[aria-busy]')",
+            arg=view.picture,
+        )
+        frames(page)
+        assert view.painted == painted
+    page.keyboard.press("f")
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    frames(page)
+    assert view.changes[-1] == {"q": 2, "k": 1} or view.changes[-1] == {"q": 2}
+    expect(view.panel.get_by_role("heading")).to_contain_text("row 2")
+    expect(view.panel.get_by_role("heading")).to_contain_text("column 1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    expect(page.get_by_text("masked = scaled")).to_be_visible()
+
+
+def test_heads_and_layers(page: Page, walks: WalkPage, trace: Trace) -> None:
+    view = WalkView.open(page, walks.url, step="weights")
+    assert view.painted == ["weights", "0", "0"]
+    page.get_by_role("button", name="head 7").click()
+    frames(page)
+    assert view.painted == ["weights", "0", "7"]
+    np.testing.assert_allclose(view.matrix("weights"), weights(trace.layer(0), 7).numpy(), atol=1e-6)
+    page.get_by_role("combobox", name="Layer").select_option("layer 2")
+    page.wait_for_selector(".walk [data-layer='2']")
+    np.testing.assert_allclose(view.matrix("weights"), weights(trace.layer(2), 7).numpy(), atol=1e-6)
+    assert view.changes == [{"head": 7}, {"layer": 2}]
+    expect(page.locator(".walk-formula .boxed")).to_be_visible()
+
+
+def test_a_layer_that_comes_after_another_text_is_not_shown(page: Page, walks: WalkPage) -> None:
+    WalkView.open(page, walks.url, step="weights")
+    kept = page.evaluate("""async () => {
+      const { load } = walk.home;
+      const [late, other] = [await load(2), await load(2)];
+      let arrive;
+      walk.home.load = () => new Promise((resolve) => { arrive = () => resolve(late); });
+      walk.choose({ layer: 2 });
+      walk.show({}, other);
+      arrive();
+      await new Promise((done) => setTimeout(done, 50));
+      return walk.store.document === other;
+    }""")
+    assert kept
+
+
+def test_a_row_is_guessed_and_revealed(page: Page, walks: WalkPage) -> None:
+    view = WalkView.open(page, walks.url, step="weights", q=3)
+    expect(page.locator(".fact")).not_to_be_empty()
+    page.get_by_role("switch", name="Guess a row").click()
+    guess = page.get_by_text("Row 3, “didn”, is covered. Guess, then click a cell; R shows the row.")
+    expect(guess).to_be_visible()
+    covered = "(css) => [2, 5].map((k) => deepFind(css).attnviz.covers('weights')(3, k))"
+    assert page.evaluate(covered, view.picture) == [True, True]
+    expect(page.locator(".fact")).to_be_empty()  # it might give the row away
+    view.click("weights", 3, 5)
+    assert page.evaluate(covered, view.picture) == [True, False]
+    page.keyboard.press("r")
+    expect(guess).to_be_hidden()
+    view.click("weights", 5, 5)
+    expect(page.get_by_text("Row 5, “t”, is covered.")).to_be_visible()
+    assert page.evaluate(covered, view.picture) == [False, False]
+    assert page.evaluate("window.revealed") == 1
+    assert view.changes == [{"predict": True}, {"q": 5, "k": 5}]
+
+
+def test_without_a_pin_the_first_row_is_covered_and_named(page: Page, walks: WalkPage) -> None:
+    WalkView.open(page, walks.url, step="weights", predict=1)
+    expect(page.get_by_text("Row 0, “[CLS]”, is covered.")).to_be_visible()
+    page.get_by_role("radio", name="Concat").click()
+    expect(page.locator(".guess")).to_be_hidden()
+
+
+def test_colours_are_stretched_to_the_largest_weight(page: Page, walks: WalkPage, trace: Trace) -> None:
+    view = WalkView.open(page, walks.url, step="weights", head=2)
+    high = "(css) => deepFind(css).attnviz.shown.panels.find(({ name }) => name === 'weights').high"
+    assert page.evaluate(high, view.picture) == 1
+    page.get_by_role("switch", name="Stretch colours").click()
+    assert page.evaluate(high, view.picture) == pytest.approx(float(weights(trace.layer(0), 2).max()), abs=1e-6)
+
+
+def test_the_tokens_are_text(page: Page, walks: WalkPage) -> None:
+    WalkView.open(page, walks.url)
+    expect(page.locator(".walk .chip").nth(2)).to_have_text("animal4111")
+    expect(page.get_by_role("row")).to_have_count(17)
+    expect(page.get_by_role("region", name="Arithmetic of one cell")).to_be_hidden()

@@ -1,0 +1,129 @@
+"""Pictures from a document alone, in numpy: what a reader must compute to draw them. The oracle of the browser's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.document import Document
+from attnviz.steps.picture import PanelSpec, Picture
+
+Array = npt.NDArray[Any]
+
+
+class Matrices:
+    """The matrices of one head of a document by their names. Sums run in double precision, results are float32."""
+
+    def __init__(self, document: Document, head: int) -> None:
+        self.document, self.head = document, head
+
+    def get(self, name: str) -> Array:
+        """Return a matrix, or a bias; hidden cells of `masked` are −inf."""
+        if name == "embeddings_k" and "embeddings_k" not in self.document.arrays:
+            name = "embeddings"
+        for held in (f"{name}/{self.head}", name):
+            if held in self.document.arrays:
+                return self.document.arrays[held]
+        with np.errstate(over="ignore", invalid="ignore"):  # a scale may be as large as it likes
+            computed: Array = getattr(self, name)().astype(np.float32)
+        return computed
+
+    def double(self, name: str) -> Array:
+        return self.get(name).astype(np.float64)
+
+    def key_t(self) -> Array:
+        return self.get("key").T
+
+    def scores(self) -> Array:
+        return self.double("query") @ self.double("key").T
+
+    def scaled(self) -> Array:
+        return self.scores() * self.document.header.scale
+
+    def masked(self) -> Array:
+        scaled, kind = self.scaled(), self.document.header.mask
+        if kind == "none":
+            return scaled
+        cells = np.tri(*scaled.shape, dtype=bool) if kind == "causal" else self.get("mask")
+        return np.where(cells, scaled, -np.inf) if cells.dtype == bool else scaled + cells
+
+    def weights(self) -> Array:
+        masked = self.masked()
+        largest = masked.max(-1, keepdims=True)
+        shares = np.exp(masked - np.where(np.isfinite(largest), largest, 0.0))
+        return shares / np.maximum(shares.sum(-1, keepdims=True), np.finfo(float).tiny)  # zeros if all are hidden
+
+    def row_sum(self) -> Array:
+        return self.weights().sum(-1, keepdims=True)
+
+    def head_outputs(self) -> Array:
+        return self.weights() @ self.double("value")
+
+    def concat(self) -> Array:
+        header = self.document.header
+        assert len(header.heads) == header.heads_in_layer
+        return np.concatenate([Matrices(self.document, head).head_outputs() for head in header.heads], axis=-1)
+
+    def shown(self, name: str) -> Array:
+        """Return a matrix with NaN in hidden cells."""
+        values = self.get(name)
+        if name not in ("masked", "weights"):
+            return values
+        return np.where(np.isneginf(self.get("masked")), np.float32(np.nan), values)
+
+    def limit(self, *names: str) -> float:
+        """Return the largest finite magnitude in these matrices together, or 1 if that is 0."""
+        finite = [np.abs(values[np.isfinite(values)]) for values in map(self.shown, names)]
+        return max((float(values.max()) for values in finite if values.size), default=0.0) or 1.0
+
+
+def board_picture_of(
+    document: Document, step: str, head: int, *, stretch: bool = False
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays that `attnviz.figures.board.board_picture` gives for this head and step."""
+    header = document.header
+    found = next(one for one in header.steps if one.name == step).picture
+    picture = Picture((), (), (), ()) if found is None else found
+    matrices = Matrices(document, head)
+    products = {
+        result: {
+            "left": product.left,
+            "right": product.right,
+            "bias": None if product.bias is None else matrices.get(product.bias).tolist(),
+        }
+        for result, product in picture.products.items()
+    }
+    drawn = {
+        "panels": [_panel(panel, matrices, stretch) for panel in picture.panels],
+        "grid": [list(row) for row in picture.grid],
+        "widths": list(picture.widths),
+        "heights": list(picture.heights),
+        "products": products,
+        "between": picture.between,
+        "labels": {"query": list(header.query.labels), "key": list(header.key.labels)},
+    }
+    return drawn, {str(number): matrices.shown(panel.name) for number, panel in enumerate(picture.panels)}
+
+
+def _panel(spec: PanelSpec, matrices: Matrices, stretch: bool) -> dict[str, Any]:
+    stretched = stretch and spec.stretched != ""
+    heads = matrices.document.header.heads
+    title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]
+    if isinstance(spec.limit, tuple) and not stretched:
+        limit = matrices.limit(*spec.limit)
+    else:
+        limit = matrices.limit(spec.name) if stretched or spec.limit is None else float(spec.limit)  # type: ignore[arg-type]
+    panel = {
+        "name": spec.name, "title": spec.stretched if stretched else title, "role": spec.role,
+        "rows": spec.rows, "cols": spec.cols, "low": -limit if spec.scale == "signed" else 0.0, "high": limit,
+        "scale": spec.scale, "numbered": spec.numbered, "bar": spec.bar,
+    }  # fmt: skip
+    if spec.made_from is not None:
+        panel["made_from"] = {"name": spec.made_from.name, "pace": spec.made_from.pace}
+    if spec.ticks:
+        panel["ticks"] = dict(spec.ticks)
+    if spec.part_width is not None:
+        panel["parts"] = {"width": spec.part_width, "followed": matrices.head}
+    return panel

@@ -1,0 +1,167 @@
+"""Pictures of a document: what a reader draws from the file alone is what the figures draw from the head."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from attnviz.attention import Mask
+from attnviz.document import Document, document_of, document_of_layer, read, write
+from attnviz.figures.board import board_picture
+from attnviz.figures.steps import lay_out
+from attnviz.formulas import mathml
+from attnviz.pretrained import load
+from attnviz.steps import ATTENTION, STEPS, unavailable
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.walk import Walk
+from tests.pictures import board_picture_of
+from tests.toy import run_block
+from tests.unit.families import save
+
+TOYS = {
+    "default": ToyConfig(),
+    "causal, no scale": ToyConfig(causal=True, scale="off", heads=5),
+    "scale 1/8": ToyConfig(scale="0.125", head_size=16, positions="none"),
+    "scale 0": ToyConfig(scale="0"),
+    "no output projection": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
+    "identity": ToyConfig(qkv="identity"),
+    "position mixing": ToyConfig(qkv="positions", causal=True, heads=3),
+}
+FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder", "opt": "decoder"}
+
+
+def toy(config: ToyConfig = TOYS["default"], tokens: int = 5) -> Walk:
+    return run_block(range(3, 3 + tokens), config).walk(0, 0)
+
+
+def masked(cells: Tensor, **changes: Any) -> Walk:
+    """Return a head of the toy, with 6 tokens and 2 heads, that has this mask."""
+    walk = toy(tokens=6)
+    return replace(walk, layer=replace(walk.layer, mask=Mask.recognise(cells), **changes))
+
+
+def masks() -> dict[str, Walk]:
+    drawn = torch.Generator().manual_seed(0)
+    hidden_row = torch.rand(6, 6, generator=drawn) < 0.5
+    hidden_row[2] = False
+    added = torch.randn(2, 6, 6, generator=drawn)
+    return {
+        "padding": masked(torch.tensor([True] * 4 + [False] * 2).expand(6, 6)),
+        "padding as numbers": masked(torch.tensor([0.0] * 4 + [-torch.inf] * 2).expand(6, 6)),
+        "a hidden row": masked(hidden_row),
+        "relative positions": masked(added),
+        "relative positions and causal": masked(added.masked_fill(~torch.ones(6, 6).tril().bool(), -torch.inf)),
+        "one mask for all heads": masked(added[:1]),
+        "zeros": masked(torch.ones(6, 6).tril().bool(), query=torch.zeros(2, 6, 8)),
+    }
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
+    """A head of many layers, the others of which are drawn too."""
+    found = {name: toy(config) for name, config in TOYS.items()} | masks()
+    found["one token"], found["12 tokens"] = toy(tokens=1), toy(ToyConfig(causal=True), tokens=12)
+    found["no X"] = replace(found["default"], layer=replace(found["default"].layer, query_input=None, key_input=None))
+    found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
+    for name, kind in FAMILIES.items():
+        model = load(str(save(name, tmp_path_factory.mktemp(name))))
+        found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(
+            1,
+            2,
+            kind,  # type: ignore[arg-type]
+        )
+    return found
+
+
+ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *FAMILIES)
+
+
+def plain(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header without the ends of its colours."""
+    return {**header, "panels": [{**panel, "low": None, "high": None} for panel in header["panels"]]}
+
+
+def compare(document: Document, walk: Walk) -> None:
+    """Compare the pictures of all steps of one head: words and places exactly, numbers up to torch's float32 sums."""
+    for step in ATTENTION:
+        for stretch in (False, True):
+            expected, numbers = board_picture(lay_out(walk, step, stretch=stretch), walk.labels)
+            found, arrays = board_picture_of(document, step, walk.head, stretch=stretch)
+            assert plain(found) == plain(expected)
+            for ours, theirs in zip(found["panels"], expected["panels"], strict=True):
+                for end in ("low", "high"):
+                    assert ours[end] == pytest.approx(theirs[end], rel=1e-5, abs=1e-6), (step, ours["name"])
+            assert arrays.keys() == numbers.keys()
+            for panel, (number, array) in zip(found["panels"], arrays.items(), strict=True):
+                assert array.dtype == np.float32
+                of_largest = 1.0 if panel["scale"] == "weights" else panel["high"]
+                np.testing.assert_allclose(
+                    array, numbers[number], rtol=0, atol=1e-6 * of_largest, err_msg=panel["name"]
+                )
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_picture_of_a_head_can_be_drawn_from_its_document(walks: dict[str, Walk], name: str) -> None:
+    compare(read(write(document_of(walks[name]))), walks[name])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_picture_of_all_heads_can_be_drawn_from_the_document_of_the_layer(
+    walks: dict[str, Walk], name: str
+) -> None:
+    walk = walks[name]
+    document = read(write(document_of_layer(walk)))
+    assert document.header.heads == tuple(range(walk.layer.heads))
+    for head in document.header.heads:
+        compare(document, replace(walk, head=head))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_layers_texts_are_those_of_each_head_and_held_once_if_they_are_the_same(
+    walks: dict[str, Walk], name: str
+) -> None:
+    walk = walks[name]
+    heads = [replace(walk, head=head) for head in range(walk.layer.heads)]
+    steps = document_of_layer(walk).header.steps
+    assert [step.name for step in steps] == list(STEPS)
+    for said in steps:
+        step = STEPS[said.name]
+        of = heads if step.matrices else [walk.query_tokens] * len(heads)
+        for field in ("formula", "notice", "fact", "advice", "code"):
+            make = getattr(step, field)
+            texts = [mathml(make(one)) if field == "formula" else make(one) for one in of]
+            held = getattr(said, field)
+            assert held == (texts[0] if len(set(texts)) == 1 else tuple(texts)), (said.name, field)
+        assert said.missing == unavailable(step, walk)
+        fields = ("title", "is_by_cell", "can_be_covered", "can_be_stretched")
+        assert [getattr(said, one) for one in fields] == [getattr(step, one) for one in fields]
+
+
+def test_a_document_of_some_heads_holds_the_concatenation_of_all() -> None:
+    walk = toy(ToyConfig(heads=4))
+    document = document_of_layer(walk, (1, 3))
+    assert (document.header.heads, document.header.heads_in_layer) == ((1, 3), 4)
+    assert "concat" in document.arrays
+    assert "concat" not in document_of_layer(walk).arrays
+    assert {name.partition("/")[2] for name in document.arrays} == {"", "1", "3"}
+    for head in (1, 3):
+        compare(document, replace(walk, head=head))
+
+
+def test_masks_are_held_once_unless_heads_have_their_own(walks: dict[str, Walk]) -> None:
+    kinds = {name: document_of_layer(walk) for name, walk in walks.items()}
+    held = {name: [array for array in kinds[name].arrays if re.match("mask", array)] for name in kinds}
+    once = ("padding", "padding as numbers", "a hidden row", "one mask for all heads")
+    own = {"relative positions": 2, "relative positions and causal": 2, "t5": 4}
+    assert {name: names for name, names in held.items() if names} == {
+        **{name: ["mask"] for name in once},
+        **{name: [f"mask/{head}" for head in range(heads)] for name, heads in own.items()},
+    }
+    assert kinds["padding as numbers"].arrays["mask"].dtype == bool
+    assert kinds["one mask for all heads"].arrays["mask"].dtype == np.float32

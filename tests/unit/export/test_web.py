@@ -1,0 +1,188 @@
+"""Web pages of their own: one file with all that it needs, whatever the text; what can't be one is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load as read
+
+from attnviz.components.bundle import styles
+from attnviz.components.packing import unpack
+from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, write_page
+from attnviz.export.web.page import Page, inline_script
+from attnviz.export.web.pictures import draw_view
+from attnviz.files import CONFIG
+from attnviz.links.link import read_link
+from attnviz.sources.direct import Direct
+from attnviz.tokens import NoTokensError
+from tests.unit.families import save
+
+HOSTILE = "</script><img src=x onerror=alert(1)> <!-- é 🙂 & \u2028 '\""
+LOADS = ("src", "href", "srcset", "action", "formaction", "data", "poster", "background")
+
+
+class Parsed(HTMLParser):
+    """The elements of a page, with the text directly in them."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None], str]] = []
+        self.is_open = False
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes), ""))
+        self.is_open = True
+
+    def handle_endtag(self, _: str) -> None:
+        self.is_open = False
+
+    def handle_data(self, data: str) -> None:
+        if self.elements and self.is_open:
+            tag, attributes, text = self.elements[-1]
+            self.elements[-1] = tag, attributes, text + data
+
+    def all(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        return [(attributes, text) for name, attributes, text in self.elements if name == tag]
+
+
+def view(**link: str) -> dict[str, Any]:
+    found, notes = read_link(link)
+    assert not notes
+    return found
+
+
+def page_of(name: str, **link: str) -> Page:
+    return make_page(name, view(**link), Direct())
+
+
+def hash_of(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_page_is_one_file_that_allows_itself_and_nothing_else(name: str) -> None:
+    page = page_of(name, text=HOSTILE)
+    file = write_page(page)
+    assert file == write_page(page)
+    parsed = Parsed(file)
+    (policy,) = (own["content"] for own, _ in parsed.all("meta") if own.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.strip().split(" ", 1) for rule in str(policy).split(";"))
+    *blocks, (attributes, script) = parsed.all("script")
+    ((_, style),) = parsed.all("style")
+    assert attributes == {}
+    assert rules == {
+        "default-src": "'none'", "script-src": hash_of(script), "style-src": hash_of(style), "img-src": "data: blob:",
+        "font-src": "data:", "connect-src": "'none'", "form-action": "'none'", "base-uri": "'none'",
+    }  # fmt: skip
+    assert [own["type"] for own, _ in blocks] == ["application/json", "application/octet-stream;base64"]
+    assert b64decode(blocks[1][1]) == page.numbers
+    assert json.loads(blocks[0][1])["view"] == page.view
+    assert [own for _, own, _ in parsed.elements if own.keys() & set(LOADS)] == []
+    assert re.findall(r"url\((?!data:font/woff2;base64,)", style) == []
+    assert parsed.all("title")[0][1] == parsed.all("h1")[0][1] == page.title
+    assert parsed.all("p")[0][1] == page.about
+    tags = {tag for tag, *_ in parsed.elements}
+    assert tags == {"html", "head", "meta", "title", "style", "body", "h1", "p", "div", "noscript", "script"}
+
+
+def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
+    link = {"source": "pretrained", "layer": "3", "head": "1", "q": "10", "k": "99"}
+    page = page_of("compare", **link)
+    header, arrays = unpack(page.numbers)
+    trace = Direct().load("minilm").trace(view()["text"], None)
+    np.testing.assert_array_equal(arrays["a"], trace.attentions(3)[1].numpy())
+    assert np.nanmax(np.abs(arrays["difference"])) > 0.5  # as in the app, B is the other sentence of the pair
+    assert (header["q"], header["k"]) == (10, None)
+    assert page.about.startswith(
+        "A: “The animal didn't cross the street because it was too tired.” Model: minilm. B: “"
+    )
+    assert page.notes[0].startswith("The row that changes most is “too”")
+
+
+def test_rounded_numbers_are_said_to_be_rounded() -> None:
+    page = page_of("compare", text="word " * 400, source="pretrained", b_head="1")
+    assert re.fullmatch(r"The numbers are rounded to 16 bits: an error of at most \d\.\de-06\.", page.notes[-1])
+    assert not any("rounded" in note for note in page_of("compare", source="pretrained").notes)
+
+
+def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "A view of Tokens can't be a web page of its own; one of Step by step, Heads and Compare can."
+    with pytest.raises(NoPageError, match=f"^{re.escape(sentence)}$"):
+        check_page("tokens", view(), Direct())
+    with pytest.raises(NoTokensError):
+        check_page("compare", view(text=" "), Direct())
+    monkeypatch.setitem(MAKERS, "compare", replace(MAKERS["compare"], limit=lambda _: (2, "A page")))
+    check_page("compare", view(text="two words"), Direct())
+    with pytest.raises(NoPageError, match="A page takes up to 2 tokens, and this text has 3"):
+        check_page("compare", view(text="now three words"), Direct())
+
+
+@pytest.mark.parametrize(("kind", "refused"), [("encoder", "text"), ("decoder", "pair"), ("cross", "text pair")])
+def test_a_page_of_heads_has_room_for_its_longer_side(
+    kind: str, refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bart = str(save("bart", tmp_path))
+    layers = {"encoder": 2, "decoder": 3, "cross": 3}[kind]
+    monkeypatch.setattr(pages, "HEADS_BYTES", 2 * layers * (4 + 1) * 6**2)  # 6 tokens of 4 heads and a rollout a layer
+    for long in ("text", "pair"):
+        asked = view(**{"text": "a", "pair": "a", long: "a " * 5, "model": bart, "kind": kind})
+        if long in refused:
+            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 6 tokens, and this text has 7."
+            with pytest.raises(NoPageError, match=f"^A web page of Heads {sentence}$"):
+                check_page("heads", asked, Direct())
+        else:
+            check_page("heads", asked, Direct())
+
+
+def test_a_page_of_heads_holds_all_of_them_and_what_is_chosen() -> None:
+    link = {"layer": "3", "head": "1", "chosen": "3.1_0.r", "q": "2", "threshold": "0.25", "mean": "1", "text": "a b"}
+    page = page_of("heads", **link)  # the page has one source, whatever the link says
+    header, arrays = unpack(page.numbers)
+    trace = Direct().load("minilm").trace("a b", None)
+    every = torch.cat([trace.attentions(layer) for layer in range(6)]).double().numpy()
+    weights = read(arrays[header["files"]["shared"]].tobytes())["weights"] / 65535
+    np.testing.assert_allclose(weights, every, rtol=0, atol=7.7e-6)
+    assert arrays.keys() == {"measures", header["files"]["shared"], *header["files"]["rollout"]}
+    assert header["view"]["chosen"] == [[3, 1], [0, -1]]
+    assert page.view == page.view | {name: value for name, value in link.items() if name != "text"}
+    assert page.title == "minilm, all heads"
+    assert page.notes[0].startswith("Weights are rounded to 16 bits: each is at most 7.7e-06 from the one")
+
+
+def test_heads_that_are_too_many_for_a_page_are_drawn_from_the_source_of_that_page() -> None:
+    files, alt = draw_view("heads", view(text="two words", layer="5", head="11"), Direct())
+    assert "weights = softmax of each row, 4 rows by 4 columns" in alt  # MiniLM's tokens, not the toy's
+    assert all(b"[CLS]" in file for file in files.values())
+
+
+def test_the_lines_that_embed_a_page_are_html_whatever_its_name() -> None:
+    lines = iframe('a "b".html', '<&">')
+    ((attributes, _),) = Parsed(lines.encode()).all("iframe")
+    assert attributes["src"] == "a%20%22b%22.html"
+    assert attributes["title"] == '<&">'
+
+
+def test_code_is_not_cut_short_by_its_own_strings() -> None:
+    assert inline_script('const a = "</script><!--";') == 'const a = "<\\/script><\\!--";'
+
+
+def test_the_colours_of_a_page_are_the_apps() -> None:
+    themes = tomllib.loads(CONFIG.read_text())["theme"]
+    sheet = styles("embed/page.css").lower()
+    names = {"primaryColor": "primary-color", "backgroundColor": "background-color", "textColor": "text-color",
+             "secondaryBackgroundColor": "secondary-background-color"}  # fmt: skip
+    for key, name in names.items():
+        light, dark = (themes[theme][key].lower() for theme in ("light", "dark"))
+        assert f"--st-{name}: light-dark({light}, {dark});" in sheet

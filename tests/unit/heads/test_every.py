@@ -1,0 +1,93 @@
+"""All heads of a trace with their files, without a server: the numbers are those of transformers' eager attention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load as read
+from transformers import AutoModel
+
+from attnviz.heads import files
+from attnviz.heads.every import EveryHead
+from attnviz.heads.view import view
+from attnviz.links.link import read_link
+from attnviz.pretrained import load
+from attnviz.trace.whole import Trace
+from tests.unit.families import save
+
+TEXT = "the cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save("bert", tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture(scope="module")
+def trace(folder: Path) -> Trace:
+    return load(str(folder)).trace(TEXT)
+
+
+def eager(folder: Path, trace: Trace) -> np.ndarray:
+    """Return the attentions that transformers computes for these ids, (L · H, T, T)."""
+    model = AutoModel.from_pretrained(folder, attn_implementation="eager")
+    with torch.inference_mode():
+        found = model(torch.tensor([trace.tokens.ids]), output_attentions=True).attentions
+    return torch.cat([layer[0] for layer in found]).double().numpy()
+
+
+@pytest.mark.parametrize("most", [files.ALL_BYTES, 100])
+def test_the_files_hold_every_weight(folder: Path, trace: Trace, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ALL_BYTES", most)
+    monkeypatch.setattr(files, "PART_BYTES", most)
+    every = EveryHead.of(trace, "encoder")
+    expected = eager(folder, trace)
+    header, arrays = every.payload({})
+    np.testing.assert_array_equal(arrays["measures"], every.survey.values)
+    listed = header["files"]
+    assert every.names() == list(dict.fromkeys([listed["shared"], *(one for one, *_ in listed["weights"]),
+                                                *listed["rollout"]]))  # fmt: skip
+    assert (len(listed["weights"]) == 1) == (most > 100)
+    assert sum(count for *_, count in listed["weights"]) == len(expected)
+    for name, first, count in listed["weights"]:
+        weights = read(every.file(name))["weights"]
+        np.testing.assert_allclose(weights / 65535, expected[first : first + count], rtol=0, atol=files.ERROR)
+    for layer, name in enumerate(listed["rollout"]):
+        rolled = read(every.file(name))["weights"] / 65535
+        assert rolled.shape == (1, *expected.shape[1:])
+        np.testing.assert_allclose(rolled.sum(-1), 1, rtol=0, atol=len(trace.tokens) * files.ERROR)
+        if not layer:
+            added = expected[: header["heads"]].mean(0) + np.eye(len(trace.tokens))
+            np.testing.assert_allclose(rolled[0], added / 2, rtol=0, atol=files.ERROR)
+
+
+def test_no_file_has_the_name_of_another_texts(folder: Path, trace: Trace) -> None:
+    every, other = EveryHead.of(trace, "encoder"), EveryHead.of(load(str(folder)).trace(TEXT + " again"), "encoder")
+    assert not set(every.names()) & set(other.names())
+    assert every.names() == EveryHead.of(load(str(folder)).trace(TEXT), "encoder").names()
+    with pytest.raises(KeyError):
+        every.file(other.names()[0])
+
+
+def test_there_is_no_rollout_from_one_text_to_another(tmp_path: Path) -> None:
+    bart = load(str(save("bart", tmp_path))).trace("the cat sat", "le chat assis la")
+    header, _ = EveryHead.of(bart, "cross").payload({}, acknowledged=3)
+    assert header["files"]["rollout"] == []
+    assert (header["rollout"], header["acknowledged"]) == (False, 3)
+    assert header["rows"] != header["cols"]
+
+
+def test_a_link_says_what_is_chosen() -> None:
+    found, notes = read_link(
+        {"layer": "2", "head": "1", "chosen": "2.1_0.r", "q": "3", "threshold": "0.25", "mean": "1"}
+    )
+    assert notes == []
+    assert view(found.__getitem__) == {
+        "layer": 2, "head": 1, "chosen": [(2, 1), (0, -1)], "q": 3, "k": None, "threshold": 0.25, "strongest": 0,
+        "show": "both", "direction": "vertical", "special": "keep", "between": "all", "values": "weights", "sort": "",
+        "label": "", "mean": True, "stretch": False,
+    }  # fmt: skip
+    assert view({**found, "rollout": True}.__getitem__)["chosen"][0] == (2, -1)

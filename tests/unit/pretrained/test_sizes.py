@@ -1,0 +1,86 @@
+"""Which sizes a model's configuration may state, by what its files hold: each limit, and one more."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import AutoConfig, AutoModel
+
+from attnviz.pretrained.sizes import MAX_JSON, MAX_TOKENIZER, SizeError, check_model, check_numbers, shapes
+from tests.unit.families import save
+
+WEIGHTS = 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with three small weights and an empty configuration."""
+    save_file({f"w{i}": torch.zeros(2) for i in range(WEIGHTS)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text("{}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("num_hidden_layers", WEIGHTS),
+        ("hidden_size", 2**20),
+        ("num_attention_heads", 2**20),
+        ("layer_size", 2**20),
+        ("max_position_embeddings", 2**24),
+        ("something_else", 2**24),
+    ],
+)
+def test_a_number_may_be_as_large_as_in_any_model_and_no_larger(folder: Path, name: str, most: int) -> None:
+    for config in ({name: most}, {"inner": [{name: most}]}):
+        (folder / "config.json").write_text(json.dumps(config))
+        check_numbers(folder)
+    for config in ({name: most + 1}, {"inner": [{name: most + 1}]}, {name: [1, most + 1]}):
+        (folder / "config.json").write_text(json.dumps(config))
+        with pytest.raises(SizeError, match=f"its {name} is {most + 1:,}, and its file holds {WEIGHTS} weights"):
+            check_numbers(folder)
+
+
+def test_numbers_that_are_no_sizes_have_no_limit(folder: Path) -> None:
+    (folder / "config.json").write_text(json.dumps({"rope_theta": 10**30, "pad_token_id": 10**30, "seed": 10**30}))
+    check_numbers(folder)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("generation_config.json", MAX_JSON), ("tokenizer.json", MAX_TOKENIZER)])
+def test_a_file_may_be_as_large_as_its_limit_and_no_larger(folder: Path, name: str, limit: int) -> None:
+    (folder / name).touch()
+    os.truncate(folder / name, limit)
+    check_numbers(folder)
+    os.truncate(folder / name, limit + 1)
+    with pytest.raises(SizeError, match=f"its {name} has more than {limit // 2**20} MB"):
+        check_numbers(folder)
+
+
+def test_a_model_much_larger_than_its_file_is_refused(tmp_path: Path) -> None:
+    folder = save("bert", tmp_path)
+    config = AutoConfig.from_pretrained(folder)
+    check_model(folder, config, AutoModel)
+    config.vocab_size = 2**20  # by 32: 33 million numbers, where the file holds one million
+    with pytest.raises(SizeError, match=r"asks for 3\.36e\+07 numbers, and its file holds 1\.01e\+06"):
+        check_model(folder, config, AutoModel)
+
+
+def header_of(shape: list[object], data: int) -> bytes:
+    """Return a safetensors file of one tensor with this shape and so many bytes."""
+    header = json.dumps({"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, data]}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(data)
+
+
+def test_shapes_that_a_file_can_not_hold_do_not_count(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    for shape, counts in (([2, 10], True), ([10**9], False), ([-2, -2], False), (["2"], False), ([], True)):
+        file.write_bytes(header_of(shape, 80))
+        assert shapes(file) == ({"w": tuple(shape)} if counts else {})
+    for data in (b"", b"\xff" * 100, (10**12).to_bytes(8, "little") + b"{}", b"\2\0\0\0\0\0\0\0[]"):
+        file.write_bytes(data)
+        assert shapes(file) == {}

@@ -1,0 +1,73 @@
+"""The route of the browser side's scripts and style sheets, without a server around it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from functools import cache
+from unittest.mock import Mock
+
+import pytest
+from starlette.applications import Starlette
+
+from attnviz.components.bundle import linking
+from attnviz.components.bundle.kinds import KINDS, folder, read
+from attnviz.serving.app import ROUTES
+from attnviz.serving.http.modules import make_all
+from tests.threads import run_in_thread
+from tests.unit.serving.test_exports import Answer, ask
+
+
+def get(path: str, encodings: str = "gzip, br") -> Answer:
+    """Request a path from the app's routes."""
+    return run_in_thread(ask(Starlette(routes=ROUTES), path, method="GET", headers={"accept-encoding": encodings}))
+
+
+@pytest.mark.parametrize("base", ["", "/some/where"])
+@pytest.mark.parametrize(("suffix", "kind"), [("js", "text/javascript"), ("css", "text/css")])
+def test_a_file_is_compressed_and_kept_for_ever(base: str, suffix: str, kind: str) -> None:
+    path = f"{folder()}stage.{suffix}"
+    text = (read(path) or "").encode()
+    answer = get(base + path)
+    assert (answer.status, answer.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert gzip.decompress(answer.body) == text
+    assert get(base + path).body == answer.body
+    plain = get(base + path, "")
+    assert (plain.headers["content-encoding"], plain.body) == ("identity", text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/attnviz/modules/", "/attnviz/modules/stage.js", "/attnviz/modules/0123456789abcdef/stage.js",
+     f"{folder()}../../../app.py", f"{folder()}main.js", f"{folder()}\0.js", f"{folder()}{'x/' * 50_000}stage.js",
+     f"/some/where{folder()}none.js"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_kept(path: str) -> None:
+    answer = get(path)
+    assert (answer.status, answer.body) == (404, b"")
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_many_first_visitors_wait_for_one_who_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Mock(side_effect=linking.shared_module.__wrapped__)
+    monkeypatch.setattr("attnviz.components.bundle.linking.shared_module", cache(made))
+    path, app = f"{folder()}lecture.js", Starlette(routes=ROUTES)
+
+    async def crowd() -> list[Answer]:
+        return await asyncio.gather(*(ask(app, path, method="GET", headers={}) for _ in range(20)))
+
+    answers = run_in_thread(crowd())
+    assert {answer.status for answer in answers} == {200}
+    assert made.call_count == 1
+    assert made.call_args.args == (KINDS["lecture"].module,)
+
+
+def test_all_files_can_be_made_ahead() -> None:
+    linking.shared_module.cache_clear()
+    make_all()
+    before = linking.shared_module.cache_info()
+    assert before.currsize == len(KINDS)
+    assert [name for name in KINDS for suffix in ("js", "css") if get(f"{folder()}{name}.{suffix}").status != 200] == []
+    assert linking.shared_module.cache_info().misses == before.misses

@@ -1,0 +1,132 @@
+"""The documents that Step by step offers: made from settings alone, with the numbers of the model."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load as load_arrays
+
+from attnviz.document import Document, read
+from attnviz.links.link import KEYS
+from attnviz.serving.work.arrays import NotOfferedError, UnmakeableError, array_store
+from attnviz.sources.shown import shown
+from attnviz.toy.config import ToyConfig
+from attnviz.ui import caches
+from attnviz.ui.sources import AppResources, SavedView
+from attnviz.ui.step_by_step.documents import offer_documents
+from tests.toy import run_block
+from tests.unit.families import save
+
+VOCABULARY: Any = None  # no view here has a character vocabulary
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[str]:
+    """A small model of one's own, of which nothing stays."""
+    yield str(save("bert", tmp_path / "bert"))
+    caches.clear()
+
+
+def offered(**settings: object) -> list[str]:
+    """Offer the documents of a view."""
+    view = {name: key.default for name, key in KEYS.items()} | settings
+    here = shown(view.__getitem__, AppResources(VOCABULARY))
+    return offer_documents(here, SavedView(view, VOCABULARY), here.axes())
+
+
+def request(address: str) -> bytes:
+    return array_store().request(address).result(60).decompressed()
+
+
+def document(digest: str) -> Document:
+    return read(request(digest))
+
+
+def test_each_layer_has_its_document_with_all_heads(folder: str) -> None:
+    text = "the cat sat on the mat"
+    digests = offered(source="pretrained", model=folder, text=text)
+    trace = caches.trace(caches.model(folder), text, None)
+    for layer, digest in enumerate(digests):
+        found = document(digest)
+        assert (found.header.layer, len(found.header.heads)) == (layer, trace.layer(layer).heads)
+        for head in found.header.heads:
+            np.testing.assert_array_equal(found.arrays[f"query/{head}"], trace.layer(layer).query[head].numpy())
+    assert len(set(digests)) == len(digests) > 1
+
+
+def test_large_arrays_are_requested_apart_and_are_those_of_the_model() -> None:
+    text = " ".join(f"w{number}" for number in range(300))
+    (digest,) = offered(text=text, heads=8, head_size=64)
+    found = document(digest)
+    layer = run_block(found.header.query.ids, ToyConfig(heads=8, head_size=64)).layer(0)
+    assert layer.query_input is not None
+    assert layer.output_projection is not None
+    named = {"embeddings": layer.query_input, "W_output": layer.output_projection.weight}
+    named |= {f"value/{head}": layer.value[head] for head in (1, 3)}
+    assert set(named) <= set(found.header.references)
+    assert "value/0" in found.arrays
+    for name, expected in named.items():
+        fetched = load_arrays(request(found.header.references[name].digest))["array"]
+        np.testing.assert_array_equal(fetched, expected.numpy())
+        assert fetched.shape == found.header.references[name].shape
+
+
+def test_what_a_document_does_not_have_is_not_there() -> None:
+    (digest,) = offered(text="one two")
+    for name in (
+        "",
+        "query",
+        "query-9",
+        "query-0-1",
+        "query-00000000",
+        "../../etc/passwd",
+        "query-²",
+        "scores",
+        "-" * 99,
+    ):
+        with pytest.raises(NotOfferedError):
+            request(f"{digest}~{name}")
+
+
+def test_an_offer_holds_no_tensor_and_its_document_is_made_again(folder: str) -> None:
+    text = "the cat sat again"
+    digests = offered(source="pretrained", model=folder, text=text)
+    gone = weakref.ref(caches.trace(caches.model(folder), text, None).layer(0))
+    gc.collect()
+    assert gone() is not None
+    caches.clear()
+    gc.collect()
+    assert gone() is None
+    with pytest.raises(NotOfferedError):  # a model that was loaded again may be another one: the page offers it again
+        request(digests[0])
+    assert document(offered(source="pretrained", model=folder, text=text)[0]).header.layer == 0
+
+
+def test_a_model_that_is_gone_is_not_offered_any_more(folder: str) -> None:
+    digests = offered(source="pretrained", model=folder)
+    shutil.rmtree(folder)
+    caches.clear()
+    with pytest.raises(NotOfferedError):
+        request(digests[0])
+
+
+def test_equal_views_share_a_document_and_others_do_not() -> None:
+    settings = [{}, {"seed": 1}, {"heads": 3}, {"mask": "causal"}, {"text": "other"}, {"tokenizer": "bert"}]
+    every = [offered(**one)[0] for one in settings]
+    assert every == [offered(**one)[0] for one in settings]
+    assert len(set(every)) == len(every)
+    assert offered(step="weights", head=1, q=2, lecture=True) == offered()
+
+
+def test_what_no_document_can_hold_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.document.checks.MAX_TOKENS", 2)
+    (digest,) = offered(text="one two three")
+    with pytest.raises(UnmakeableError, match="has 3 labels; a document has 1 to 2"):
+        request(digest)
