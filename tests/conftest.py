@@ -30,13 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "asks_outside: the test is about what happens when the network does not answer")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in a browser a second try in CI, which lists them: a busy machine may hold a page up for minutes."""
-    for item in items:
-        if os.environ.get("CI") and "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 def is_here(host: object) -> bool:
     """Return whether this host is the machine itself."""
     name = host.decode(errors="replace") if isinstance(host, bytes) else host

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.contexts import Contexts
-from tests.browser.server import ROOT, Server, free_port, launch
-from tests.browser.settle import TIMEOUT_S, in_the_end
-from tests.safety.client import Visitor
+from tests.browser.server import ROOT, Server, free_port, launch, running
+from tests.browser.settle import TIMEOUT_S
 
 STAGE = ".attnviz-stage"
 HEADS = ".st-key-explorer .explorer"
 MODEL = "/?source=pretrained&model=gpt2&step=weights"
-
-
-CROWD = 8
-"""Visitors who have long texts read, one after another, for as long as it takes"""
-NOTE = """() => {
-  const note = /(^|\\n)\\d+ texts? (is|are) before yours …($|\\n)/;
-  new MutationObserver(() => { window.noted ||= note.test(document.body.innerText); })
-    .observe(document.body, { childList: true, subtree: true, characterData: true });
-}"""
-"""Notices how many texts are before one's own, however briefly the page mentions them."""
 
 
 @contextmanager
@@ -109,48 +95,18 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
 
 
 def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_context: Contexts) -> None:
-    seen, numbers = threading.Event(), itertools.count()
-    with serving(ATTNVIZ_PASSES="1", ATTNVIZ_REQUESTS="0") as served, ThreadPoolExecutor(CROWD) as threads:
+    with running("tests/browser/apps/occupied_app.py", env={"ATTNVIZ_PASSES": "1"}) as url:
         page = new_context().new_page()
-        page.goto(f"{served.url}/heads?text=the+lamp+is+out")
+        page.goto(f"{url}/heads?text=the+lamp+is+out")
         expect(page.locator(HEADS)).to_have_attribute("data-rows", "6")
-        page.evaluate(NOTE)
-        crowd = [threads.submit(read_long_texts, served.url, numbers, seen) for _ in range(CROWD)]
-        try:
-            in_the_end(page, lambda: waiting(served), lambda count: count > 0)
-            assert in_the_end(page, lambda: notes(page, f"the cat sat on mat {next(numbers)}"), bool)
-        finally:
-            seen.set()
-        notes(page, "the cat sat")
+        assert answer(f"{url}/test/occupy") == (200, "occupied")
+        text = page.get_by_label("Text", exact=True)
+        text.fill("the cat sat")
+        text.press("Control+Enter")
+        expect(page.get_by_text("1 text is before yours …")).to_be_visible()
+        assert answer(f"{url}/test/free") == (200, "free")
         expect(page.locator(HEADS)).to_have_attribute("data-rows", "5")
         expect(page.get_by_text("before yours")).to_have_count(0)
-        for visitor in crowd:
-            visitor.result(120)
-
-
-def notes(page: Page, sentence: str) -> bool:
-    """Type a sentence, wait until it is shown, and return whether the page mentioned others' texts."""
-    heads, text = page.locator(HEADS), page.get_by_label("Text", exact=True)
-    painted = heads.get_attribute("data-painted") or ""
-    text.fill(sentence)
-    text.press("Control+Enter")
-    expect(heads).not_to_have_attribute("data-painted", painted)
-    return bool(page.evaluate("() => window.noted"))
-
-
-def waiting(server: Server) -> float:
-    """Return how many texts wait to be read."""
-    figures = answer(f"{server.url}/metrics")[1]
-    return float(re.findall(r"^attnviz_passes_waiting (\S+)", figures, re.MULTILINE)[0])
-
-
-def read_long_texts(url: str, numbers: Iterator[int], enough: threading.Event) -> None:
-    """Have texts of 512 tokens read that nobody else asks for, until it is enough."""
-    with Visitor(url) as visitor:
-        while not enough.is_set():
-            text = "+".join([str(next(numbers)), *["lamp"] * 600])
-            shown = visitor.open("heads", f"text={text}")
-            assert not shown.broke, shown.messages
 
 
 def test_a_wrong_setting_ends_the_start_with_one_line() -> None:
