@@ -18,6 +18,7 @@ with st.sidebar:
 left, right = compare_controls.choose(A), compare_controls.choose(B)
 with presets:  # after the choices, because it highlights the current preset
     compare_controls.presets()
+    compare_controls.sentences()
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attnviz.compare.alignment import GAP, align
+
 
 @dataclass(frozen=True, slots=True)
 class MinimalPair:
@@ -61,3 +63,13 @@ def counterpart(text: str) -> str | None:
         if text.strip() == pair.b:
             return pair.a
     return None
+
+
+def joined_words(a: str, b: str) -> list[tuple[str, str]]:
+    """Return the words of two texts, aligned: of each place the first text's word and the second's, or "" in a gap."""
+    first, second = a.split(), b.split()
+    places = align(first, second)
+    return [
+        ("" if i == GAP else first[i], "" if j == GAP else second[j])
+        for i, j in zip(places.first, places.second, strict=True)
+    ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from attnviz import files
@@ -29,6 +30,9 @@ class Page:
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
+
+    opening: Mapping[str, str] = field(default_factory=dict)
+    """The link of the view that its address without any key opens; every other link has the keys' own defaults"""
 
     @property
     def tab_title(self) -> str:
@@ -75,6 +79,8 @@ PAGES: dict[str, Page] = {
             "compare", "Compare", "/compare",
             ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "compare",
              *(f"b_{name}" for name in B_KEYS)),
+            # Of all minimal pairs and heads, the one in which a pronoun's row changes most: a test measures it.
+            opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
         ),
         Page("lessons", "Lessons", "/lessons", ("text",), in_lessons=False),
     )

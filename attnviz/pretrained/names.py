@@ -1,9 +1,14 @@
-"""Model names, and the error for models that can't be used. Imports neither torch nor transformers."""
+"""Model names, where their files are, and the error for models that can't be used.
+
+Imports neither torch nor transformers, nor huggingface_hub, whose import takes a second.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from attnviz.tokens import repair
@@ -45,3 +50,25 @@ def attempt(action: Callable[[], T], name: str, what: str) -> T:
             first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
             why = f"The {what} of {name} can't be used ({first})"
         raise ModelError(f"{why}; choose another model.") from error
+
+
+def is_on_this_machine(name: str) -> bool:
+    """Whether a model is built in, a folder, or in the local cache of the Hugging Face hub with its weights."""
+    if name == BUILT_IN:
+        return True
+    if os.sep in name.rstrip("/"):
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return True
+    return any((hub_cache() / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/*.safetensors"))
+
+
+def hub_cache() -> Path:
+    """Return the folder in which the Hugging Face libraries cache models.
+
+    https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("HF_HOME", f"{cache}/huggingface")
+    found = os.environ.get("HF_HUB_CACHE", os.environ.get("HUGGINGFACE_HUB_CACHE", f"{home}/hub"))
+    return Path(os.path.expandvars(found)).expanduser()

@@ -77,5 +77,6 @@ class PreloadTrigger:
 def shows_model(path: str, query: bytes) -> bool:
     """Whether a link shows a model that has to be loaded, judged by its path and query without parsing them."""
     loaded = [source.key for source in SOURCES.values() if source.has_names]
-    paths = tuple(page.path for page in PAGES.values() if page.source in loaded)
+    opened = [(page.path, page.source if query else page.opening.get("source", page.source)) for page in PAGES.values()]
+    paths = tuple(path for path, source in opened if source in loaded)
     return path.endswith(paths) or any(f"source={key}".encode() in query for key in loaded)

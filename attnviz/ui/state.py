@@ -32,6 +32,8 @@ from attnviz.ui.plain import plain
 _VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"
 _EXPLICIT = "view_explicit"
 """Set if the code navigates to a link, which `begin` then reads even if it is a pending one."""
+_BARE = "view_bare"
+"""Whether the view was read from an address without any key."""
 _MAX_PENDING = 20
 """The most pending links"""
 _run = threading.local()
@@ -50,17 +52,25 @@ def begin(page: str) -> None:
     explicit = st.session_state.pop(_EXPLICIT, False)
     _run.of = None
     st.session_state[_LINKS] = [*links, query] if page_changed or explicit else links
-    if links and not explicit and _is_known(query, page_changed):
+    is_bare = not (explicit or st.query_params.to_dict())
+    opening = PAGES[page].opening if is_bare else {}
+    if links and not explicit and _is_known(query, page_changed) and not (opening and page_changed and _is_untouched()):
         if st.session_state[_OPENED_VIEW] not in (None, st.session_state[_VIEW]):
             st.session_state[_NOTES] = []  # the user has changed the view since
         return
-    view, notes = read_link(query)
+    st.session_state[_BARE] = is_bare
+    view, notes = read_link(opening or query)
     st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
     if not (page_changed or explicit):
         st.session_state[_LINKS] = [query]
     for name in KEYS:
         if name in st.session_state:
             st.session_state[name] = view[name]
+
+
+def _is_untouched() -> bool:
+    """Whether the session began at an address without any key, and the user has changed nothing since."""
+    return st.session_state[_BARE] and st.session_state[_OPENED_VIEW] == st.session_state[_VIEW]
 
 
 def _query() -> dict[str, str]:

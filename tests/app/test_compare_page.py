@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import PAGES
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
@@ -21,8 +23,44 @@ from tests.unit.families import save
 WIDE = MINIMAL_PAIRS[0].b
 
 
-def test_a_plain_link_shows_a_word_changed() -> None:
+def test_a_bare_address_opens_a_pair_on_which_a_head_of_the_real_model_differs() -> None:
     at = open_link()
+    assert link(at) == {"source": "pretrained", "layer": "3", "head": "1", "q": "10", "k": "2", "b_text": WIDE}
+    header, arrays = picture(at)
+    for name, text in (("a", DEFAULT_TEXT), ("b", WIDE)):
+        same(arrays[name], sdpa(load("minilm").trace(text).layer(3), 1))
+    assert (header["labels"]["query"][header["q"]], header["labels"]["key"][header["k"]]) == ("it", "animal")
+    assert arrays["a"][10, 2] > 0.6
+    assert arrays["b"][10, 2] < 0.3
+    assert "was too <b>tired. / wide.</b>" in notice(at)
+    assert at.session_state["compare_preset"] == "text"
+
+
+def test_of_all_pairs_and_heads_the_opening_is_where_a_pronoun_changes_most() -> None:
+    minilm, changes = load("minilm"), dict[tuple[str, int, int, int], float]()
+    for pair in MINIMAL_PAIRS:
+        labels = [minilm.tokenize(text).labels for text in (pair.a, pair.b)]
+        if len(labels[0]) != len(labels[1]):
+            continue
+        a, b = (_all_heads(text) for text in (pair.a, pair.b))  # (L, H, T, T)
+        total = (a - b).abs().sum(dim=-1) / 2  # the total variation distance of each row
+        for row, (one, other) in enumerate(zip(*labels, strict=True)):
+            if one == other and one in ("it", "they", "she", "he"):
+                at = int(total[..., row].argmax())
+                changes[pair.a, *divmod(at, a.shape[1]), row] = float(total[..., row].max())
+    opening = PAGES["compare"].opening
+    assert max(changes, key=changes.__getitem__) == (
+        DEFAULT_TEXT, int(opening["layer"]), int(opening["head"]), int(opening["q"]),
+    )  # fmt: skip
+
+
+def _all_heads(text: str) -> torch.Tensor:
+    trace = load("minilm").trace(text)
+    return torch.stack([trace.attentions(layer) for layer in range(6)])
+
+
+def test_a_link_with_any_key_shows_a_word_changed_of_the_toy() -> None:
+    at = open_link(seed="0")
     assert link(at) == {"b_text": WIDE}
     header, arrays = picture(at)
     a, b = (run_block(words(text), ToyConfig()).layer(0) for text in (DEFAULT_TEXT, WIDE))
@@ -75,7 +113,7 @@ def test_every_quantity_of_both(quantity: str) -> None:
 
 
 def test_the_toy_beside_a_model_has_the_same_tokens() -> None:
-    at = press(open_link(), "source")
+    at = press(open_link(seed="0"), "source")
     header, arrays = picture(at)
     pieces = WordPiece().tokenize(DEFAULT_TEXT)
     assert header["labels"]["query"] == list(pieces.labels)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.settings import Settings
+from attnviz.sources import pretrained
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
 from tests.app.pages import messages, sent
 from tests.toy import run_block
+from tests.unit.families import save
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "model"])
@@ -30,7 +36,7 @@ def test_every_preset_differs_in_what_it_says_and_its_link_reproduces(preset: st
 
 @pytest.mark.asks_outside
 def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
-    at = press(open_link(), "model")
+    at = open_link(source="pretrained", b_model="bert-base-uncased")
     assert "bert-base-uncased is not on this machine" in messages(at)
     assert "both panes would show minilm, and there is nothing to compare" in messages(at)
     assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
@@ -41,7 +47,7 @@ def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
 
 
 def test_b_follows_a_where_it_has_nothing_of_its_own() -> None:
-    at = press(open_link(), "head")
+    at = press(open_link(seed="0"), "head")
     at.number_input(key="seed").set_value(7).run()
     at.selectbox(key="mask").set_value("causal").run()
     layer = run_block(words(), ToyConfig(seed=7, causal=True)).layer(0)
@@ -64,14 +70,14 @@ def test_b_takes_as_value_again() -> None:
 
 
 def test_emptying_bs_text_is_not_undone() -> None:
-    at = open_link()
+    at = open_link(seed="0")
     at.text_area(key="b_text").set_value("  ").run()
     at.run()
     assert link(at) == {"compare": "same"}
 
 
 def test_the_model_of_a_pane_is_chosen_with_its_source() -> None:
-    at = open_link()
+    at = open_link(seed="0")
     at.selectbox(key="compare_source_B").set_value("minilm").run()
     assert link(at)["b_source"] == "pretrained"
     assert link(at)["b_model"] == "minilm"
@@ -82,10 +88,49 @@ def test_the_model_of_a_pane_is_chosen_with_its_source() -> None:
 
 
 def test_a_pair_of_sentences_goes_to_both_panes() -> None:
-    at = open_link()
-    at.selectbox(key="compare_pair").set_value(3).run()
+    at = open_link(seed="0")
+    at.button_group(key="compare_pair").set_value(3).run()
     assert (link(at)["text"], link(at)["b_text"]) == (MINIMAL_PAIRS[3].a, MINIMAL_PAIRS[3].b)
     assert at.text_area(key="text").value == MINIMAL_PAIRS[3].a
+    assert at.session_state["compare_pair"] == 3
+    assert "The film was <b>– / not</b> good." in notice(at)
+
+
+def test_a_preset_leaves_nothing_behind() -> None:
+    at = open_link(source="pretrained", layer="3", head="1", seed="5")
+    for preset in ("source", "text", "head", "layer", "source", "scale"):
+        press(at, preset)
+    assert link(at) == {"source": "pretrained", "layer": "3", "head": "1", "seed": "5", "b_scale": "off"}
+    toy = press(press(open_link(text="No pair.", seed="5"), "source"), "text")
+    assert link(toy) == {"seed": "5", "b_text": MINIMAL_PAIRS[0].b}
+    press(toy, "layer")
+    assert link(toy)["source"] == "pretrained"
+    toy.selectbox(key="layer").set_value(2).run()
+    press(toy, "head")
+    assert link(toy) == {"text": "No pair.", "layer": "2", "seed": "5", "b_head": "1"}
+
+
+def test_what_is_chosen_after_a_preset_stays() -> None:
+    at = press(open_link(seed="5"), "source")
+    at.selectbox(key="compare_source_A").set_value("minilm").run()
+    press(at, "head")
+    assert link(at) == {"source": "pretrained", "seed": "5", "b_head": "1"}
+
+
+def presets(at: AppTest) -> list[str]:
+    return [option.content for option in at.button_group(key="compare_preset").proto.options]
+
+
+def test_two_models_are_offered_where_a_second_one_is_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(save("bert", tmp_path / "bert"))
+    monkeypatch.setattr(pretrained, "settings", lambda: Settings(models=("minilm", "nobody/has-this")))
+    assert PRESETS["model"] not in presets(open_link(seed="5"))
+    monkeypatch.setattr(pretrained, "settings", lambda: Settings(models=("minilm", "nobody/has-this", folder)))
+    at = open_link(seed="5")
+    assert PRESETS["model"] in presets(at)
+    assert link(press(at, "model")) == {"source": "pretrained", "seed": "5", "b_model": folder}
 
 
 def test_settings_survive_a_change_of_page() -> None:

@@ -134,11 +134,11 @@ def test_hidden_and_missing_cells_say_what_they_are(compare: Compare, app_url: s
 def test_a_pin_is_in_the_link_and_opens_the_same_in_a_fresh_browser(
     compare: Compare, app_url: str, new_context: Contexts
 ) -> None:
-    compare.go(app_url).press("Two heads")
+    compare.go(app_url, seed=1).press("Two heads")
     compare.page.mouse.click(*compare.at("a", 3, 1))
     compare.page.wait_for_url(re.compile("q=3"))
     compare.settle()
-    assert compare.query() == {"b_head": "1", "q": "3", "k": "1"}
+    assert compare.query() == {"seed": "1", "b_head": "1", "q": "3", "k": "1"}
     compare.page.mouse.move(5, 5)
     frames(compare.page)
     here = compare.matrix("difference"), compare.line.inner_text()
@@ -153,7 +153,7 @@ def test_a_pin_is_in_the_link_and_opens_the_same_in_a_fresh_browser(
 
 
 def test_the_keyboard_moves_the_pin_and_lets_it_go(compare: Compare, app_url: str) -> None:
-    compare.go(app_url)
+    compare.go(app_url, seed=1)
     compare.board.focus()
     for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowRight"):
         compare.page.keyboard.press(key)
@@ -177,8 +177,8 @@ def test_the_keyboard_moves_the_pin_and_lets_it_go(compare: Compare, app_url: st
 def test_presets_say_in_the_link_what_differs(
     compare: Compare, app_url: str, preset: str, link: dict[str, str]
 ) -> None:
-    compare.go(app_url).press(preset)
-    assert compare.query() == link
+    compare.go(app_url, seed=1).press(preset)
+    assert compare.query() == {"seed": "1", **link}
 
 
 def test_bs_choice_is_let_go_by_its_cross(compare: Compare, app_url: str) -> None:
@@ -194,7 +194,7 @@ def test_bs_choice_is_let_go_by_its_cross(compare: Compare, app_url: str) -> Non
 
 
 def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
-    compare.go(app_url)
+    compare.go(app_url, seed=1)
     area = compare.page.locator(".st-key-b_text textarea")
     area.fill("The animal didn't cross the street because it was far too tired.")
     area.press("Control+Enter")

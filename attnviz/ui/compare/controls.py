@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, joined_words
 from attnviz.links.link import MAX_TEXT
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice
-from attnviz.sources.pretrained import NAMES
 from attnviz.sources.shown import of_model
 from attnviz.steps import STEPS
 from attnviz.ui import controls, state
-from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset
+from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
 from attnviz.ui.model_box import open_model
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ CSS = """
 .st-key-row_a, .st-key-row_b { flex-wrap: nowrap; }
 .st-key-row_a > *, .st-key-row_b > * { min-width: 0; }
 .pane-name { display: inline-block; width: 1.1rem; font-size: 1.05rem; }
+.sentences { margin: 0; font-size: 1rem; line-height: 1.4; unicode-bidi: isolate; overflow-wrap: anywhere; }
+.sentences .of { margin-left: 1rem; font-size: 0.875rem; opacity: 0.75; }
 .figures { display: grid; grid-template-columns: repeat(2, minmax(0, max-content)); gap: 0.2rem 3rem; }
 .figures > div { min-width: 0; }
 .figures b { font-size: 1.05rem; }
@@ -37,11 +39,16 @@ CSS = """
   .st-key-row_a > :has(input), .st-key-row_b > :has(input) { min-width: 9.5rem; }
 }
 @media (max-width: 640px) {
+  .st-key-row_a, .st-key-row_b { gap: 0.5rem; }
+  [class*=st-key-row_] > .st-key-compare_source_A, [class*=st-key-row_] > .st-key-compare_source_B { min-width: 7rem; }
+  [class*=st-key-row_] > :is(.st-key-layer, .st-key-head, .st-key-b_layer, .st-key-b_head) { min-width: 5.7rem; }
   .figures .of { white-space: normal; }
 }
 </style>
 """
 QUANTITIES = {name: step.title for name, step in STEPS.items() if step.is_by_cell}
+MOST_SHOWN = 400
+"""The most characters of a text that is shown above the picture."""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
@@ -50,12 +57,9 @@ def texts() -> None:
     state.bound(
         "b_text", st.text_area, "Text of B", height=88, max_chars=MAX_TEXT, placeholder="The same as A's",
     )  # fmt: skip
-    st.session_state[_PAIR] = None
-    st.selectbox(
-        "Or take a pair", range(len(MINIMAL_PAIRS)), index=None, key=_PAIR, on_change=_take_pair,
-        placeholder="One word differs",
-        format_func=lambda at: f"{MINIMAL_PAIRS[at].about[0].upper()}{MINIMAL_PAIRS[at].about[1:]}",
-    )  # fmt: skip
+    shown = A.get("text"), B.get("text")
+    st.session_state[_PAIR] = next((at for at, pair in enumerate(MINIMAL_PAIRS) if (pair.a, pair.b) == shown), None)
+    st.pills("Or take a pair", range(len(MINIMAL_PAIRS)), format_func=_words_of, key=_PAIR, on_change=_take_pair)
 
 
 def shared() -> None:
@@ -76,8 +80,8 @@ def shared() -> None:
 def presets() -> None:
     """Show the presets, with the current one selected."""
     st.html(CSS)
-    offered = [preset for preset in PRESETS if preset != "model" or len(NAMES.offered()) > 1]
     current = current_preset()
+    offered = [preset for preset in PRESETS if preset != "model" or current == "model" or second_model()]
     st.session_state[_PRESET] = current if current in offered else None
     st.pills(
         "Compare", offered, format_func=PRESETS.__getitem__, key=_PRESET, on_change=_take_preset,
@@ -179,6 +183,28 @@ def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[An
     value = A.get(name)
     placeholder = f"= A: {written(value)}" if value in options else f"{written(options[-1])}, the last"
     state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **options_of_widget)
+
+
+def sentences() -> None:
+    """Show both texts as one line where they differ, with the differing words of A and B in bold."""
+    a, b = A.get("text"), B.get("text")
+    if a == b or max(len(a), len(b)) > MOST_SHOWN:
+        return
+    words = [escape(one) if one == other else f"<b>{_either(one, other)}</b>" for one, other in joined_words(a, b)]
+    about = next((pair.about for pair in MINIMAL_PAIRS if (pair.a, pair.b) == (a, b)), "")
+    about = f'<span class="of">{escape(f"{about[0].upper()}{about[1:]}")}</span>' if about else ""
+    st.html(f'<p class="sentences"><span>{" ".join(words)}</span>{about}</p>')
+
+
+def _either(one: str, other: str) -> str:
+    return f"{escape(one) or '–'} / {escape(other) or '–'}"
+
+
+def _words_of(at: int) -> str:
+    """Return the words in which a pair differs: "key is / keys are"."""
+    pair = MINIMAL_PAIRS[at]
+    differing = [words for words in joined_words(pair.a, pair.b) if words[0] != words[1]]
+    return " / ".join(" ".join(side).strip().rstrip(".") or "–" for side in zip(*differing, strict=True))
 
 
 def _take_preset() -> None:

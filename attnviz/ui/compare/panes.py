@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
+
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.pages import PAGES
+from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
@@ -23,6 +26,8 @@ PRESETS = {
     "mask": "Mask on · off",
 }
 """The presets: the setting in which A and B differ, and the preset's title."""
+_CHANGED = "compare_preset_changed"
+"""What the last preset changed in A: each setting's value before and after"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,37 +70,48 @@ def current_preset() -> str | None:
 
 
 def apply_preset(preset: str) -> None:
-    """Make A and B differ in exactly one setting."""
+    """Make A and B differ in exactly one setting. What an earlier preset changed in A is as before."""
+    for name, (before, changed) in st.session_state.pop(_CHANGED, {}).items():
+        if state.get(name) == changed:  # not chosen by the user since
+            state.put(name, before)
     for name in B_KEYS:
         B.put(name, None)
+    of_a, of_b = _settings_of(preset)
+    st.session_state[_CHANGED] = {name: (state.get(name), value) for name, value in of_a.items()}
+    for name, value in of_a.items():
+        state.put(name, value)
+    for name, value in of_b.items():
+        B.put(name, value)
+
+
+def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a preset sets in A and in B."""
     if preset == "text":
-        change_a_word()
-    elif preset == "source":
-        state.put("source", TOY.key)
-        state.put("tokenizer", "bert")  # BERT's pieces, so that both have the same tokens
-        B.put("source", PRETRAINED.key)
-        if A.get("model") not in NAMES.offered():
-            B.put("model", NAMES.offered()[0])
-    elif preset == "model":
-        state.put("source", PRETRAINED.key)
-        B.put("model", next((name for name in NAMES.offered() if name != A.get("model")), None))
-    elif preset in ("head", "layer"):
-        if preset == "layer" and not SOURCES[A.get("source")].has_layers:
-            state.put("source", PRETRAINED.key)
-        B.put(preset, 1 if A.get(preset) == 0 else 0)
-    elif preset == "scale":
-        B.put("scale", "sqrt_d" if A.get("scale") == "off" else "off")
-    elif preset == "mask":
-        B.put("mask", "none" if A.get("mask") == "causal" else "causal")
+        text, other = minimal_pair(A.get("text"))
+        return {"text": text}, {"text": other}
+    if preset == "source":
+        model = {} if A.get("model") in NAMES.offered() else {"model": NAMES.offered()[0]}
+        # BERT's pieces, so that both have the same tokens
+        return {"source": TOY.key, "tokenizer": "bert"}, {"source": PRETRAINED.key, **model}
+    if preset == "model":
+        return {"source": PRETRAINED.key}, {"model": second_model()}
+    if preset in ("head", "layer"):
+        has_layers = preset == "head" or SOURCES[A.get("source")].has_layers
+        return {} if has_layers else {"source": PRETRAINED.key}, {preset: 1 if A.get(preset) == 0 else 0}
+    if preset == "scale":
+        return {}, {"scale": "sqrt_d" if A.get("scale") == "off" else "off"}
+    return {}, {"mask": "none" if A.get("mask") == "causal" else "causal"}
 
 
-def change_a_word() -> None:
-    """Give B the other sentence of A's minimal pair; if A's text is in no pair, use the first pair."""
-    other = counterpart(A.get("text"))
-    if other is None:
-        state.put("text", MINIMAL_PAIRS[0].a)
-        other = MINIMAL_PAIRS[0].b
-    B.put("text", other)
+def second_model() -> str | None:
+    """Return an offered model that is on this machine and is not A's, or None."""
+    return next((name for name in NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None)
+
+
+def minimal_pair(text: str) -> tuple[str, str]:
+    """Return a text and the other sentence of its minimal pair; if it is in no pair, the first pair."""
+    other = counterpart(text)
+    return (MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b) if other is None else (text, other)
 
 
 def choose_default() -> None:

@@ -65,6 +65,8 @@ def test_only_a_local_server_delays_the_model(
         ("/", "", False),
         ("/", "source=toy&text=heads", False),
         ("/tokens", "", False),
+        ("/compare", "", True),
+        ("/compare", "head=1", False),
         ("/compare", "b_source=pretrained", True),
         ("/", "step=weights&source=pretrained", True),
         ("/heads", "", True),
