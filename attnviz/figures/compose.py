@@ -146,7 +146,7 @@ def _axis(kind: str, ticks: dict[int, str], size: int, palette: Palette, *, show
         "automargin": False,
         "title": {
             "text": AXIS_TITLE.get(kind, "") if show else "",
-            "font": {"size": 12, "color": getattr(palette.ink, kind) if kind in ("query", "key") else None},
+            "font": {"size": 12, "color": getattr(palette.text_ink, kind) if kind in ("query", "key") else None},
             "standoff": 6,
         },
     }

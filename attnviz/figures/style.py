@@ -50,6 +50,9 @@ class Palette:
     """The colours of one theme. 0 has the colour of the canvas, so that large magnitudes stand out."""
 
     ink: Ink
+    """For areas and large marks"""
+    text_ink: Ink
+    """The same as text: with a contrast of at least 4.5 to the canvas, for small type"""
     signed: Colours
     """Brown is negative, purple is positive"""
     weights: Colours
@@ -60,11 +63,12 @@ class Palette:
 
     def role(self, quantity: str) -> str | None:
         """Return the colour of a quantity's name, or None if it has the text colour."""
-        return self.ink.of(ROLE[quantity]) if quantity in ROLE else None
+        return self.text_ink.of(ROLE[quantity]) if quantity in ROLE else None
 
 
 LIGHT = Palette(
     Ink("#0072B2", "#D55E00", "#009E73", "#5E3C99"),
+    Ink("#0068A3", "#A84800", "#007050", "#5E3C99"),
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
     weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
     hatch=_hatch("#D4D4DC", "#AFAFBB"),
@@ -74,6 +78,7 @@ LIGHT = Palette(
 DARK = Palette(
     # The same hues, light enough to be read on a dark ground.
     Ink("#6CBDF0", "#FF9D5C", "#3FD0A4", "#BDA6EE"),
+    Ink("#6BBCF0", "#FF9B52", "#3CCBA0", "#BDA6EE"),
     signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
     weights=[[0, "#20202B"], [1, "#BDA6EE"]],
     hatch=_hatch("#3A3A46", "#55555F"),

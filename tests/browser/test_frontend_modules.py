@@ -195,11 +195,12 @@ def test_each_product_has_a_bar_of_its_sign_and_share(page: Page, served: str) -
 
 
 def test_the_browser_has_the_figures_colours(page: Page, served: str) -> None:
-    body = "return [m.INK, Object.fromEntries(Object.entries(m.SCALES).map(([theme, scales]) => [theme, scales]))]"
-    ink, scales = imported(page, served, "core/colours.js", body)
+    body = "return [m.INK, m.TEXT_INK, m.SCALES]"
+    ink, text_ink, scales = imported(page, served, "core/colours.js", body)
     for theme, palette in (("light", LIGHT), ("dark", DARK)):
         roles = ("query", "key", "value", "attention")
         assert {role: ink[theme][role] for role in roles} == {role: getattr(palette.ink, role) for role in roles}
+        assert {role: text_ink[theme][role] for role in roles} == {role: palette.text_ink.of(role) for role in roles}
         assert (ink[theme]["text"], ink[theme]["canvas"]) == (palette.text, palette.canvas)
         assert scales[theme]["signed"] == [colour for _, colour in palette.signed]
         assert scales[theme]["weights"] == [colour for _, colour in palette.weights]

@@ -12,7 +12,7 @@ from attnviz.formulas import Expression, Run, runs
 
 def colour_of(run: Run, theme: Theme) -> str:
     """Return the colour of a run: its role's, or the text's."""
-    return theme.text if run.role is None else theme.palette.ink.of(run.role)
+    return theme.text if run.role is None else theme.palette.text_ink.of(run.role)
 
 
 def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: Theme, room: float) -> list[Mark]:

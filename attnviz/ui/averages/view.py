@@ -31,7 +31,7 @@ def show_way(way: str, tokens: Tokens) -> None:
     averages = average_past(x)
     attended = attend_to_past(x, layer.query[0], layer.key[0])
     step = WAYS[way]
-    st.latex(latex(step.formula(averages), palette().ink.of))
+    st.latex(latex(step.formula(averages), palette().text_ink.of))
     picture, beside = st.columns([0.67, 0.33], gap="medium")
     with picture:
         layout = _for_numbers(lay_out_way(way, x, averages, attended))

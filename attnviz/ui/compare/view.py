@@ -55,7 +55,7 @@ def show(a: Choice, b: Choice) -> None:
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
             for formula in FORMULAS.values():
-                st.latex(latex(formula, palette().ink.of))
+                st.latex(latex(formula, palette().text_ink.of))
             st.caption(explain_compare.SOURCES)
 
 

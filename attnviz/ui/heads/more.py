@@ -70,7 +70,7 @@ def measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
     lines = ["| Measure | For query $i$ | After | Uniform |", "| --- | --- | --- | ---: |"]
     for one, level in zip(measures, uniform, strict=True):
         shown = "–" if level != level else f"{number(level, 3)} {one.unit}".strip()  # noqa: PLR0124 — NaN
-        formula = latex(one.formula, palette().ink.of)
+        formula = latex(one.formula, palette().text_ink.of)
         lines.append(f"| {plain(one.title)} | ${formula}$ | {one.source} | {shown} |")
     return "\n".join(lines)
 

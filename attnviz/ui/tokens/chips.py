@@ -33,7 +33,7 @@ STYLE = """<style>
 .tv-special .tv-piece{opacity:.75}
 .tv-second{border-bottom:2px solid currentColor}
 .tv-unknown{border:2px dashed #D55E00;background:rgba(213,94,0,.10)}
-.tv-mark{color:#D55E00;font-weight:700;margin-left:2px}
+.tv-mark{font-weight:700;margin-left:2px}
 .tv-target{background:rgba(94,60,153,.22);border-color:rgba(128,96,190,.9);font-weight:600}
 .tv-lost{font-size:.875rem;line-height:1.45;border-left:3px dashed #D55E00;padding-left:8px;overflow-wrap:anywhere}
 .tv-more{align-self:center;font-size:.85rem;opacity:.8;padding:0 4px}

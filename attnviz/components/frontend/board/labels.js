@@ -1,7 +1,7 @@
 // Writes the labels of a matrix's rows and columns, and the names of its axes.
 
 import { labelText, LONGEST, shorten, ticks, TURN } from "./layout.js";
-import { INK } from "../core/colours.js";
+import { INK, TEXT_INK } from "../core/colours.js";
 
 /** @type {Record<string, string>} */
 export const AXIS_TITLES = {
@@ -47,7 +47,7 @@ export function paintRowLabels(
       box: [-wide, -0.6 * size, wide, 1.2 * size],
     });
   }
-  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: INK[theme], kind: panel.rows }, (width) => {
+  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: TEXT_INK[theme], kind: panel.rows }, (width) => {
     const left = tokens
       ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
       : 22 * type.unit;
@@ -95,7 +95,7 @@ export function paintColumnLabels(
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
   const title = axisTitle(panel.cols, titleRoom, widthOf);
-  paintAxisTitle(context, title, { font, type, ink: INK[theme], kind: panel.cols }, (wide) => ({
+  paintAxisTitle(context, title, { font, type, ink: TEXT_INK[theme], kind: panel.cols }, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2,
     y: y + height + deepest + 12 * type.unit,
     turn: 0,

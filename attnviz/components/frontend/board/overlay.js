@@ -1,6 +1,6 @@
 // Highlights the hovered or pinned row, column and cell in every panel that shares them.
 
-import { INK } from "../core/colours.js";
+import { INK, TEXT_INK } from "../core/colours.js";
 import { Names } from "./overlay_names.js";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
 
@@ -51,7 +51,7 @@ export class Overlay {
     }
     this.used = 0;
     this.colours = INK[theme];
-    this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: this.colours });
+    this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: TEXT_INK[theme] });
     if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
     if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
     this.names.end();

@@ -1,7 +1,7 @@
 // Draws one placed matrix with its labels, using only the methods that canvas and vector export share.
 
 import { contextOf } from "../core/dom.js";
-import { blend, HATCH, INK, SCALES } from "../core/colours.js";
+import { blend, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.js";
 import { paintColumnLabels, paintRowLabels } from "./labels.js";
 import { fitFormula, shorten } from "./layout.js";
 import { paintNumbers, plainNumber } from "./numbers.js";
@@ -83,7 +83,7 @@ function window_(pen, { panel }) {
 function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
-  context.fillStyle = panel.ink ?? INK[theme][panel.role ?? "text"];
+  context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
   context.font = `600 ${14 * type.unit}px ${font}`;
   /** @type {WidthOf} */
   const widthOf = (text) => context.measureText(text).width;

@@ -1,7 +1,7 @@
 // The axes of a chart's matrices, their labels, and the margins that these need. See figure.js.
 
 import { AXIS_TITLES } from "../board/labels.js";
-import { INK } from "../core/colours.js";
+import { TEXT_INK } from "../core/colours.js";
 
 /** @typedef {import("./figure.js").ChartPlace} ChartPlace */
 
@@ -73,7 +73,7 @@ function axisOf(kind, ticks, size, { theme, shown }) {
     automargin: false,
     title: {
       text: shown ? (AXIS_TITLES[kind] ?? "") : "",
-      font: { size: 12, color: kind === "query" || kind === "key" ? INK[theme][kind] : null },
+      font: { size: 12, color: kind === "query" || kind === "key" ? TEXT_INK[theme][kind] : null },
       standoff: 6,
     },
   };

@@ -2,7 +2,7 @@
 // attnviz/figures/compose.py makes the same figure for notebooks; a test compares the two.
 
 import { complete } from "../board/panel.js";
-import { channels, HATCH, INK, SCALES } from "../core/colours.js";
+import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.js";
 import { fixed } from "../core/format.js";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.js";
 
@@ -151,7 +151,7 @@ function titleOf({ panel, rows, cols, x, y }, theme) {
   const span = panel.seen && panel.cols ? ` · ${panel.seen.map((end) => fixed(end)).join(" … ")}` : "";
   return {
     text: `<b>${escape(panel.title)}</b><br><span style='font-size:11px'>${rows} × ${cols}${span}</span>`,
-    font: { size: 14, color: panel.role ? INK[theme][panel.role] : null },
+    font: { size: 14, color: panel.role ? TEXT_INK[theme][panel.role] : null },
     xref: "paper",
     yref: "paper",
     x: x[0],

@@ -3,6 +3,7 @@
 import { Board } from "../board/board.js";
 import { parts, rowParts } from "./line.js";
 import { element, screenReaderOnly, span, theme } from "../core/dom.js";
+import { setTheme } from "../core/colours.js";
 import { unpack } from "../core/packing.js";
 import { NOTHING, Pin, samePin } from "../core/pin.js";
 
@@ -54,7 +55,7 @@ class Compare {
     this.setTriggerValue = setTriggerValue;
     if (isNew) this.take(unpack(data));
     const shade = theme(this.section);
-    this.section.dataset.theme = shade;
+    setTheme(this.section, shade);
     this.board.setTheme(shade);
     this.draw();
   }

@@ -26,6 +26,27 @@ export const INK = {
   },
 };
 
+/**
+ * The same as text: dark enough on white, and light enough in the dark, for small type (a contrast of 4.5 and more).
+ * @type {Record<Theme, Record<InkName, string>>}
+ */
+export const TEXT_INK = {
+  light: { ...INK.light, query: "#0068A3", key: "#A84800", value: "#007050" },
+  dark: { ...INK.dark, query: "#6BBCF0", key: "#FF9B52", value: "#3CCBA0" },
+};
+
+/**
+ * Gives an element the theme that style sheets ask for, and the roles' colours as text in --query, --key, ...
+ * @param {HTMLElement} element @param {Theme} theme
+ */
+export function setTheme(element, theme) {
+  element.dataset.theme = theme;
+  const { query, key, value, attention } = TEXT_INK[theme];
+  for (const [name, colour] of Object.entries({ query, key, value, attention })) {
+    element.style.setProperty(`--${name}`, colour);
+  }
+}
+
 /** Hatching of cells that are masked: ground and line. */
 export const HATCH = { light: ["#D4D4DC", "#AFAFBB"], dark: ["#3A3A46", "#55555F"] };
 

@@ -1,6 +1,6 @@
 // Shared by all exported pictures: the background, the colours of the other theme, and the pin.
 
-import { headColours, INK } from "../core/colours.js";
+import { headColours, INK, TEXT_INK } from "../core/colours.js";
 
 export const PAPER = { light: "#FFFFFF", dark: "#14141B" };
 export const TITLE_INK = { light: "#1B1B26", dark: "#EDEDF4" };
@@ -18,9 +18,11 @@ const NEAR = 14; // px: a label this near to where a pin's name belongs is that 
  */
 export function inTheme(colour, from, to) {
   if (from === to) return colour;
-  const names = /** @type {InkName[]} */ (Object.keys(INK[from]));
-  const name = names.find((ink) => INK[from][ink].toLowerCase() === colour.toLowerCase());
-  if (name) return INK[to][name];
+  for (const inks of [INK, TEXT_INK]) {
+    const names = /** @type {InkName[]} */ (Object.keys(inks[from]));
+    const name = names.find((ink) => inks[from][ink].toLowerCase() === colour.toLowerCase());
+    if (name) return inks[to][name];
+  }
   const at = headColours(MOST_HEADS, from).indexOf(colour);
   return at === -1 ? colour : headColours(MOST_HEADS, to)[at];
 }

@@ -1,5 +1,6 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
+import { setTheme } from "../core/colours.js";
 import { element, perFrame, span } from "../core/dom.js";
 import { ROLLOUT } from "./choice.js";
 import { Controls, GridControls } from "./controls.js";
@@ -119,7 +120,7 @@ export class View {
   /** Draws all that depends on the view. @param {Given} given */
   show(given) {
     this.given = given;
-    this.section.dataset.theme = given.theme;
+    setTheme(this.section, given.theme);
     this.fit();
     this.showGrid(given);
     this.showControls(given);

@@ -1,6 +1,6 @@
 // Draws the tokens beside the lines, the squares of each head, and the weights of the hovered or pinned token.
 
-import { INK } from "../core/colours.js";
+import { INK, TEXT_INK } from "../core/colours.js";
 import { opacity } from "./choice.js";
 import { GAP, SWATCH, TURN } from "./layout.js";
 import { digits } from "./sentences.js";
@@ -38,7 +38,7 @@ function paintName({ context, layout, theme, font, choice }, side, lit) {
   const several = choice.heads.length > 1 && lit.meant[1 - side] !== null;
   const across = layout.heads[side];
   context.textBaseline = "middle";
-  context.fillStyle = INK[theme][ROLES[side]];
+  context.fillStyle = TEXT_INK[theme][ROLES[side]];
   context.font = `600 ${layout.type.label}px ${font}`;
   context.textAlign = layout.vertical && side === 0 ? "right" : "left";
   if (!layout.vertical) {
@@ -149,7 +149,7 @@ function paintToken(pen, side, i, { lit, alpha, ground, reach, x, y }) {
   }
   context.font = `${layout.type.label}px ${font}`;
   context.globalAlpha = alpha;
-  context.fillStyle = isPinned || isHovered ? ink : INK[theme].text;
+  context.fillStyle = isPinned || isHovered ? TEXT_INK[theme][ROLES[side]] : INK[theme].text;
   context.fillText(`\u2068${text}\u2069`, x, y + 0.5); // isolated: a token's own direction ends with it
 }
 

@@ -3,6 +3,7 @@
 
 import { Attention } from "../inspector/arithmetic.js";
 import { guessLine, offered, read, written } from "./choices.js";
+import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { Inspector } from "../inspector/inspector.js";
@@ -104,7 +105,7 @@ export class Walk {
   /** Reads the theme from the page, which may have changed it. */
   setTheme() {
     this.theme = theme(this.element);
-    this.element.dataset.theme = this.theme;
+    setTheme(this.element, this.theme);
     this.drawing.setTheme(this.theme);
     this.inspector.setTheme(this.theme);
     this.offer();
