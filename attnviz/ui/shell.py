@@ -28,6 +28,11 @@ CSS = """
 .stMarkdown .katex-display { overflow: visible !important; }
 .stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }
 .stMain .stCode :is(pre, code) { white-space: pre-wrap !important; overflow-wrap: anywhere; }
+/* Streamlit's colours of words in a listing, mixed with the text's until they can be read in both themes. */
+.stCode.stCode .token:is(.keyword, .tag, .attr-name, .attr-value, .function, .class-name) {
+  color: color-mix(in srgb, #1c83e1 60%, currentColor); }
+.stCode.stCode .token:is(.boolean, .constant, .symbol, .number, .string, .char) {
+  color: color-mix(in srgb, #21c354 50%, currentColor); }
 .st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
 .st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }

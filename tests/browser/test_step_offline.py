@@ -283,7 +283,7 @@ def view_of(page: Page) -> View:
     page.mouse.move(2, 2)
     shown = page.evaluate(READ)
     panel = page.get_by_role("region", name="Arithmetic of one cell")
-    arithmetic = panel.locator("h3, .hint:visible, .line:visible").all_inner_texts()
+    arithmetic = panel.locator("h2, .hint:visible, .line:visible").all_inner_texts()
     return page.url, shown, matrix(page, shown[0]), arithmetic
 
 

@@ -20,7 +20,7 @@ CSS = """
 [class*="st-key-lesson_start_"] a { width: fit-content; padding: 0.3rem 0.8rem; border-radius: 0.35rem;
   background: #5E3C99; }
 [class*="st-key-lesson_start_"] a span, [class*="st-key-lesson_start_"] a p { color: #FFFFFF !important; }
-.lesson-card h3 { font-size: 1.15rem; margin: 0; padding: 0; }
+.lesson-card h2 { font-size: 1.15rem; margin: 0; padding: 0; }
 </style>
 """
 
@@ -34,7 +34,7 @@ def show_shipped() -> None:
 
 
 def _card(lesson: Lesson) -> None:
-    st.html(f'<div class="lesson-card"><h3>{escape(lesson.title)}</h3></div>')
+    st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
     st.caption(plain(lesson.summary))
     first = Here(lesson, 1)
     with st.container(key=f"lesson_start_{lesson.name}"):

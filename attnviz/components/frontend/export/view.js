@@ -37,7 +37,7 @@ class ExportView {
       onCopy: () => this.act("copy"),
     });
     this.preview = element("div", { class: "preview", role: "img" });
-    this.heading = element("h3");
+    this.heading = element("h2");
     this.none = element("p", { class: "none", hidden: true });
     this.section = element("section", {
       class: "export-view",

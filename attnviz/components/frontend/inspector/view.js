@@ -34,7 +34,7 @@ export class View {
     this.unpin = element("button", { type: "button", class: "unpin", title: "Unpin (Escape)" }, "unpin");
     this.unpin.addEventListener("click", onUnpin);
     this.badge = span("badge");
-    this.title = element("h3");
+    this.title = element("h2");
     this.hint = element("p", { class: "hint" }, HINT);
     this.chain = new Chain();
     this.product = new Product();

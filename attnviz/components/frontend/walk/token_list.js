@@ -31,7 +31,7 @@ export class TokenList {
 }
 
 /** @param {string} text */
-const heading = (text) => element("h3", {}, text);
+const heading = (text) => element("h2", {}, text);
 
 /** @param {Axis} axis */
 function strip(axis) {
