@@ -15,7 +15,7 @@ from attnviz.lessons.scene import (
     Scene,
     check_scene,
 )
-from attnviz.lessons.shipped import Example, gallery, gallery_lesson, shipped
+from attnviz.lessons.shipped import Example, TextExample, gallery, gallery_lesson, shipped, text_examples
 from attnviz.lessons.writing import write_lesson
 
 __all__ = [
@@ -27,10 +27,12 @@ __all__ = [
     "Lesson",
     "LessonError",
     "Scene",
+    "TextExample",
     "check_scene",
     "gallery",
     "gallery_lesson",
     "read_lesson",
     "shipped",
+    "text_examples",
     "write_lesson",
 ]

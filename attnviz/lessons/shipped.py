@@ -40,11 +40,23 @@ class Example:
     """The cell, if `measure` is "weight\""""
 
     def link(self, page: str) -> dict[str, str]:
-        """Return the query of a link to this example on the page `heads`, or to the weights on `step_by_step`."""
+        """Return the query of a link to this example on `heads` or `compare`, or to its weights on `step_by_step`."""
         cell = {name: str(at) for name, at in (("q", self.q), ("k", self.k)) if at is not None}
         shown = {"text": self.text, "layer": str(self.layer), "head": str(self.head), **cell}
-        steps = {"source": PRETRAINED.key, "step": "weights"} if page == "step_by_step" else {}
-        return {name: value for name, value in {**shown, **steps}.items() if value != str(KEYS[name].default)}
+        source = {} if page == "heads" else {"source": PRETRAINED.key}
+        step = {"step": "weights"} if page == "step_by_step" else {}
+        link = {**shown, **source, **step}
+        return {name: value for name, value in link.items() if value != str(KEYS[name].default)}
+
+
+@dataclass(frozen=True, slots=True)
+class TextExample:
+    """A sentence on which a page without a model's heads shows something."""
+
+    page: str
+    title: str
+    text: str
+    says: str
 
 
 @cache
@@ -56,8 +68,17 @@ def shipped() -> Mapping[str, Lesson]:
 @cache
 def gallery() -> tuple[Example, ...]:
     """Return the example sentences, in order."""
-    raw: list[dict[str, Any]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())["examples"]
-    return tuple(_example(one) for one in raw)
+    return tuple(_example(one) for one in _gallery_file()["examples"])
+
+
+@cache
+def text_examples() -> tuple[TextExample, ...]:
+    """Return the sentences for pages without a model's heads, in order."""
+    return tuple(TextExample(**one) for one in _gallery_file()["texts"])
+
+
+def _gallery_file() -> dict[str, list[dict[str, Any]]]:
+    return read_yaml((files.LESSONS / "gallery.yaml").read_bytes())
 
 
 def gallery_lesson() -> Lesson:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from attnviz.measures.striking import Ranking
     from attnviz.measures.survey import Survey
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.trace.layer import LayerTrace
@@ -30,6 +31,8 @@ FAILURE_SECONDS = 30
 """How long a failed model load is cached: without a network, each attempt takes seconds."""
 SURVEY_BYTES = 32 * 2**20
 """Thumbnails, measures and norms of some 40 texts with full-size thumbnails."""
+RANKING_BYTES = 2 * 2**20
+"""The heads that stand out on some hundred texts."""
 ROLLOUT_BYTES = 32 * 2**20
 """Two rollouts of 512 tokens and twelve layers, or five of the built-in model's six layers."""
 
@@ -147,6 +150,16 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     results: SingleFlightCache[Survey] = _cache_of("surveys", SURVEY_BYTES)
     with queue_note() as on_wait:
         return results.get(name, partial(heads.survey, trace, kind, name), on_wait)
+
+
+def most_striking(trace: Trace, kind: Kind) -> Ranking:
+    """Return the cached ranking of the heads that stand out, or compute it."""
+    from attnviz.measures import striking
+    from attnviz.measures.survey import survey_name
+
+    results: SingleFlightCache[Ranking] = _cache_of("rankings", RANKING_BYTES)
+    with queue_note() as on_wait:
+        return results.get(survey_name(trace, kind), partial(striking.most_striking, trace, kind), on_wait)
 
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ from attnviz.links.link import MAX_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.tokens import Tokens
 from attnviz.ui import state, toolbar
+from attnviz.ui.guide import examples, surprise
 from attnviz.ui.lecture import mode as lecture
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -50,6 +51,7 @@ CSS = """
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }
   .stHtml h1.page-title { inset: 0.72rem 11.5rem auto 3.25rem; z-index: 999991; min-height: 2.2rem;
     margin: 0; padding: 0; display: flex; align-items: center; font-size: 0.9rem; line-height: 1.2; clip-path: none; }
+  :root:has(.st-key-tour_start) .stHtml h1.page-title { right: 14.4rem; }
   .stMain .katex-display > .katex { font-size: min(1.21em, 4.3vw); }
 }
 </style>
@@ -61,15 +63,26 @@ def begin(page: str) -> None:
     state.begin(page)
     st.set_page_config(page_title=PAGES[page].tab_title)
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
-    st.html(CSS + toolbar.CSS)
+    st.html(CSS + toolbar.CSS + examples.CSS)
     toolbar.show(page)
     lecture.begin(page)
     for sentence in state.notes():
         st.warning(plain(sentence), icon=":material/link:")
     busy_note()
     lesson_bar.show(page)
-    with st.sidebar:
+    with st.sidebar, st.container(key="text_field"):
         state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
+        _text_tools(page)
+    surprise.show_reason()
+
+
+def _text_tools(page: str) -> None:
+    """Show example sentences, and on pages with heads the button "Surprise me"."""
+    with st.container(key="text_tools", horizontal=True, gap="xxsmall"):
+        if page in surprise.PAGES:
+            surprise.show_button(page)
+        if page != "lessons":  # it has a tab of them
+            examples.show_examples(page)
 
 
 def text() -> str:

@@ -14,13 +14,13 @@ from torch import Tensor
 from attnviz.attention import causal_mask
 from attnviz.compare.matrices import what_if
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
-from attnviz.lessons import gallery, shipped
+from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.labels import label_heads
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
-from attnviz.tokens import WordTokenizer
+from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import attend_to_past, average_past
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
@@ -203,3 +203,38 @@ def test_the_figure_of_every_example_sentence_is_worked_out_anew() -> None:
             found = float(measure(example.text, example.measure)[example.layer, example.head])
         assert example.figure == written(found, len(example.figure.partition(".")[2])), example.title
         assert re.findall(r"\d+\.\d+", example.says) == [example.figure]
+
+
+def test_what_the_examples_of_pages_without_heads_say_is_so() -> None:
+    of = {one.title: one for one in text_examples()}
+    assert {one.page for one in of.values()} == {"averages", "tokens"}
+
+    def averaged(title: str) -> tuple[int, Tensor]:
+        layer = run_block(tuple(WordTokenizer().tokenize(of[title].text).ids), ToyConfig(positions="none")).layer(0)
+        assert layer.query_input is not None
+        return layer.query.shape[1], attend_to_past(layer.query_input, layer.query[0], layer.key[0]).weights
+
+    length, _ = averaged("A longer past")
+    assert f"all {length}, with weights of 1/{length}" in of["A longer past"].says
+    assert averaged("Two tokens")[0] == 2
+    _, weights = averaged("The same word again")
+    roses = [at for at, word in enumerate(of["The same word again"].text.split()) if word == "rose"]
+    assert len(roses) == 3
+    assert weights[-1, roses].tolist() == pytest.approx([float(weights[-1, roses[0]])] * 3)
+
+    def pieces(title: str, word: str) -> list[str]:
+        tokens = WordPiece().tokenize(of[title].text)
+        first = of[title].text.index(word)
+        inside = range(first, first + len(word))
+        return [piece for piece, (start, end) in zip(tokens.pieces, tokens.offsets, strict=True)
+                if end > start and start in inside]  # fmt: skip
+
+    assert (len(pieces("Words in pieces", "Tokenization")), len(pieces("Words in pieces", "unbelievably"))) == (2, 5)
+    assert pieces("Accents and capitals", "Café") == ["cafe"]
+    assert pieces("No id for it", "👋") == ["[UNK]"]
+    assert len(pieces("Numbers", "3.14159265")) == 6
+    letters = CharVocab.shakespeare()
+    assert sum(letters.tokenize(of["No id for it"].text).unknown) == 4
+    assert [digit for digit in "0123456789" if not letters.tokenize(digit).unknown[0]] == ["3"]
+    assert {WordTokenizer().id(word) for word in ("came", "bought")} == {17949}
+    assert {"came", "bought"} <= set(of["Two words, one id"].text.split())

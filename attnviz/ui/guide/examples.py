@@ -1,0 +1,60 @@
+"""The control Examples beside the text field: sentences with what they show on this page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.lessons import Example, TextExample, gallery, text_examples
+from attnviz.ui import state
+from attnviz.ui.plain import plain
+
+CSS = """
+<style>
+/* In the line of the label of the text field, so that it takes no height. */
+.st-key-text_field { position: relative; }
+:has(> .st-key-text_tools) { position: absolute; top: -0.3rem; right: 0; z-index: 1; width: auto !important; }
+.st-key-text_tools { width: auto; gap: 0.25rem; flex-wrap: nowrap; }
+.st-key-text_tools > * { flex: none; width: auto !important; }
+.st-key-text_tools button { min-height: 1.75rem; padding: 0 0.4rem; gap: 0.1rem; white-space: nowrap; }
+.st-key-text_tools button p { font-size: 0.8rem; }
+[class*="st-key-example_"] button { padding: 0.25rem 0.6rem; }
+[class*="st-key-example_"] button :is(div, span) { width: 100%; }
+[class*="st-key-example_"] button p { line-height: 1.35; text-align: left; overflow-wrap: anywhere; }
+.st-key-example_list { gap: 0.35rem; }
+</style>
+"""
+HEADS = ("step_by_step", "heads", "compare")
+"""The pages that can show the head which an example is about"""
+_OPEN, _WITH_HEAD, _TAKEN = "examples", "examples_with_head", "examples_taken"
+
+
+@st.fragment
+def show_examples(page: str) -> None:
+    """Show the control of a page. A fragment, so that opening it does not run the page."""
+    if st.session_state.pop(_TAKEN, False):
+        st.rerun()
+    with st.popover("Examples", key=_OPEN, on_change="rerun") as control:
+        if not control.open:
+            return
+        with st.container(key="example_list"):
+            if page in HEADS:
+                st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
+            for number, example in enumerate(_of_page(page)):
+                _offer(number, example, page)
+
+
+def _of_page(page: str) -> tuple[Example | TextExample, ...]:
+    return gallery() if page in HEADS else tuple(one for one in text_examples() if one.page == page)
+
+
+def _offer(number: int, example: Example | TextExample, page: str) -> None:
+    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(example.says)}"
+    st.button(label, key=f"example_{number}", width="stretch", on_click=_take, args=(example, page))
+
+
+def _take(example: Example | TextExample, page: str) -> None:
+    st.session_state[_OPEN], st.session_state[_TAKEN] = False, True
+    if isinstance(example, Example) and st.session_state.get(_WITH_HEAD):
+        state.visit(example.link(page))
+    else:
+        state.put("text", example.text)

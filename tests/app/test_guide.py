@@ -1,0 +1,147 @@
+"""Examples and "Surprise me" beside the text field, through `app.py`: what they open and say, on any text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.lessons import gallery, text_examples
+from attnviz.pretrained import load
+from tests.app.pages import go_to_page, messages, open_page
+
+BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+HOSTILE = [
+    "",
+    "   ",
+    "one",
+    "a b",
+    ". , !",
+    "\x00",
+    "👋🏽 👋🏽 👋🏽",
+    "<script>alert(1)</script> **b** $x$",
+    "שלום עולם טוב",
+]
+LONG = "many words " * 300
+
+
+def surprise(at: AppTest) -> str:
+    """Press the button; return what the page then says about the head."""
+    at.button(key="surprise").click().run()
+    assert not at.exception
+    return reason(at)
+
+
+def reason(at: AppTest) -> str:
+    said = [html.proto.body for html in at.get("html") if 'class="surprise"' in html.proto.body]
+    return re.sub(r"<[^>]+>", "", "".join(said))
+
+
+def examples(at: AppTest) -> list[str]:
+    """Open the control; return the titles that it offers."""
+    at.session_state["examples"] = True
+    at.run()
+    assert not at.exception
+    return [re.findall(r"\*\*(.*?)\*\*", re.sub(r"\\(.)", r"\1", one.label))[0] for one in offered(at)]
+
+
+def offered(at: AppTest) -> list[object]:
+    return [button for button in at.button if (button.key or "").startswith("example_")]
+
+
+def weight(text: str, layer: int, head: int, query: int, key: int) -> tuple[float, float]:
+    """Compute a weight, and the mean of the same cell in all other heads of the built-in model."""
+    trace = load("minilm").trace(text)
+    cells = [trace.attentions(at)[:, query, key] for at in range(6)]
+    own = float(cells[layer][head])
+    return own, (sum(float(one.sum()) for one in cells) - own) / 71
+
+
+@pytest.mark.parametrize("page", ["step_by_step", "heads"])
+def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) -> None:
+    at = open_page("" if page == "step_by_step" else page, text=BICYCLE)
+    seen = []
+    for number in (1, 2, 3):
+        says = surprise(at)
+        if page == "step_by_step":
+            assert says.startswith("Random toy has learned nothing, so this is ") == (number == 1)
+        layer, head, query, key, own, others = re.findall(
+            r"Layer (\d), head (\d+): “(\S+)” looks at (?:another )?“(\S+)” with (0\.\d+); .* mean is (0\.\d+)", says
+        )[0]
+        link = dict(at.query_params)
+        assert (link.get("layer", "0"), link.get("head", "0")) == (layer, head)
+        assert page == "heads" or (link["source"], link["step"]) == ("pretrained", "weights")
+        q, k = int(link["q"]), int(link["k"])
+        labels = load("minilm").trace(BICYCLE).tokens.labels
+        assert (labels[q], labels[k]) == (query, key)
+        expected = weight(BICYCLE, int(layer), int(head), q, k)
+        assert (float(own), float(others)) == pytest.approx(expected, abs=0.006)
+        assert f"{number} of " in says
+        seen.append((layer, head, q, k))
+    assert seen[0] == ("3", "1", 11, 5)  # "it" and "bicycle"
+    assert len(set(seen)) == 3
+    at.text_area(key="text").set_value("Another text, please.").run()
+    assert reason(at) == ""  # what was said of the text before is gone
+
+
+@pytest.mark.parametrize("page", ["step_by_step", "heads"])
+def test_surprise_on_any_text_says_a_sentence(page: str) -> None:
+    at = open_page("" if page == "step_by_step" else page)
+    for text in [*HOSTILE, LONG]:
+        go_to_page(at, page, {"text": text, "source": "pretrained"} if page == "step_by_step" else {"text": text})
+        says = surprise(at)
+        assert not any(tag in says for tag in ("<script", "<b>"))
+        if not text.strip():
+            assert "Type a sentence" in messages(at)
+        elif says != "No head stands out on this text. That takes two words that are not next to each other.":
+            assert re.search(r"^Layer \d, head \d+: “.+” looks at (another )?“.+” with [01]\.\d+;", says), (text, says)
+    for text in ("one", "a b", ". , !"):
+        go_to_page(at, page, {"text": text})
+        assert surprise(at).endswith("two words that are not next to each other.")
+
+
+def test_surprise_with_a_model_that_is_not_there_shows_the_built_in_one() -> None:
+    at = open_page(text=BICYCLE, source="pretrained", model="/no/such/folder")
+    assert surprise(at).startswith("Layer 3, head 1: “it” looks at “bicycle” with 0.97")
+    assert "minilm" in messages(at)
+
+
+@pytest.mark.parametrize("page", ["step_by_step", "heads", "compare"])
+def test_an_example_opens_the_head_that_shows_it_or_only_its_text(page: str) -> None:
+    at = open_page("" if page == "step_by_step" else page, seed="3") if page == "step_by_step" else open_page(page)
+    assert examples(at) == [one.title for one in gallery()]
+    example = next(one for one in gallery() if one.title == "What is “it”?")
+    at.button(key=f"example_{gallery().index(example)}").click().run()
+    assert not at.exception
+    assert messages(at) == ""
+    expected = example.link(page)
+    assert expected.items() <= dict(at.query_params).items()
+    assert at.text_area(key="text").value == example.text
+    assert not offered(at)  # it has closed
+
+    at = open_page("" if page == "step_by_step" else page)
+    before = {**at.query_params}
+    examples(at)
+    at.toggle(key="examples_with_head").set_value(False).run()
+    at.button(key="example_0").click().run()
+    assert not at.exception
+    now = dict(at.query_params)
+    assert now.pop("text") == [gallery()[0].text] or now.get("text") is None
+    assert {name: value for name, value in now.items() if not name.startswith(("b_", "compare"))} == {
+        name: value for name, value in before.items() if not name.startswith(("b_", "compare"))
+    }
+    assert at.text_area(key="text").value == gallery()[0].text
+
+
+@pytest.mark.parametrize("page", ["averages", "tokens"])
+def test_pages_without_heads_have_sentences_of_their_own(page: str) -> None:
+    at = open_page(page)
+    own = [one for one in text_examples() if one.page == page]
+    assert examples(at) == [one.title for one in own]
+    for number, example in enumerate(own):
+        examples(at)
+        at.button(key=f"example_{number}").click().run()
+        assert not at.exception
+        assert at.text_area(key="text").value == example.text
+        assert at.query_params["text"] in (example.text, [example.text])
