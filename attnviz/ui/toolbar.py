@@ -1,9 +1,10 @@
-"""The toolbar of every page, right of the navigation: Share, Export and Lecture."""
+"""The toolbar of every page, right of the navigation: Share, Export, Lecture and, on Step by step, the tour."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.ui.guide import tour
 from attnviz.ui.lecture import mode as lecture
 
 CSS = """
@@ -16,10 +17,13 @@ CSS = """
 .st-key-toolbar button p { font-size: 0.875rem; }
 /* Popovers may be as high as the window. */
 [data-testid="stPopoverBody"] { max-height: calc(100dvh - 5rem) !important; } /* Streamlit writes 70vh on it */
+:has(> .st-key-tour_place) { position: absolute; } /* it takes no room among the buttons */
 /* Reserve space for the toolbar, so that the navigation folds the rest into its menu. */
 .stAppToolbar { padding-right: 19rem; }
+:root:has(.st-key-tour_start) .stAppToolbar { padding-right: 24rem; }
 @media (max-width: 1100px) {
   .stAppToolbar { padding-right: 11rem; }
+  :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 14rem; }
   /* Icons only; the text stays for screen readers. */
   .st-key-toolbar button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 }
@@ -48,6 +52,7 @@ def show(page: str) -> None:
             if export.open:
                 _show_exports(page)
         lecture.switch()
+        tour.show(page)
 
 
 def _show_exports(page: str) -> None:

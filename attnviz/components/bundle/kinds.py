@@ -39,6 +39,7 @@ KINDS = {
     "share": Kind("page/share.js", "page/share.css"),
     "stage": Kind("page/stage.js", "walk/stage.css", is_open=True),
     "stepper": Kind("page/stepper.js", "walk/stepper.css"),
+    "tour": Kind("tour/tour.js", "tour/tour.css"),
     "walk": Kind("page/walk.js", "walk/walk.css", page_styles="chart"),
 }
 
