@@ -26,6 +26,10 @@ HOSTILE = [
 LONG = "many words " * 300
 
 
+def opened(page: str, **query: str) -> AppTest:
+    return open_page("" if page == "step_by_step" else page, **query)
+
+
 def surprise(at: AppTest) -> str:
     """Press the button; return what the page then says about the head."""
     at.button(key="surprise").click().run()
@@ -60,7 +64,7 @@ def weight(text: str, layer: int, head: int, query: int, key: int) -> tuple[floa
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads"])
 def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) -> None:
-    at = open_page("" if page == "step_by_step" else page, text=BICYCLE)
+    at = opened(page, text=BICYCLE)
     seen = []
     for number in (1, 2, 3):
         says = surprise(at)
@@ -87,7 +91,7 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads"])
 def test_surprise_on_any_text_says_a_sentence(page: str) -> None:
-    at = open_page("" if page == "step_by_step" else page)
+    at = opened(page)
     for text in [*HOSTILE, LONG]:
         go_to_page(at, page, {"text": text, "source": "pretrained"} if page == "step_by_step" else {"text": text})
         says = surprise(at)
@@ -108,8 +112,8 @@ def test_surprise_with_a_model_that_is_not_there_shows_the_built_in_one() -> Non
 
 
 @pytest.mark.parametrize("page", ["step_by_step", "heads", "compare"])
-def test_an_example_opens_the_head_that_shows_it_or_only_its_text(page: str) -> None:
-    at = open_page("" if page == "step_by_step" else page, seed="3") if page == "step_by_step" else open_page(page)
+def test_an_example_opens_the_head_that_shows_it(page: str) -> None:
+    at = opened(page)
     assert examples(at) == [one.title for one in gallery()]
     example = next(one for one in gallery() if one.title == "What is “it”?")
     at.button(key=f"example_{gallery().index(example)}").click().run()
@@ -120,18 +124,17 @@ def test_an_example_opens_the_head_that_shows_it_or_only_its_text(page: str) -> 
     assert at.text_area(key="text").value == example.text
     assert not offered(at)  # it has closed
 
-    at = open_page("" if page == "step_by_step" else page)
-    before = {**at.query_params}
+
+@pytest.mark.parametrize("page", ["step_by_step", "heads"])
+def test_an_example_may_bring_its_text_alone(page: str) -> None:
+    at = opened(page, layer="1", head="1")
     examples(at)
     at.toggle(key="examples_with_head").set_value(False).run()
     at.button(key="example_0").click().run()
     assert not at.exception
-    now = dict(at.query_params)
-    assert now.pop("text") == [gallery()[0].text] or now.get("text") is None
-    assert {name: value for name, value in now.items() if not name.startswith(("b_", "compare"))} == {
-        name: value for name, value in before.items() if not name.startswith(("b_", "compare"))
-    }
-    assert at.text_area(key="text").value == gallery()[0].text
+    now = {name: "".join(value) for name, value in at.query_params.items()}
+    assert at.text_area(key="text").value == now.pop("text") == gallery()[0].text
+    assert now == ({"head": "1"} if page == "step_by_step" else {"layer": "1", "head": "1"})
 
 
 @pytest.mark.parametrize("page", ["averages", "tokens"])

@@ -25,6 +25,8 @@ CSS = """
 """
 HEADS = ("step_by_step", "heads", "compare")
 """The pages that can show the head which an example is about"""
+CHOICE = ("step_by_step", "heads")
+"""Those of them that can show the text alone as well; Compare would have nothing to compare"""
 _OPEN, _WITH_HEAD, _TAKEN = "examples", "examples_with_head", "examples_taken"
 
 
@@ -37,7 +39,7 @@ def show_examples(page: str) -> None:
         if not control.open:
             return
         with st.container(key="example_list"):
-            if page in HEADS:
+            if page in CHOICE:
                 st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
             for number, example in enumerate(_of_page(page)):
                 _offer(number, example, page)
@@ -54,7 +56,7 @@ def _offer(number: int, example: Example | TextExample, page: str) -> None:
 
 def _take(example: Example | TextExample, page: str) -> None:
     st.session_state[_OPEN], st.session_state[_TAKEN] = False, True
-    if isinstance(example, Example) and st.session_state.get(_WITH_HEAD):
+    if isinstance(example, Example) and (page not in CHOICE or st.session_state.get(_WITH_HEAD)):
         state.visit(example.link(page))
     else:
         state.put("text", example.text)
