@@ -51,6 +51,17 @@ def test_axe_finds_nothing_in_export_and_share(app_url: str, page: Page) -> None
     assert faults(page) == []
 
 
+def test_axe_finds_nothing_in_the_examples_and_the_tour(app_url: str, page: Page) -> None:
+    page.goto(f"{app_url}/?step=weights")
+    settled(page).locator(".st-key-examples button").first.click()
+    expect(page.get_by_role("button", name="What is “it”?")).to_be_visible()
+    assert faults(page) == []
+    page.keyboard.press("Escape")
+    page.locator(".st-key-tour_start").get_by_role("button").first.click()
+    expect(page.get_by_role("dialog", name="Your text")).to_be_visible()
+    assert faults(page) == []
+
+
 TAB_TITLES = {
     "step_by_step": "attnviz: what attention computes",
     "heads": "Heads · attnviz",

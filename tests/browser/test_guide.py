@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from attnviz.pretrained import load
 from tests.browser.contexts import Contexts
+from tests.browser.modules import Run
 from tests.browser.settle import frames, in_the_end, settled
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -112,6 +113,26 @@ def test_the_tour_works_by_touch_on_a_dark_phone(new_context: Contexts, app_url:
         card(page).get_by_role("button", name="Done" if number == 6 else "Next").tap()
     expect(card(page)).to_have_count(0)
     settled(page)
+
+
+def test_the_card_of_a_stop_is_in_the_window_and_covers_nothing_where_there_is_room(run: Run) -> None:
+    card = {"width": 368, "height": 180}
+    rooms = [{"width": 1280, "height": 720}, {"width": 390, "height": 844}, {"width": 844, "height": 390}]
+    boxes = [(40, 30, 220, 100), (300, 70, 950, 50), (1000, 280, 270, 140), (0, 0, 1280, 60), (200, 600, 100, 100),
+             (0, 0, 50, 720), (20, 200, 350, 500), (0, 0, 1280, 720), (640, 360, 0, 0)]  # fmt: skip
+    cases = [({"x": x, "y": y, "width": width, "height": height}, card, room)
+             for x, y, width, height in boxes for room in rooms]  # fmt: skip
+    code = """return given.map(([target, card, room]) => {
+        const at = m.placed(target, card, room);
+        return [at.x, at.y, m.overlap({ ...at, ...card }, target)];
+    })"""
+    for (target, _, room), (x, y, covered) in zip(cases, run("tour/placing.js", code, cases), strict=True):
+        assert 0 <= x <= room["width"] - card["width"]
+        assert 0 <= y <= room["height"] - card["height"]
+        above, below = target["y"], room["height"] - target["y"] - target["height"]
+        left, right = target["x"], room["width"] - target["x"] - target["width"]
+        if max(above, below) >= card["height"] + 20 or max(left, right) >= card["width"] + 20:
+            assert covered == 0, (target, room)
 
 
 def settled_page(page: Page, url: str) -> Page:

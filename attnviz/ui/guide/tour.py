@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.components.registration import mount
+from attnviz.ui import state
 
 PAGE = "step_by_step"
 _RUNS = "tour_runs"
@@ -16,8 +17,8 @@ def start() -> None:
 
 
 def show(page: str) -> None:
-    """Show the button of the tour, and the tour while it runs. On other pages there is none, and it ends."""
-    if page != PAGE:
+    """Show the button of the tour, and the tour while it runs. It ends on another page and in lecture mode."""
+    if page != PAGE or state.get("lecture"):
         _end()
         return
     st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start)
