@@ -79,6 +79,8 @@ def _pictures(page: str) -> list[Shortcut]:
         found.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
         reveal = {"r": "reveal_row", "a": "reveal_all"}
         found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
+        found.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
+        found.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
         found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))

@@ -7,6 +7,7 @@
 // Without callbacks the board only draws, and picture.js handles the pointer.
 
 import { place } from "./layout.js";
+import { frameOf } from "./frame.js";
 import { BoardImages } from "./images.js";
 import { Morph } from "./morph.js";
 import { paintOperation, paintPlace } from "./paint.js";
@@ -51,6 +52,8 @@ export class Board {
     /** @type {Place[] | null} */
     this.places = null;
     this.morph = new Morph();
+    /** @type {BoardMotion | null} a step that is played */
+    this.motion = null;
     /** @type {WrittenLabel[]} */
     this.written = [];
     /** @type {((panel: string) => IsCovered | null) | null} */
@@ -231,7 +234,8 @@ export class Board {
 
   // ---- drawing
 
-  drawNow() {
+  /** @param {{ isQuiet?: boolean }} how one of many frames in which the matrices stay in their places is quiet */
+  drawNow({ isQuiet = false } = {}) {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.shown || !width || !height) return;
     const places = this.layOut(this.shown);
@@ -246,7 +250,7 @@ export class Board {
     this.morph.advance();
     this.written = [];
     this.paint(context, { places: this.morph.places ?? places, written: this.written });
-    this.element.dispatchEvent(new Event("attnviz-drawn"));
+    if (!isQuiet) this.element.dispatchEvent(new Event("attnviz-drawn"));
     if (this.changing) this.redraw();
   }
 
@@ -272,11 +276,13 @@ export class Board {
       view: (kind, count) => this.views.of(kind, count),
       written,
     };
-    for (const at of places) {
+    const motion = places.every(({ alpha }) => alpha === undefined) ? this.motion : null;
+    for (const at of motion?.places(places) ?? places) {
       if (at.alpha === 0) continue;
       const covers = this.covers?.(at.panel.name) ?? null;
       paintPlace(pen, covers ? { ...at, covers } : at, imageOf(at));
     }
+    if (motion?.paint(pen, places, imageOf)) return;
     if (places.every(({ alpha }) => alpha === undefined)) paintOperation(pen, this.shown, places);
   }
 
@@ -338,11 +344,4 @@ export class Board {
     this.pointer.showReset(this.views.zoomed);
     this.redraw();
   }
-}
-
-/** @param {HTMLCanvasElement} canvas @param {string} className */
-function frameOf(canvas, className) {
-  const frame = element("div", { class: `attnviz-board ${className}`, tabIndex: 0, role: "application" }, canvas);
-  frame.style.cssText = "position:relative;width:100%;height:100%;outline-offset:-2px;touch-action:pan-x pan-y";
-  return frame;
 }

@@ -12,7 +12,7 @@ const INDEX_GUTTER = 22; // labels that are numbers only
 export const LONGEST = 104; // longer row labels are shortened in the middle
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
-const EVEN = { width: 20, height: 13 }; // from this size on, in units of type, all matrices get cells of one size
+const EVEN = { width: 20, height: 11.5 }; // from this size on, in units of type, all matrices get cells of one size
 export const TURN = (55 * Math.PI) / 180;
 
 /**

@@ -53,7 +53,7 @@ export function paintNumbers(pen, place, { from, to, cell }) {
   for (let i = Math.floor(from.row); i < Math.min(rows, to.row); i += 1) {
     for (let j = Math.floor(from.column); j < Math.min(cols, to.column); j += 1) {
       const value = panel.data[i * cols + j];
-      if (Number.isNaN(value) || place.covers?.(i, j)) continue;
+      if (Number.isNaN(value) || place.covers?.(i, j) || isBlank(place, i, j)) continue;
       context.fillStyle = inkOn(blend(scale, (value - panel.low) / (panel.high - panel.low || 1)));
       const text = plainNumber(value, shown.decimals);
       context.fillText(
@@ -64,6 +64,23 @@ export function paintNumbers(pen, place, { from, to, cell }) {
     }
   }
   context.globalAlpha = place.alpha ?? 1;
+}
+
+/** Whether a cell is not computed yet. @param {Place} place @param {number} i @param {number} j */
+const isBlank = ({ blank = [] }, i, j) =>
+  blank.some((box) => i >= box.row && i < box.row + box.rows && j >= box.column && j < box.column + box.columns);
+
+/**
+ * Writes a value into a cell of a matrix, as its own numbers are written.
+ * @param {BoardPen} pen @param {CompletePanel} panel @param {number} value @param {Box} cell
+ */
+export function paintValue({ context, theme, font, type }, panel, value, cell) {
+  const shown = panel.numbered ? numbering(panel, cell, type) : null;
+  if (!shown) return;
+  Object.assign(context, { font: `${shown.type}px ${font}`, textAlign: "center", textBaseline: "middle" });
+  context.fillStyle = inkOn(blend(SCALES[theme][panel.scale], (value - panel.low) / (panel.high - panel.low || 1)));
+  const text = plainNumber(value, shown.decimals);
+  context.fillText(shown.bare ? bared(text) : text, cell.x + cell.width / 2, cell.y + cell.height / 2 + 0.5);
 }
 
 /**

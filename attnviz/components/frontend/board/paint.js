@@ -10,6 +10,7 @@ const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const AWAY = 4; // px between a formula and what stands right of it
 const COVER = { light: "#E4E1EE", dark: "#3B3650" };
+const BLANK = { light: "#F3F3F7", dark: "#1A1A22" };
 
 /**
  * `pen` is {context, theme, font, type, labels, view(kind, count) -> [from, to], written}; `type` is from core/type.js.
@@ -21,7 +22,7 @@ export function paintPlace(pen, place, image) {
   const { context } = pen;
   context.save();
   context.globalAlpha = place.alpha ?? 1;
-  const [from, to] = window_(pen, place);
+  const [from, to] = windowOf(pen, place);
   const cell = { width: place.width / (to.column - from.column), height: place.height / (to.row - from.row) };
   paintCells(pen, place, image, { from, to, cell });
   if (place.panel.parts) paintHeads(pen, place, place.panel.parts, { from, cell });
@@ -38,14 +39,25 @@ export function paintPlace(pen, place, image) {
  * @param {BoardPen} pen @param {BoardPicture<CompletePanel> | null} picture @param {Place[]} places
  */
 export function paintOperation(pen, picture, places) {
-  const corner = places.find(({ row, column }) => row === 1 && column === 0);
-  const beside = places.find(({ row }) => row === 0);
-  if (!picture?.between || picture.grid[0]?.[0] !== null || !corner || !beside) return;
+  const corner = picture && cornerOf(picture, places);
+  if (!picture?.between || !corner) return;
   paintFormula(pen, picture.between, {
     x: corner.x,
-    room: beside.x - beside.gutter - corner.x,
-    middle: beside.y + beside.height / 2,
+    room: corner.width,
+    middle: corner.y + corner.height / 2,
   });
+}
+
+/**
+ * The empty corner of a product, left of its right matrix; null where there is none.
+ * @param {BoardPicture} picture @param {Place[]} places @returns {Box | null}
+ */
+export function cornerOf({ grid }, places) {
+  const below = places.find(({ row, column }) => row === 1 && column === 0);
+  const beside = places.find(({ row }) => row === 0);
+  if (grid[0]?.[0] !== null || !below || !beside) return null;
+  const { x } = below;
+  return { x, y: beside.y, width: beside.x - beside.gutter - x, height: beside.height };
 }
 
 /**
@@ -70,7 +82,7 @@ function paintFormula({ context, theme, font, type }, text, { x, room, middle })
  * The part of the matrix that is in view, in cells: [{row, column}, {row, column}].
  * @param {BoardPen} pen @param {Place} place
  */
-function window_(pen, { panel }) {
+export function windowOf(pen, { panel }) {
   const [top, bottom] = pen.view(panel.rows, panel.shape[0]);
   const [left, right] = pen.view(panel.cols, panel.shape[1]);
   return [
@@ -80,7 +92,7 @@ function window_(pen, { panel }) {
 }
 
 /** @param {BoardPen} pen @param {Place} place */
-function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
+export function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
@@ -122,6 +134,7 @@ function paintCells(pen, place, image, { from, to, cell }) {
     width,
     height,
   );
+  if (place.blank) paintBlank(pen, place, place.blank, { from, cell });
   if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
   const { covers } = place;
   if (covers) paintCovers(pen, { ...place, covers }, { from, cell });
@@ -132,6 +145,19 @@ function paintCells(pen, place, image, { from, to, cell }) {
   context.globalAlpha *= 0.6;
   context.strokeRect(x, y, width, height);
   context.globalAlpha = place.alpha ?? 1;
+}
+
+/**
+ * Cells that are not computed yet.
+ * @param {BoardPen} pen @param {Place} place @param {CellBox[]} blank
+ * @param {{ from: CellWindow["from"], cell: Size }} window
+ */
+function paintBlank({ context, theme }, { x, y }, blank, { from, cell }) {
+  context.fillStyle = BLANK[theme];
+  for (const { row, column, rows, columns } of blank) {
+    const [left, top] = [x + (column - from.column) * cell.width, y + (row - from.row) * cell.height];
+    context.fillRect(left, top, columns * cell.width, rows * cell.height);
+  }
 }
 
 /** @type {Partial<Record<Theme, HatchTile>>} */

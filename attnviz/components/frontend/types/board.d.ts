@@ -108,6 +108,8 @@ interface Place extends Slot, Box {
   numbers?: number;
   mix?: Mix;
   covers?: IsCovered;
+  /** cells that are not computed yet, while the step is played */
+  blank?: CellBox[];
 }
 /** A matrix on its way from one place and value to another, at t from 0 to 1. */
 interface Mix {

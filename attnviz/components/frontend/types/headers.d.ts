@@ -32,6 +32,8 @@ interface StageHeader extends BoardPicture {
   step: string;
   layer?: number;
   head?: number;
+  /** what the scores are multiplied by */
+  scale?: number;
   /** whether a row is covered until it is guessed, and in which panel */
   predict?: boolean;
   result?: string;

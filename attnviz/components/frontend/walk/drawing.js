@@ -2,6 +2,7 @@
 
 import { Chart } from "../chart/chart.js";
 import { element } from "../core/dom.js";
+import { Motion } from "../motion/motion.js";
 import { Stage } from "./stage.js";
 
 export class Drawing {
@@ -10,6 +11,7 @@ export class Drawing {
     this.root = root;
     this.home = home;
     this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered });
+    this.motion = new Motion(root, this.stage.board);
     /** @type {Chart | null} null until one is chosen */
     this.chart = null;
     /** @type {HTMLElement | null} where the chart stands */
@@ -27,6 +29,8 @@ export class Drawing {
     else this.stage.take(header);
     this.stage.board.element.hidden = this.isChart;
     if (this.place) this.place.hidden = !this.isChart;
+    // What is covered must not be computed before one's eyes.
+    this.motion.follow(this.isChart || header.predict ? null : header, pin);
   }
 
   makeChart() {
@@ -38,6 +42,7 @@ export class Drawing {
   /** @param {Pair} pin */
   setPin(pin) {
     const { chart } = this;
+    this.motion.setPin(pin);
     if (this.isChart && chart?.picture) chart.show(chart.picture, { ...chart.looks, pin });
   }
 
@@ -55,6 +60,7 @@ export class Drawing {
   }
 
   destroy() {
+    this.motion.destroy();
     this.stage.destroy();
     this.chart?.destroy();
     this.place?.remove();

@@ -19,6 +19,9 @@ const ACTS = {
   a: "reveal_all",
   c: "listing",
   d: "drawing",
+  k: "play",
+  ".": "cell_on",
+  ",": "cell_back",
   Escape: "unpin",
 };
 

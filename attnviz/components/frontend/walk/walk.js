@@ -162,9 +162,13 @@ export class Walk {
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) this.tokens.show(header.query, header.key);
     this.sayGuess();
-    if (!picture) return;
+    if (!picture) {
+      this.drawing.motion.follow(null);
+      return;
+    }
     const { predict, layer, head } = values;
-    const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
+    const { scale } = header;
+    const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head, scale };
     const { theme: shade } = this;
     const looks = { drawing: values.drawing, theme: shade, pin: { q: values.q, k: values.k } };
     this.drawing.take({ ...picture, ...about, predict, result: step.name }, looks);
@@ -285,7 +289,7 @@ export class Walk {
       reveal_row: () => this.reveal("row"),
       reveal_all: () => this.reveal("all"),
     };
-    return acts[name] ? acts[name]() : this.stepper.act(name);
+    return acts[name] ? acts[name]() : this.drawing.motion.act(name) || this.stepper.act(name);
   }
 
   /** Brings the arrow keys to the picture, and pins its first cell where none is. */

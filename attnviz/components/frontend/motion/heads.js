@@ -1,0 +1,42 @@
+// Concat: the outputs of all heads, each put beside the one before.
+
+import { eased, panelOf, within } from "./words.js";
+
+const HEAD = 1300; // ms, of few heads
+const ALL = 9000;
+
+/** @param {Played} played @returns {Beat[]} */
+export function headsBeats({ picture }) {
+  const [head, concat] = ["head_outputs", "concat"].map((one) => panelOf(one, picture));
+  const width = concat?.parts?.width;
+  if (!head || !concat || !width || !concat.data.length) return [];
+  const [rows, columns] = concat.shape;
+  const heads = columns / width;
+  /** @param {number} n @returns {CellBox} */
+  const part = (n) => ({ row: 0, column: n * width, rows, columns: width });
+  return Array.from({ length: heads }, (_, n) => ({
+    ms: Math.min(HEAD, ALL / heads),
+    frame: (/** @type {number} */ share) => {
+      const isThere = share >= 0.85;
+      const there = isThere ? n + 1 : n;
+      /** @type {CellBox} */
+      const open = { row: 0, column: there * width, rows, columns: columns - there * width };
+      return {
+        titles: { head_outputs: `head ${n}` },
+        blank: { concat: open.columns ? [open] : [], head_outputs: [{ row: 0, column: 0, rows, columns: width }] },
+        lit: isThere ? [{ panel: "concat", box: part(n), ink: "attention", strong: true }] : [],
+        flights: isThere
+          ? []
+          : [
+              {
+                from: { panel: "head_outputs", box: { row: 0, column: 0, rows, columns: width } },
+                to: { panel: "concat", box: part(n) },
+                along: eased(within(share, [0.3, 0.85])),
+                coloured: "concat",
+              },
+            ],
+        says: [[`head ${n}: `, "attention"], [`columns ${n * width} to ${(n + 1) * width - 1}`]],
+      };
+    },
+  }));
+}

@@ -1,0 +1,182 @@
+// Plays the step that a board shows, in the bar under it. At rest the board shows the whole picture; nothing runs.
+
+import { perFrame } from "../core/dom.js";
+import { NOTHING as NO_PIN, samePin } from "../core/pin.js";
+import { paintFrame, placesAt } from "./paint.js";
+import { Player } from "./player.js";
+import { timelineOf } from "./timeline.js";
+
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const LONGEST = 100; // ms that one frame may move on: a page that was hidden goes on where it was
+const NEAR = 1e-9;
+const HINT = "Play this step: see how it is computed";
+
+/** @typedef {{ header: StageHeader, example: Pair }} Shown */
+
+export class Motion {
+  /** @param {HTMLElement} root @param {import("../board/board.js").Board} board */
+  constructor(root, board) {
+    this.board = board;
+    this.t = 1;
+    this.isPlaying = false;
+    this.last = 0; // ms
+    /** @type {Shown | null} what is on the board; null where it is not played */
+    this.shown = null;
+    /** @type {{ of: Shown, timeline: Timeline | null } | null} */
+    this.made = null;
+    this.player = new Player(root, {
+      onAct: (name) => this.act(name),
+      onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
+      onSpeed: () => {},
+    });
+    this.tick = perFrame(() => this.advance());
+  }
+
+  /**
+   * Follows what the board shows. Another step begins at its end, the whole picture.
+   * @param {StageHeader | null} header null where it can't be played @param {Pair} pin
+   */
+  follow(header, pin = NO_PIN) {
+    if (header?.step !== this.shown?.header.step) this.rest();
+    this.shown = header && { header, example: exampleOf(header, pin) };
+    this.player.root.hidden = !this.timeline;
+    if (this.t < 1) this.paint();
+    else this.say();
+  }
+
+  /** @param {Pair} pin */
+  setPin(pin) {
+    if (!this.shown || this.t < 1) return; // the example stays while it is shown
+    const example = exampleOf(this.shown.header, pin);
+    if (!samePin(example, this.shown.example)) this.shown = { ...this.shown, example };
+  }
+
+  /** Made when it is first needed. */
+  get timeline() {
+    const { shown } = this;
+    if (!shown) return null;
+    if (this.made?.of !== shown) {
+      const { header, example } = shown;
+      this.made = {
+        of: shown,
+        timeline: timelineOf({ step: header.step, picture: header, scale: header.scale ?? 1, example }),
+      };
+    }
+    return this.made.timeline;
+  }
+
+  /** The whole picture; nothing plays. */
+  rest() {
+    this.isPlaying = false;
+    this.tick.cancel();
+    this.t = 1;
+    this.board.motion = null;
+  }
+
+  /** Does what a button or a key asks for; says whether there is something to play. @param {string} name */
+  act(name) {
+    if (!this.timeline || !ACTS[name]) return false;
+    ACTS[name](this);
+    return true;
+  }
+
+  toggle() {
+    if (STILL.matches) {
+      this.go(1);
+      return;
+    }
+    this.isPlaying = !this.isPlaying;
+    this.last = 0;
+    if (this.isPlaying && this.t >= 1) this.t = 0;
+    if (this.isPlaying) this.tick();
+    this.paint();
+  }
+
+  /** To the next still, or back to the one before; after the last it begins again. @param {1 | -1} by */
+  go(by) {
+    const { stills = [] } = this.timeline ?? {};
+    const { t } = this;
+    const next = by > 0 ? stills.find((one) => one > t + NEAR) : stills.findLast((one) => one < t - NEAR);
+    this.seek(next ?? (by > 0 ? 0 : t));
+  }
+
+  /** The still that is nearest to a moment. @param {number} t */
+  nearest(t) {
+    const { stills = [] } = this.timeline ?? {};
+    return stills.reduce((best, one) => (Math.abs(one - t) < Math.abs(best - t) ? one : best), 1);
+  }
+
+  /** @param {number} t */
+  seek(t) {
+    this.isPlaying = false;
+    this.t = t;
+    this.paint();
+  }
+
+  advance() {
+    const { timeline } = this;
+    if (!this.isPlaying || !timeline) return;
+    const now = performance.now();
+    const passed = this.last ? Math.min(LONGEST, now - this.last) : 0;
+    this.last = now;
+    this.t = Math.min(1, this.t + (passed * this.player.speed) / timeline.ms);
+    this.isPlaying = this.t < 1;
+    if (this.isPlaying) this.tick();
+    this.paint();
+  }
+
+  /** Paints this moment; the end is the picture itself. */
+  paint() {
+    const { board, timeline, shown } = this;
+    const frame = this.t < 1 && timeline && shown ? timeline.at(this.t) : null;
+    const wasMoving = board.motion !== null;
+    board.motion = frame && motionOf(frame, shown?.header);
+    board.element.toggleAttribute("data-moving", Boolean(frame));
+    // The inspector need not look at each frame, for no matrix moves.
+    if (!board.changing) board.drawNow({ isQuiet: wasMoving && Boolean(frame) });
+    this.say(frame);
+  }
+
+  /** @param {Frame | null} frame */
+  say(frame = null) {
+    this.player.show({ t: this.t, isPlaying: this.isPlaying, says: frame?.says ?? [[HINT]] });
+  }
+
+  destroy() {
+    this.rest();
+    this.player.root.remove();
+  }
+}
+
+/** @type {Record<string, (motion: Motion) => void>} */
+const ACTS = {
+  play: (motion) => motion.toggle(),
+  cell_on: (motion) => motion.go(1),
+  cell_back: (motion) => motion.go(-1),
+};
+
+/** @param {Frame} frame @param {StageHeader | undefined} header @returns {BoardMotion | null} */
+export function motionOf(frame, header) {
+  if (!header) return null;
+  return {
+    places: (places) => placesAt(frame, places),
+    paint: (pen, places, imageOf) => paintFrame(pen, frame, { places, picture: header, imageOf }),
+  };
+}
+
+/**
+ * The cell that is computed slowly: the one that is pinned, of a pinned row the largest, else the first.
+ * @param {StageHeader} header @param {Pair} pin @returns {Pair}
+ */
+function exampleOf({ panels, step }, { q, k }) {
+  const result = panels.find(({ name }) => name === step);
+  if (q === null || k !== null || result?.cols !== "key") return { q, k };
+  const [rows, columns] = result.shape;
+  if (q >= rows) return { q, k };
+  let largest = -1;
+  for (let j = 0; j < columns; j += 1) {
+    const value = result.data[q * columns + j];
+    if (!Number.isNaN(value) && (largest < 0 || value > result.data[q * columns + largest])) largest = j;
+  }
+  return { q, k: largest < 0 ? null : largest };
+}

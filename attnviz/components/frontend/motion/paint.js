@@ -1,0 +1,241 @@
+// Paints one moment of a step over the matrices of a board.
+
+import { windowOf, paintTitle } from "../board/paint.js";
+import { paintValue } from "../board/numbers.js";
+import { blend, INK, SCALES } from "../core/colours.js";
+import { whole } from "./order.js";
+import { at, eased, shown, within } from "./words.js";
+import { paintWork } from "./work.js";
+
+const VEIL = 0.66; // how much of what stands back is hidden
+const DIGIT = 0.55; // of the type size
+const LEAST = 7; // px of type
+const MOST_NUMBERED = 512; // cells that fly together and carry their numbers
+const MOST_TURNED = 4096; // cells that turn one by one; of a larger matrix only the result is seen
+const LATER = 2.5; // how much later the last row of a matrix turns than the first, in the time that a row takes
+const HALO = 2; // px of the canvas's colour around an outline
+
+/** @typedef {(place: Place) => HTMLCanvasElement} ImageOf */
+/** @typedef {{ pen: BoardPen, byName: Map<string, Place>, imageOf: ImageOf }} Painting */
+
+/** The matrices as they stand at this moment. @param {Frame} frame @param {Place[]} places @returns {Place[]} */
+export function placesAt({ blank, titles, turn: turning }, places) {
+  return places.map((place) => {
+    const { name, shape } = place.panel;
+    if (turning?.over === name && turning.along < 1) return { ...place, alpha: 0 };
+    const title = titles[name];
+    const panel = title === undefined ? place.panel : { ...place.panel, title };
+    if (turning?.panel === name && turning.along < 1) return { ...place, panel, blank: [whole(shape)] };
+    return { ...place, panel, blank: blank[name] ?? [] };
+  });
+}
+
+/**
+ * Paints what lies over the matrices; says whether the arithmetic stands in their empty corner.
+ * @param {BoardPen} pen @param {Frame} frame @param {{ places: Place[], picture: BoardPicture, imageOf: ImageOf }} on
+ */
+export function paintFrame(pen, frame, { places, picture, imageOf }) {
+  const byName = new Map(places.map((place) => [place.panel.name, place]));
+  /** @type {Painting} */
+  const painting = { pen, byName, imageOf };
+  pen.context.save();
+  for (const name of frame.veiled) veil(painting, name, frame.lit);
+  for (const written of frame.written) write(painting, written);
+  for (const lit of frame.lit.filter(({ strong }) => !strong)) outline(painting, lit);
+  if (frame.turn) turn(painting, frame.turn);
+  for (const flight of frame.flights) fly(painting, flight);
+  for (const lit of frame.lit.filter(({ strong }) => strong)) outline(painting, lit);
+  pen.context.restore();
+  return frame.work ? paintWork(pen, frame.work, { places, picture }) : false;
+}
+
+/**
+ * A part of a matrix in px.
+ * @param {BoardPen} pen @param {Place} place @param {CellBox} box @param {number} aside in columns @returns {Box}
+ */
+function boxOf(pen, place, { row, column, rows, columns }, aside = 0) {
+  const [from, to] = windowOf(pen, place);
+  const [width, height] = [place.width / (to.column - from.column), place.height / (to.row - from.row)];
+  return {
+    x: place.x + (column + aside - from.column) * width,
+    y: place.y + (row - from.row) * height,
+    width: columns * width,
+    height: rows * height,
+  };
+}
+
+/** Draws inside of a matrix. @param {Painting} painting @param {Place} place @param {() => void} work */
+function inside({ pen: { context } }, { x, y, width, height }, work) {
+  context.save();
+  context.beginPath();
+  context.rect(x - 1, y - 1, width + 2, height + 2);
+  context.clip();
+  work();
+  context.restore();
+}
+
+/**
+ * Lets a matrix stand back, but for the first of its parts that are lit.
+ * @param {Painting} painting @param {string} name @param {LitCells[]} lit
+ */
+function veil(painting, name, lit) {
+  const { pen, byName } = painting;
+  const place = byName.get(name);
+  const own = lit.find(({ panel }) => panel === name);
+  if (!place || !own) return;
+  const { x, y, width, height } = boxOf(pen, place, own.box);
+  const { context, theme } = pen;
+  inside(painting, place, () => {
+    Object.assign(context, { fillStyle: INK[theme].canvas, globalAlpha: VEIL });
+    const [right, below] = [place.x + place.width, place.y + place.height];
+    context.fillRect(place.x, place.y, place.width, Math.max(0, y - place.y));
+    context.fillRect(place.x, y + height, place.width, Math.max(0, below - y - height));
+    context.fillRect(place.x, y, Math.max(0, x - place.x), height);
+    context.fillRect(x + width, y, Math.max(0, right - x - width), height);
+  });
+}
+
+/** @param {Painting} painting @param {LitCells} lit */
+function outline(painting, { panel, box, ink, strong }) {
+  const { pen, byName } = painting;
+  const place = byName.get(panel);
+  if (!place) return;
+  const { context, theme } = pen;
+  const { x, y, width, height } = boxOf(pen, place, box);
+  const draw = () => {
+    if (strong) {
+      Object.assign(context, { strokeStyle: INK[theme].canvas, lineWidth: 2 + HALO });
+      context.strokeRect(x, y, width, height);
+    } else {
+      Object.assign(context, { fillStyle: INK[theme][ink], globalAlpha: 0.08 });
+      context.fillRect(x, y, width, height);
+      context.globalAlpha = 1;
+    }
+    Object.assign(context, { strokeStyle: INK[theme][ink], lineWidth: strong ? 2 : 1.5 });
+    context.strokeRect(x, y, width, height);
+  };
+  if (strong) draw();
+  else inside(painting, place, draw);
+}
+
+/** @param {Painting} painting @param {WrittenCell} cell */
+function write(painting, { panel: name, row, column, value, plain }) {
+  const { pen, byName } = painting;
+  const place = byName.get(name);
+  if (!place) return;
+  const { theme } = pen;
+  const box = boxOf(pen, place, { row, column, rows: 1, columns: 1 });
+  inside(painting, place, () => {
+    if (plain) paintPlain(pen, value, box);
+    else paintCell(pen, place.panel, value, box);
+    Object.assign(pen.context, { strokeStyle: INK[theme].canvas, lineWidth: 1 });
+    pen.context.strokeRect(box.x, box.y, box.width, box.height);
+  });
+}
+
+/**
+ * A cell with a value of its own.
+ * @param {BoardPen} pen @param {CompletePanel} panel @param {number} value @param {Box} box
+ */
+function paintCell(pen, panel, value, { x, y, width, height }) {
+  const { context, theme } = pen;
+  const { low, high, scale } = panel;
+  context.fillStyle = css(blend(SCALES[theme][scale], (value - low) / (high - low || 1)));
+  context.fillRect(x, y, width, height);
+  paintValue(pen, panel, value, { x, y, width, height });
+}
+
+/** A number that the matrix's colours do not apply to. @param {BoardPen} pen @param {number} value @param {Box} box */
+function paintPlain({ context, theme, font, type }, value, { x, y, width, height }) {
+  context.fillStyle = INK[theme].canvas;
+  context.fillRect(x, y, width, height);
+  const text = short(value);
+  const size = Math.min(14 * type.unit, height * 0.72, (width * 0.94) / (text.length * DIGIT));
+  if (size < Math.max(LEAST, type.least)) return;
+  Object.assign(context, { font: `${size}px ${font}`, fillStyle: INK[theme].attention });
+  Object.assign(context, { textAlign: "center", textBaseline: "middle" });
+  context.fillText(text, x + width / 2, y + height / 2 + 0.5);
+}
+
+/** Three digits of a positive number. @param {number} x */
+function short(x) {
+  if (x >= 1e5) return x.toExponential(0).replace("+", "");
+  return x >= 99.5 ? x.toFixed(0) : x >= 9.95 ? x.toFixed(1) : shown(x);
+}
+
+/** @param {Painting} painting @param {Flight} flight */
+function fly({ pen, byName, imageOf }, { from, to, along, value, coloured }) {
+  const [start, end, owner] = [from.panel, to.panel, coloured].map((name) => byName.get(name));
+  if (!start || !end || !owner) return;
+  const box = between(boxOf(pen, start, from.box, from.aside), boxOf(pen, end, to.box, to.aside), along);
+  const { context, theme } = pen;
+  if (value === undefined && to.box.rows * to.box.columns <= MOST_NUMBERED) paintBlock(pen, end.panel, to.box, box);
+  else if (value === undefined) {
+    const image = imageOf(end);
+    const [down, across] = [image.height / end.panel.shape[0], image.width / end.panel.shape[1]];
+    const { row, column, rows, columns } = to.box;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(
+      ...[image, column * across, row * down, columns * across, rows * down],
+      ...[box.x, box.y, box.width, box.height],
+    );
+  } else if (Number.isNaN(value)) return;
+  else paintCell(pen, owner.panel, value, box);
+  Object.assign(context, { strokeStyle: value === undefined ? INK[theme].attention : INK[theme].canvas, lineWidth: 1 });
+  context.strokeRect(box.x, box.y, box.width, box.height);
+}
+
+/**
+ * Some cells of a matrix in another place, with their numbers.
+ * @param {BoardPen} pen @param {CompletePanel} panel @param {CellBox} cells @param {Box} place
+ */
+function paintBlock(pen, panel, cells, { x, y, width, height }) {
+  const size = { width: width / cells.columns, height: height / cells.rows };
+  pen.context.strokeStyle = INK[pen.theme].canvas;
+  for (let i = 0; i < cells.rows; i += 1) {
+    for (let j = 0; j < cells.columns; j += 1) {
+      const box = { x: x + j * size.width, y: y + i * size.height, ...size };
+      paintCell(pen, panel, at(panel, cells.row + i, cells.column + j), box);
+      pen.context.strokeRect(box.x, box.y, box.width, box.height);
+    }
+  }
+}
+
+/** @param {Box} from @param {Box} to @param {number} along @returns {Box} */
+function between(from, to, along) {
+  /** @param {keyof Box} side */
+  const on = (side) => from[side] + (to[side] - from[side]) * along;
+  return { x: on("x"), y: on("y"), width: on("width"), height: on("height") };
+}
+
+/**
+ * A matrix as it was before it is transposed, in the place of the empty result: row after row becomes a column.
+ * @param {Painting} painting @param {NonNullable<Frame["turn"]>} turning
+ */
+function turn({ pen, byName }, { panel: name, over, title, along }) {
+  const [place, start] = [byName.get(name), byName.get(over)];
+  if (!place || !start || along >= 1) return;
+  const { panel } = place;
+  const [columns, rows] = panel.shape; // of the matrix before
+  const { width } = boxOf(pen, place, { row: 0, column: 0, rows: 1, columns: 1 });
+  const size = { width: Math.min(width, start.width / columns), height: start.height / rows };
+  const { context, theme } = pen;
+  context.globalAlpha = 1 - along;
+  paintTitle(pen, { ...start, panel: { ...panel, title, shape: [rows, columns] } });
+  context.globalAlpha = 1;
+  if (rows * columns > MOST_TURNED) return;
+  for (let i = rows - 1; i >= 0; i -= 1) {
+    const share = eased(within(along * (1 + LATER), [(LATER * i) / rows, (LATER * i) / rows + 1]));
+    for (let j = 0; j < columns; j += 1) {
+      const from = { x: start.x + j * size.width, y: start.y + i * size.height, ...size };
+      const to = boxOf(pen, place, { row: j, column: i, rows: 1, columns: 1 });
+      const box = between(from, to, share);
+      paintCell(pen, panel, panel.data[j * rows + i], box);
+      Object.assign(context, { strokeStyle: INK[theme].canvas, lineWidth: 1 });
+      context.strokeRect(box.x, box.y, box.width, box.height);
+    }
+  }
+}
+
+/** @param {number[]} channels */
+const css = ([red, green, blue]) => `rgb(${red}, ${green}, ${blue})`;

@@ -1,0 +1,318 @@
+// A product of two matrices: one row meets one column, their products appear and add up into a cell; then the row; then
+// all. Where a step has several products, as Q, K and V, the first one is shown in detail.
+
+import { quantity } from "../core/format.js";
+import { blankCells, cell, columnOf, firstOf, rowOf } from "./order.js";
+import { at, eased, factor, isByRows, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+
+const TURN = 2400; // ms
+const MEET = 1000;
+const TERM = { slow: 650, few: 8, rest: 3000 };
+const DONE = 700;
+const NEXT = { slow: 480, few: 16, rest: 2000 };
+const SWEEP = 1100; // ms for a row at once
+
+/**
+ * One product of a picture: its three matrices, and the vector that is added.
+ * @typedef {{ left: Panel, right: Panel, result: Panel, bias: number[] | null }} Parts
+ */
+
+/** @param {Played} played @returns {Beat[]} */
+export function productBeats({ picture, example }) {
+  const all = Object.entries(picture.products ?? {}).flatMap(([name, product]) => partsOf(name, product, picture));
+  if (!all.length || all.some(({ left }) => left.shape[0] === 0)) return [];
+  return new ProductMotion(all, picture.labels, example).beats();
+}
+
+/** @param {string} name @param {ProductOf} product @param {BoardPicture} picture @returns {Parts[]} */
+function partsOf(name, { left, right, bias = null }, picture) {
+  const [a, b, result] = [left, right, name].map((one) => panelOf(one, picture));
+  return a && b && result && a.shape[1] ? [{ left: a, right: b, result, bias }] : [];
+}
+
+class ProductMotion {
+  /** @param {Parts[]} all @param {Labels} labels @param {Pair} example */
+  constructor(all, labels, { q, k }) {
+    this.all = all;
+    this.labels = labels;
+    this.first = all[0];
+    const { left, right, result } = this.first;
+    const [rows, columns] = result.shape;
+    this.row = Math.min(q ?? 0, rows - 1);
+    this.column = Math.min(result.cols === "key" ? (k ?? 0) : 0, columns - 1);
+    this.byRows = isByRows(result.shape) || all.length > 1;
+    this.depth = left.shape[1];
+    /** @type {[RoleInk, RoleInk]} */
+    this.inks = [left.role ?? "text", right.role ?? "text"];
+  }
+
+  /** @returns {Beat[]} */
+  beats() {
+    const isTurned = this.first.right.name === "key_t";
+    return [
+      ...(isTurned ? [this.turning()] : []),
+      this.meeting(),
+      ...this.adding(),
+      ...(this.byRows ? this.sweeping() : this.sliding()),
+      ...this.others(),
+    ];
+  }
+
+  // ---- what several beats have in common
+
+  /** Nothing is filled but some cells of the example's row. @param {Iterable<number>} filled of the first product */
+  blank(filled = []) {
+    return Object.fromEntries(
+      this.all.map(({ result }, n) => [result.name, blankCells(result.shape, [], this.row, n ? [] : filled)]),
+    );
+  }
+
+  /** The row and the column that a cell is computed from. @param {Parts} parts @param {number} i @param {number} j */
+  lit({ left, right, result }, i, j) {
+    /** @type {LitCells[]} */
+    const lit = [
+      { panel: left.name, box: rowOf(i, left.shape[1]), ink: this.inks[0] },
+      { panel: right.name, box: columnOf(j, right.shape[0]), ink: this.inks[1] },
+      { panel: result.name, box: cell(i, j), ink: "attention", strong: true },
+    ];
+    return lit;
+  }
+
+  /** @param {number} i @param {number} j @returns {Term[]} */
+  terms(i, j) {
+    const { left, right, bias } = this.first;
+    const made = Array.from({ length: this.depth }, (_, c) => {
+      const [a, b] = [at(left, i, c), at(right, c, j)];
+      return { left: known(a), right: b, product: known(a) * b };
+    });
+    const added = bias ? [{ left: null, right: null, product: bias[j], label: "bias" }] : [];
+    return [...made, ...added];
+  }
+
+  /**
+   * The row of the left matrix on its way to column j of the right one, from column `from` if it was there.
+   * @param {number} j @param {number} along
+   */
+  strip(j, along, from = -1) {
+    const { left, right } = this.first;
+    const aside = asideOf(j);
+    return Array.from({ length: this.depth }, (_, c) => ({
+      from:
+        from < 0
+          ? { panel: left.name, box: cell(this.row, c) }
+          : { panel: right.name, box: cell(c, from), aside: asideOf(from) },
+      to: { panel: right.name, box: cell(c, j), aside },
+      along,
+      value: at(left, this.row, c),
+      coloured: left.name,
+    }));
+  }
+
+  /** @param {number} i @param {number} j @returns {Said[]} */
+  named(i, j) {
+    const { left, right } = this.first;
+    return [
+      [`${placeOf(this.labels, left.rows, i)} of ${quantity(left.name)}`, this.inks[0]],
+      [" · "],
+      [`${placeOf(this.labels, right.cols, j)} of ${quantity(right.name)}`, this.inks[1]],
+    ];
+  }
+
+  // ---- the beats
+
+  /** @returns {Beat} */
+  turning() {
+    const { right, result } = this.first;
+    return {
+      ms: TURN,
+      frame: (share) => ({
+        blank: this.blank(),
+        turn: { panel: right.name, over: result.name, title: "K key", along: within(share, [0.15, 0.95]) },
+        says: [["Each row of K becomes a column of Kᵀ", "key"]],
+      }),
+    };
+  }
+
+  /** @returns {Beat} */
+  meeting() {
+    const { left, right } = this.first;
+    return {
+      ms: MEET,
+      frame: (share) => ({
+        blank: this.blank(),
+        lit: this.lit(this.first, this.row, this.column),
+        veiled: [left.name, right.name],
+        flights: this.strip(this.column, eased(share)),
+        says: this.named(this.row, this.column),
+      }),
+    };
+  }
+
+  /** One product after the other. @returns {Beat[]} */
+  adding() {
+    const { left, right, result } = this.first;
+    const [i, j] = [this.row, this.column];
+    const all = this.terms(i, j);
+    const value = all.reduce((total, { product }) => total + product, 0);
+    const beats = all.map((term, n) => ({
+      ms: paceOf(n, all.length, TERM),
+      frame: (/** @type {number} */ share) => {
+        const count = share >= 0.6 ? n + 1 : n;
+        const sum = all.slice(0, count).reduce((total, { product }) => total + product, 0);
+        return {
+          blank: this.blank(n || count ? [j] : []),
+          lit: [...this.lit(this.first, i, j), ...(n < this.depth ? pairOf(left, right, i, j, n, this.inks) : [])],
+          veiled: [left.name, right.name],
+          flights: this.strip(j, 1),
+          written: n || count ? [{ panel: result.name, row: i, column: j, value: sum }] : [],
+          work: { terms: all, count: n + 1, newest: within(share, [0, 0.4]), sum, inks: this.inks },
+          says: this.saidOf(term, n, all.length),
+        };
+      },
+    }));
+    return [...beats, { ms: DONE, frame: () => this.done(i, j, value) }];
+  }
+
+  /** @param {Term} term @param {number} n @param {number} count @returns {Said[]} */
+  saidOf({ left, right, product }, n, count) {
+    if (left === null || right === null) return [[`and the bias: ${shown(product)}`]];
+    const factors = /** @type {Said[]} */ ([[factor(left), this.inks[0]], [" × "], [factor(right), this.inks[1]]]);
+    return [[`product ${n + 1} of ${count}: `], ...factors, [` = ${shown(product)}`]];
+  }
+
+  /** The example's cell, with all its products. @param {number} i @param {number} j @param {number} value */
+  done(i, j, value) {
+    return {
+      ...this.still(i, j, value),
+      flights: this.strip(j, 1),
+      blank: this.blank([j]),
+    };
+  }
+
+  /** A cell that is computed, with all its products. @param {number} i @param {number} j @param {number} sum */
+  still(i, j, sum) {
+    const { left, right } = this.first;
+    const terms = this.terms(i, j);
+    return {
+      lit: this.lit(this.first, i, j),
+      veiled: [left.name, right.name],
+      work: { terms, count: terms.length, newest: 1, sum, inks: this.inks },
+      says: [...this.named(i, j), /** @type {Said} */ ([` = ${shown(sum)}`, "attention"])],
+    };
+  }
+
+  /** The row meets one column after the other. @returns {Beat[]} */
+  sliding() {
+    const { result } = this.first;
+    const order = firstOf(result.shape[1], this.column);
+    return order.slice(1).map((j, n) => ({
+      ms: paceOf(n, order.length, NEXT),
+      frame: (share) => {
+        const isThere = share >= 0.7;
+        const sum = at(result, this.row, j);
+        return {
+          ...this.still(this.row, j, sum),
+          ...(isThere ? {} : { says: this.named(this.row, j) }),
+          flights: this.strip(j, eased(within(share, [0, 0.6])), order[n]),
+          blank: this.blank(order.slice(0, isThere ? n + 2 : n + 1)),
+        };
+      },
+    }));
+  }
+
+  /** The example's row of each product, at once. @returns {Beat[]} */
+  sweeping() {
+    return this.all.map((parts, n) => ({
+      ms: SWEEP,
+      frame: (share) => {
+        const { result } = parts;
+        const order = firstOf(result.shape[1], n ? 0 : this.column);
+        const filled = order.slice(0, Math.max(n ? 0 : 1, Math.round(share * order.length)));
+        const blank = Object.fromEntries(
+          this.all.map((one, m) => [
+            one.result.name,
+            m < n
+              ? blankCells(one.result.shape, [this.row])
+              : blankCells(one.result.shape, [], this.row, m > n ? [] : filled),
+          ]),
+        );
+        return {
+          blank,
+          lit: this.lit(parts, this.row, filled.at(-1) ?? 0),
+          veiled: [parts.left.name, parts.right.name],
+          says: [
+            [`${placeOf(this.labels, parts.left.rows, this.row)} of ${quantity(result.name)}: `],
+            ["each cell the same way"],
+          ],
+        };
+      },
+    }));
+  }
+
+  /** All other rows, of a small matrix cell by cell. @returns {Beat[]} */
+  others() {
+    const [rows, columns] = this.first.result.shape;
+    const longest = Math.max(...this.all.map(({ result }) => result.shape[0]));
+    const order = firstOf(longest, this.row);
+    const ms = rowMs(longest);
+    return order.slice(1).flatMap((i, n) => {
+      const done = order.slice(0, n + 1);
+      if (this.byRows) return [{ ms, frame: (/** @type {number} */ share) => this.rowFrame(done, i, share) }];
+      return i < rows ? Array.from({ length: columns }, (_, j) => this.cellBeat(done, i, j, ms / columns)) : [];
+    });
+  }
+
+  /** @param {number[]} done @param {number} i @param {number} share */
+  rowFrame(done, i, share) {
+    /** @param {Parts} parts @returns {[string, CellBox[]]} */
+    const blank = ({ result }) => {
+      const filled = Array.from({ length: Math.round(share * result.shape[1]) }, (_, j) => j);
+      return [result.name, blankCells(result.shape, done, i < result.shape[0] ? i : null, filled)];
+    };
+    const lit = this.all.flatMap(({ left, result }) => [
+      ...(i < left.shape[0] ? [{ panel: left.name, box: rowOf(i, left.shape[1]), ink: left.role ?? "text" }] : []),
+      ...(i < result.shape[0]
+        ? [{ panel: result.name, box: rowOf(i, result.shape[1]), ink: result.role ?? "attention" }]
+        : []),
+    ]);
+    return {
+      blank: Object.fromEntries(this.all.map(blank)),
+      lit: /** @type {LitCells[]} */ (lit),
+      says: /** @type {Said[]} */ ([[`${placeOf(this.labels, this.first.left.rows, i)}: the same way`]]),
+    };
+  }
+
+  /** @param {number[]} done @param {number} i @param {number} j @param {number} ms @returns {Beat} */
+  cellBeat(done, i, j, ms) {
+    const { result } = this.first;
+    const filled = Array.from({ length: j + 1 }, (_, column) => column);
+    const blank = { [result.name]: blankCells(result.shape, done, i, filled) };
+    const says = /** @type {Said[]} */ ([["all other cells the same way"]]);
+    return {
+      ms,
+      // A still has the arithmetic of its cell; in between it would only flicker.
+      frame: (share) =>
+        share === 1
+          ? { ...this.still(i, j, at(result, i, j)), blank }
+          : { lit: this.lit(this.first, i, j), blank, says },
+    };
+  }
+}
+
+/** Where a row stands that meets column j: left of it, or right of the first. @param {number} j */
+const asideOf = (j) => (j > 0 ? -1 : 1);
+
+/** A hidden cell counts as 0. @param {number} x */
+const known = (x) => (Number.isNaN(x) ? 0 : x);
+
+/**
+ * The two cells of one product.
+ * @param {Panel} left @param {Panel} right @param {number} i @param {number} j @param {number} c
+ * @param {[RoleInk, RoleInk]} inks @returns {LitCells[]}
+ */
+function pairOf(left, right, i, j, c, inks) {
+  return [
+    { panel: left.name, box: cell(i, c), ink: inks[0], strong: true },
+    { panel: right.name, box: { ...cell(c, Math.min(j, j + asideOf(j))), columns: 2 }, ink: inks[1], strong: true },
+  ];
+}

@@ -1,0 +1,185 @@
+// The softmax of each row: the exponentials, their sum, the division. The example's row cell by cell, then row by row.
+
+import { softmax } from "../core/attention.js";
+import { number } from "../core/format.js";
+import { blankCells, cell, firstOf, rowOf } from "./order.js";
+import { at, factor, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+
+const CELL = { slow: 700, few: 4, rest: 2600 };
+const SUM = 1600; // ms
+const ONE = 900;
+
+/** @param {Played} played @returns {Beat[]} */
+export function softmaxBeats({ picture, example }) {
+  const [masked, weights, sums] = ["masked", "weights", "row_sum"].map((one) => panelOf(one, picture));
+  if (!masked || !weights || !sums || !weights.data.length) return [];
+  return new SoftmaxMotion({ masked, weights, sums }, picture.labels, example).beats();
+}
+
+class SoftmaxMotion {
+  /** @param {{ masked: Panel, weights: Panel, sums: Panel }} panels @param {Labels} labels @param {Pair} example */
+  constructor({ masked, weights, sums }, labels, { q }) {
+    this.masked = masked;
+    this.weights = weights;
+    this.sums = sums;
+    this.labels = labels;
+    this.rows = weights.shape[0];
+    this.columns = weights.shape[1];
+    this.row = Math.min(q ?? 0, this.rows - 1);
+    /** @type {Map<number, { exponentials: number[], shift: number, sum: number }>} */
+    this.known = new Map();
+  }
+
+  /** The exponentials of a row, and their sum; a hidden cell has 0. @param {number} i */
+  of(i) {
+    const found = this.known.get(i);
+    if (found) return found;
+    const scores = Array.from({ length: this.columns }, (_, j) => at(this.masked, i, j));
+    const { shift } = softmax(Float64Array.from(scores, (x) => (Number.isNaN(x) ? -Infinity : x)));
+    const exponentials = scores.map((x) => (Number.isNaN(x) ? 0 : Math.exp(x - shift)));
+    const made = { exponentials, shift, sum: exponentials.reduce((total, x) => total + x, 0) };
+    this.known.set(i, made);
+    return made;
+  }
+
+  /** @returns {Beat[]} */
+  beats() {
+    const columns = Array.from({ length: this.columns }, (_, j) => j);
+    return [
+      ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.exponential(j) })),
+      { ms: SUM, frame: (share) => this.adding(within(share, [0, 0.8])) },
+      ...columns.map((j) => ({ ms: paceOf(j, this.columns, CELL), frame: () => this.division(j) })),
+      { ms: ONE, frame: () => this.one() },
+      ...firstOf(this.rows, this.row)
+        .slice(1)
+        .map((i, n, order) => this.rowBeat([this.row, ...order.slice(0, n)], i)),
+    ];
+  }
+
+  /**
+   * What is not there while the example's row is computed: but some of its weights, and perhaps their sum.
+   * @param {number} count @param {boolean} isSummed
+   */
+  blank(count, isSummed) {
+    const filled = Array.from({ length: count }, (_, j) => j);
+    return {
+      weights: blankCells(this.weights.shape, [], this.row, filled),
+      row_sum: blankCells(this.sums.shape, isSummed ? [this.row] : []),
+    };
+  }
+
+  /** Cells that still show their exponentials. @param {number} from @param {number} to @returns {WrittenCell[]} */
+  written(from, to) {
+    const { exponentials } = this.of(this.row);
+    return exponentials.slice(from, to).flatMap((value, n) => {
+      const column = from + n;
+      const isHidden = Number.isNaN(at(this.masked, this.row, column));
+      return isHidden ? [] : [{ panel: "weights", row: this.row, column, value, plain: true }];
+    });
+  }
+
+  /** @param {number | null} column @param {string[]} panels @returns {LitCells[]} */
+  lit(column, panels = ["masked", "weights"]) {
+    const row = /** @type {LitCells[]} */ (
+      panels.map((panel) => ({ panel, box: rowOf(this.row, panel === "row_sum" ? 1 : this.columns), ink: "query" }))
+    );
+    if (column === null) return row;
+    /** @param {string} panel @returns {LitCells} */
+    const one = (panel) => ({ panel, box: cell(this.row, column), ink: "attention", strong: true });
+    return [...row, ...panels.filter((panel) => panel !== "row_sum").map(one)];
+  }
+
+  /** @param {number} j */
+  name(j) {
+    return /** @type {Said} */ ([placeOf(this.labels, "key", j), "key"]);
+  }
+
+  /** @param {number} j @returns {Partial<Frame>} */
+  exponential(j) {
+    const { exponentials, shift } = this.of(this.row);
+    const score = at(this.masked, this.row, j);
+    const exponent = Number.isNaN(score) ? "−∞" : shown(score) + (shift ? ` − ${factor(shift)}` : "");
+    return {
+      blank: this.blank(j + 1, false),
+      written: this.written(0, j + 1),
+      lit: this.lit(j),
+      veiled: ["masked"],
+      says: [this.name(j), [`: exp(${exponent}) = ${size(exponentials[j])}`]],
+    };
+  }
+
+  /** @param {number} share @returns {Partial<Frame>} */
+  adding(share) {
+    const { exponentials, sum } = this.of(this.row);
+    const count = Math.round(share * this.columns);
+    const soFar = count === this.columns ? sum : exponentials.slice(0, count).reduce((total, x) => total + x, 0);
+    return {
+      blank: this.blank(this.columns, true),
+      written: [...this.written(0, this.columns), this.total(soFar)],
+      lit: [...this.lit(count ? count - 1 : null, ["weights"]), ...this.sumLit()],
+      says: [["the sum of the row’s exponentials: "], [size(soFar), "attention"]],
+    };
+  }
+
+  /** @param {number} value @returns {WrittenCell} */
+  total(value) {
+    return { panel: "row_sum", row: this.row, column: 0, value, plain: true };
+  }
+
+  /** @returns {LitCells[]} */
+  sumLit() {
+    return [{ panel: "row_sum", box: cell(this.row, 0), ink: "attention", strong: true }];
+  }
+
+  /** @param {number} j @returns {Partial<Frame>} */
+  division(j) {
+    const { exponentials, sum } = this.of(this.row);
+    const weight = at(this.weights, this.row, j);
+    const isHidden = Number.isNaN(weight);
+    return {
+      blank: this.blank(this.columns, true),
+      written: [...this.written(j + 1, this.columns), this.total(sum)],
+      lit: [...this.lit(j, ["weights"]), ...this.sumLit()],
+      says: isHidden
+        ? [this.name(j), [": hidden, no share"]]
+        : [this.name(j), [`: ${size(exponentials[j])} ÷ ${size(sum)} = `], [shown(weight), "attention"]],
+    };
+  }
+
+  /** @returns {Partial<Frame>} */
+  one() {
+    const sum = at(this.sums, this.row, 0);
+    return {
+      blank: this.blank(this.columns, true),
+      lit: this.lit(null, ["weights", "row_sum"]),
+      says: [
+        [`${placeOf(this.labels, "query", this.row)}: `, "query"],
+        [`the weights sum to ${shown(sum)}`, "attention"],
+      ],
+    };
+  }
+
+  /** @param {number[]} done @param {number} i @returns {Beat} */
+  rowBeat(done, i) {
+    /** @type {Partial<Frame>} */
+    const frame = {
+      blank: {
+        weights: blankCells(this.weights.shape, [...done, i]),
+        row_sum: blankCells(this.sums.shape, [...done, i]),
+      },
+      lit: ["masked", "weights", "row_sum"].map((panel) => ({
+        panel,
+        box: rowOf(i, panel === "row_sum" ? 1 : this.columns),
+        ink: "query",
+      })),
+      says: [
+        [`${placeOf(this.labels, "query", i)}: `, "query"],
+        [`÷ ${size(this.of(i).sum)}, the sum of its exponentials`],
+      ],
+    };
+    return { ms: rowMs(this.rows), frame: () => frame };
+  }
+}
+
+/** An exponential, which may be huge or tiny. @param {number} x */
+const size = (x) => (x >= 1e6 || (x > 0 && x < 1e-4) ? number(x, 1) : shown(x));
