@@ -75,6 +75,7 @@ _FOR_PAGES = [
     Route(PLOTLY_PATH, plotly_js),
     Route(modules.ROUTE, modules.modules),
     Route(arrays.ROUTE, arrays.arrays),
+    Route(arrays.QUEUE_ROUTE, arrays.queue),
     *Exports().routes(),
 ]
 ROUTES = [

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.serving.http.traffic import traffic
+from attnviz.serving.work.pool import place_in_queue
 
 _started: set[str] = set()
 
@@ -42,8 +43,8 @@ def queue_note() -> Iterator[Callable[[int], None]]:
 
         def on_wait(ahead: int) -> None:
             nonlocal shown
-            if sentence(ahead) != shown:
-                shown = sentence(ahead)
+            if place_in_queue(ahead) != shown:
+                shown = place_in_queue(ahead)
                 spinner.close()
                 spinner.enter_context(st.spinner(shown))
 
@@ -57,10 +58,3 @@ def busy_note() -> None:
             "Your address sends very many changes just now, so each of them waits a little.",
             icon=":material/hourglass_empty:",
         )
-
-
-def sentence(ahead: int) -> str:
-    """Say how many texts are ahead in the queue."""
-    if ahead == 0:
-        return "Your text is being read …"
-    return f"{ahead} {'text is' if ahead == 1 else 'texts are'} before yours …"

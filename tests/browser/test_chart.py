@@ -46,9 +46,10 @@ FIGURES = """
   return given.map(({ sent, looks }) => {
     const { header, arrays } = unpack(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
     const panels = header.panels.map((panel, i) => ({ ...panel, ...arrays[i] }));
-    return looks.map((one) => {
+    return looks.map((one, i) => {
       const { data, layout } = m.figureOf({ ...header, panels }, one);
-      return [data.map(({ z, ...trace }) => ({ ...trace, z: z.map((row) => [...row]) })), layout];
+      const numbers = (z) => (i ? null : z.map((row) => [...row])); // the same in every look
+      return [data.map(({ z, ...trace }) => ({ ...trace, z: numbers(z) })), layout];
     });
   });
 """.replace("FILES", FILES)
@@ -70,7 +71,9 @@ def check(run: Run, cases: list[Case]) -> None:
         expected = [compose(layout, labels, pin=pin, palette=palette) for palette in PALETTES.values() for pin in PINS]
         for (data, made), figure in zip(several, expected, strict=True):
             for ours, trace in zip(data, figure["data"], strict=True):
-                np.testing.assert_array_equal(np.array(ours.pop("z"), np.float32), trace.pop("z"))
+                numbers, expected_numbers = ours.pop("z"), trace.pop("z")
+                if numbers is not None:
+                    np.testing.assert_array_equal(np.array(numbers, np.float32), expected_numbers)
             compare(data, figure["data"], "data")
             compare(made, figure["layout"], "layout")
 
@@ -114,18 +117,16 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("n", [1, 5, 16, 17, 40])
+@pytest.mark.parametrize("n", [1, 16, 17, 40])
 def test_a_toys_figures_are_pythons(run: Run, n: int) -> None:
     pieces = (HOSTILE * 3)[:n]
     walks = [run_block(range(n), config, pieces).walk(0, 0) for config in CONFIGS.values()]
     check(run, [case for walk in walks for case in every_step(walk)])
 
 
-@pytest.mark.parametrize(("layer", "head"), [(0, 0), (3, 5), (5, 11)])
-def test_a_trained_heads_figures_are_pythons(run: Run, layer: int, head: int) -> None:
-    text = "The animal didn't cross the street because it was too tired."
-    traces = [load("minilm").trace(text), load("minilm").trace(text, "It slept.")]
-    check(run, [case for trace in traces for case in every_step(trace.walk(layer, head))])
+def test_a_trained_heads_figures_are_pythons(run: Run) -> None:
+    trace = load("minilm").trace("The animal didn't cross the street because it was too tired.", "It slept.")
+    check(run, list(every_step(trace.walk(3, 5))))
 
 
 def test_figures_of_cross_attention_are_pythons(run: Run, tmp_path: Path) -> None:

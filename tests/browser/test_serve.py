@@ -108,6 +108,17 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
         expect(page.locator(HEADS)).to_have_attribute("data-rows", "5")
         expect(page.get_by_text("before yours")).to_have_count(0)
 
+        page.goto(f"{url}/?source=pretrained&step=weights&text=the+lamp")
+        expect(page.locator(STAGE)).to_have_attribute("data-rows", "4")
+        assert answer(f"{url}/test/occupy") == (200, "occupied")
+        text.fill("the cat sat")
+        text.press("Control+Enter")
+        note = page.locator(".walk .note")
+        expect(note).to_have_text("1 text is before yours …")
+        assert answer(f"{url}/test/free") == (200, "free")
+        expect(note).to_have_text("")
+        expect(page.locator(STAGE)).to_have_attribute("data-rows", "5")
+
 
 def test_a_wrong_setting_ends_the_start_with_one_line() -> None:
     started = subprocess.run(

@@ -1,4 +1,7 @@
-"""The route `/attnviz/arrays/<digest>`: what a page has offered to the browser (`serving/work/arrays.py`)."""
+"""The routes for what a page has offered to the browser (`serving/work/arrays.py`).
+
+`/attnviz/arrays/<digest>` serves it; `/attnviz/queue/<digest>` says meanwhile what it waits for.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from attnviz.serving.work.arrays import NotOfferedError, UnmakeableError, array_store
+from attnviz.serving.work.pool import place_in_queue
 
 PATH = "/attnviz/arrays/"
 ROUTE = PATH + "{digest:path}"
+QUEUE_ROUTE = "/attnviz/queue/{digest:path}"
 FOREVER = "private, max-age=31536000, immutable"
 """A digest stands for the same bytes for ever."""
 UNKEPT = {"Cache-Control": "no-store"}
@@ -34,3 +39,9 @@ async def arrays(request: Request) -> Response:
     headers["Content-Encoding"] = "gzip" if body.compressed and accepts_gzip else "identity"
     data = body.data if accepts_gzip else body.decompressed()
     return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+async def queue(request: Request) -> Response:
+    """Say in a sentence how many texts are ahead of what is requested under a digest; nothing if none is."""
+    ahead = array_store().ahead_of(request.path_params["digest"])
+    return PlainTextResponse(place_in_queue(ahead) if ahead else "", headers=UNKEPT)

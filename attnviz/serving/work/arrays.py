@@ -122,6 +122,10 @@ class ArrayStore:
         make = partial(offer.part, name) if separator and offer.part else offer.make
         return self._made.request(address, partial(_body, make, compress=offer.compress))
 
+    def ahead_of(self, address: str) -> int:
+        """Return how many computations are ahead of a digest's or part's that was requested."""
+        return self._made.ahead_of(address)
+
     def offers(self) -> int:
         """Return how many offers there are."""
         with self._lock:

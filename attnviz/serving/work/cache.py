@@ -81,6 +81,12 @@ class SingleFlightCache(Generic[V]):
         done.set_result(task)
         return done
 
+    def ahead_of(self, key: Hashable) -> int:
+        """Return how many computations are ahead of this key's in the queue; 0 once it has started or is done."""
+        with self._lock:
+            task = self._in_flight.get(key)
+        return self._pool.ahead_of(task) if task else 0
+
     def usage(self) -> tuple[int, int]:
         """Return how many results are cached, and their bytes."""
         with self._lock:

@@ -94,6 +94,13 @@ class WorkerPool:
                 self._done += 1
 
 
+def place_in_queue(ahead: int) -> str:
+    """Return the sentence for who waits, with how many texts are ahead."""
+    if ahead == 0:
+        return "Your text is being read …"
+    return f"{ahead} {'text is' if ahead == 1 else 'texts are'} before yours …"
+
+
 def _settle(task: Task[V], work: Callable[[], V]) -> None:
     try:
         value = work()

@@ -16,6 +16,7 @@ freed = Event()
 
 async def occupy(_request: Request) -> PlainTextResponse:
     """Have a thread of the pool wait until it is freed."""
+    freed.clear()
     worker_pool().submit(Task(), freed.wait)
     return PlainTextResponse("occupied")
 

@@ -40,6 +40,7 @@ class WalkComponent {
     this.home = {
       keyboard: null, // the page's shortcuts come as events
       load: async (layer) => read(await fetchFile(this.documents[layer], this.source)),
+      place: (layer) => fetchPlace(server, this.documents[layer]),
       array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
       changed: (values) => this.changed(values),
       // A lesson's question ends when the row is revealed.
@@ -106,7 +107,7 @@ class WalkComponent {
     this.documents = documents;
     const { layer = 0 } = this.updates.values;
     const isWanted = () => this.documents === documents;
-    this.walk.wait();
+    this.walk.wait(layer);
     try {
       const document = await this.home.load?.(layer);
       if (isWanted()) this.walk.show(this.updates.values, document);
@@ -130,6 +131,12 @@ class WalkComponent {
     this.updates.destroy();
     this.walk.destroy();
   }
+}
+
+/** What the making of a document waits for. @param {string} server @param {string} digest */
+async function fetchPlace(server, digest) {
+  const answer = await fetch(`${server}/attnviz/queue/${digest}`);
+  return answer.ok ? answer.text() : "";
 }
 
 export default WalkComponent;

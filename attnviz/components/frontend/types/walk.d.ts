@@ -20,6 +20,8 @@ interface ArrayReference {
 interface Home {
   /** Gets the document of a layer. */
   load?(layer: number): Promise<WalkDocument>;
+  /** Says in a sentence what the document of a layer, which is being loaded, waits for. */
+  place?(layer: number): Promise<string>;
   /** Gets an array that a document refers to. */
   array?(reference: ArrayReference): Promise<Packed>;
   /** Is called with what the user has changed, after it is painted. */

@@ -2,6 +2,7 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
 
 import { Attention } from "../inspector/arithmetic.js";
+import { Coming } from "./coming.js";
 import { guessLine, offered, read, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
@@ -18,7 +19,6 @@ import { TokenList } from "./token_list.js";
 
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
 
-const LONG = 1000; // ms
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -29,8 +29,6 @@ export class Walk {
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home);
     this.lecture = false;
-    /** @type {number | undefined} */
-    this.waiting = undefined;
     /** @type {{ matrices: HeadMatrices, attention: Attention } | null} */
     this.inspected = null;
     this.formula = new Formula();
@@ -51,6 +49,7 @@ export class Walk {
       element("div", { class: "body" }, ...parts),
     );
     root.append(this.element);
+    this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
     this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
     this.drawing = new Drawing(this.picture, home, (row) => this.cover(row));
     this.inspector = new Inspector(this.beside, {
@@ -150,7 +149,7 @@ export class Walk {
     this.picture.hidden = !picture;
     this.tokens.root.hidden = !isTokens;
     this.inspector.view.section.hidden = !picture;
-    this.rest();
+    this.coming.end();
     this.formula.show(ofHead(step.formula, own));
     // A fact might give away what is covered.
     const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch ? "" : step.advice];
@@ -204,26 +203,16 @@ export class Walk {
 
   // ---- what is not there yet
 
-  /** Marks that something is on its way; says so if there is nothing else to see, or if it takes long. */
-  wait() {
-    this.element.setAttribute("aria-busy", "true");
-    const say = () => (this.note.textContent = "The numbers are being computed …");
-    clearTimeout(this.waiting);
-    if (this.store.document) this.waiting = setTimeout(say, LONG);
-    else say();
-  }
-
-  /** It has come, or will not. */
-  rest() {
-    clearTimeout(this.waiting);
-    this.element.removeAttribute("aria-busy");
+  /** Something is on its way. @param {number} [layer] whose document it is, if it is one */
+  wait(layer) {
+    this.coming.begin(layer, this.store.document !== null);
   }
 
   /** Gets the document of the layer that is chosen, if it is another one. */
   async load() {
     if (!this.store.document || this.store.isComplete) return;
     const { layer } = this.store.values;
-    this.wait();
+    this.wait(layer);
     const coming = this.loading.layer(layer);
     // It may come after another layer was chosen, or another text.
     const isWanted = () => this.store.values.layer === layer && this.loading.has(layer, coming);
@@ -250,7 +239,7 @@ export class Walk {
 
   /** @param {string} what @param {unknown} error */
   fail(what, error) {
-    this.rest();
+    this.coming.end();
     const why = String(error instanceof Error ? error.message : error);
     this.note.textContent = `${what}: ${why.replace(/\.$/, "")}.`;
   }
@@ -310,7 +299,7 @@ export class Walk {
 
   destroy() {
     this.ends.abort();
-    clearTimeout(this.waiting);
+    this.coming.end();
     this.loading.destroy();
     this.inspector.destroy();
     this.drawing.destroy();

@@ -1,0 +1,54 @@
+// Says that numbers are on their way: at once if there is nothing else to see, else if it takes long; and, where the
+// page knows it, how many texts come before.
+
+const LONG = 1000; // ms
+const COMPUTED = "The numbers are being computed …";
+
+export class Coming {
+  /**
+   * @param {HTMLElement} element is marked as busy
+   * @param {(text: string) => void} say
+   * @param {Home} home
+   */
+  constructor(element, say, home) {
+    this.element = element;
+    this.say = say;
+    this.home = home;
+    /** @type {number | undefined} */
+    this.timer = undefined;
+  }
+
+  /**
+   * Something is on its way.
+   * @param {number | undefined} layer whose document it is, if it is one
+   * @param {boolean} isBeside there is something to see meanwhile
+   */
+  begin(layer, isBeside) {
+    this.element.setAttribute("aria-busy", "true");
+    clearTimeout(this.timer);
+    if (!isBeside) this.say(COMPUTED);
+    this.timer = setTimeout(() => this.tell(layer), LONG);
+  }
+
+  /** @param {number | undefined} layer */
+  async tell(layer) {
+    const { timer } = this;
+    /** @type {string | undefined} */
+    let place;
+    try {
+      if (layer !== undefined) place = await this.home.place?.(layer);
+    } catch {
+      // Nobody knows it, then.
+    }
+    if (timer !== this.timer) return;
+    this.say(place || COMPUTED);
+    if (place) this.timer = setTimeout(() => this.tell(layer), LONG);
+  }
+
+  /** It has come, or will not. */
+  end() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.element.removeAttribute("aria-busy");
+  }
+}
