@@ -114,7 +114,8 @@ def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_
         text.fill("the cat sat")
         text.press("Control+Enter")
         note = page.locator(".walk .note")
-        expect(note).to_have_text("1 text is before yours …")
+        # Or more, if the browser has just requested the layers beside the one on the screen.
+        expect(note).to_have_text(re.compile(r"^\d+ texts? (is|are) before yours …$"))
         assert answer(f"{url}/test/free") == (200, "free")
         expect(note).to_have_text("")
         expect(page.locator(STAGE)).to_have_attribute("data-rows", "5")
