@@ -20,8 +20,8 @@ def show(page: str) -> None:
     """Show the button of the tour, and the tour while it runs. It ends on another page and in lecture mode."""
     if page != PAGE or state.get("lecture"):
         _end()
-        return
-    st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start)
+    if page == PAGE:
+        st.button("Tour", icon=":material/explore:", key="tour_start", on_click=start)
     if st.session_state.get(_RUNS):
         with st.container(key="tour_place"):
             mount("tour", {}, {}, key="tour", on_ended_change=_end)
