@@ -26,7 +26,7 @@ CSS = """
 .st-key-surprise_says { display: var(--chrome, flex); }
 .surprise { margin: 0; font-size: 0.95rem; line-height: 1.4; overflow-wrap: anywhere; }
 .surprise span { opacity: 0.75; }
-:root:has(.st-key-surprise_says) { --walk-height: max(36rem, calc(100vh - 7.95rem)); }
+html:has(.st-key-surprise_says) { --walk-height: max(36rem, calc(100vh - 7.95rem)); }
 </style>
 """
 PAGES = ("step_by_step", "heads")
