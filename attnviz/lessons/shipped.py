@@ -78,7 +78,8 @@ def text_examples() -> tuple[TextExample, ...]:
 
 
 def _gallery_file() -> dict[str, list[dict[str, Any]]]:
-    return read_yaml((files.LESSONS / "gallery.yaml").read_bytes())
+    found: dict[str, list[dict[str, Any]]] = read_yaml((files.LESSONS / "gallery.yaml").read_bytes())
+    return found
 
 
 def gallery_lesson() -> Lesson:
