@@ -70,7 +70,7 @@ def begin(page: str) -> None:
 
 def _is_untouched() -> bool:
     """Whether the session began at an address without any key, and the user has changed nothing since."""
-    return st.session_state[_BARE] and st.session_state[_OPENED_VIEW] == st.session_state[_VIEW]
+    return bool(st.session_state[_BARE] and st.session_state[_OPENED_VIEW] == st.session_state[_VIEW])
 
 
 def _query() -> dict[str, str]:
