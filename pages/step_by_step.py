@@ -9,7 +9,7 @@ from attnviz.sources import SOURCES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import source_settings
-from attnviz.ui.sources import shown_with
+from attnviz.ui.sources import DESCRIBED, shown_with
 from attnviz.ui.step_by_step.view import show_walk
 from attnviz.ui.waiting import starting
 
@@ -18,8 +18,8 @@ from attnviz.ui.waiting import starting
 @page_lock().held()
 def walk(model_name: str | None) -> None:
     """Show the walk. A fragment, so that what the browser reports does not run the rest of the page."""
-    with starting("step_by_step"):
-        here = shown_with(model_name)
+    with starting(state.get("source")):
+        here = shown_with(model_name, resources=DESCRIBED)
     try:
         show_walk(here)
     except NoTokensError as error:
@@ -29,6 +29,6 @@ def walk(model_name: str | None) -> None:
 
 shell.begin("step_by_step")
 with st.sidebar:
-    chosen = source_settings(SOURCES[controls.choose_source()])
+    chosen = source_settings(SOURCES[controls.choose_source()], resources=DESCRIBED)
 shell.text()
 walk(chosen)

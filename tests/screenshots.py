@@ -39,7 +39,7 @@ def step_link(source: str, step: str, **more: str | int) -> str:
 
 CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 README = [
-    Shot("step-by-step", step_link("pretrained", "weights", text=CAT, layer=3, head=8, q=3, k=2)),
+    Shot("step-by-step", "/"),
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
     Shot("averages", "/averages?way=softmax"),
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),

@@ -140,10 +140,11 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
         raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
-    view, notes = read_link(linked)
+    page = PAGES[_page(arguments.link)]
+    view, notes = read_link(linked or (page.opening if arguments.link else {}))
     if notes:
         raise UsageError(notes[0])
-    fixed = PAGES[_page(arguments.link)].source
+    fixed = page.source
     if fixed is not None:
         view["source"] = fixed
     elif "source" not in linked and not (arguments.link and arguments.source is None):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from attnviz.links.link import write_link
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES, Resources
 from attnviz.sources.shown import Shown
@@ -29,7 +28,8 @@ def link_of(view: View, site: str) -> str:
         return ""
     sources = (SOURCES[view["source"]], *SOURCES.values())  # its own keys first
     keys = dict.fromkeys(("text", "pair", "source", *(key for source in sources for key in source.keys)))
-    return f"{site.rstrip('/')}/?{urlencode(write_link(view, keys))}"
+    query = PAGES["step_by_step"].write(view, keys)
+    return f"{site.rstrip('/')}/?{urlencode(query)}"
 
 
 def walk_of(view: View, shown: Shown, resources: Resources, site: str = "") -> Walk:

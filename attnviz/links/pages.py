@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from attnviz import files
+from attnviz.links.link import KEYS, write_link
 from attnviz.sources import PRETRAINED, SOURCES
 from attnviz.sources.compared import B_KEYS
 
 SUBJECT = "what attention computes"
+
+OPENING: Mapping[str, str] = MappingProxyType({
+    "text": "My sister bought a bicycle because she wanted to ride it to work.",
+    "source": PRETRAINED.key, "step": "weights", "q": "11", "layer": "3", "head": "1",
+})  # fmt: skip
+"""The link of the view that the app opens on: a head of the built-in model in which "it" looks at "bicycle"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,6 @@ class Page:
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
-
     opening: Mapping[str, str] = field(default_factory=dict)
     """The link of the view that its address without any key opens; every other link has the keys' own defaults"""
 
@@ -51,6 +59,16 @@ class Page:
         sources = SOURCES.values() if source is None else (SOURCES[source],)
         return tuple(dict.fromkeys((*self.keys, *(key for each in sources for key in each.keys))))
 
+    @property
+    def plain(self) -> dict[str, str]:
+        """The link of the view with all defaults: it says one of them, where an address without any key does not."""
+        return {"source": KEYS["source"].write(KEYS["source"].default)} if self.opening else {}
+
+    def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+        """Return the query of a view: those of these keys whose values are not the defaults; none for the opening."""
+        written = write_link(view, names)
+        return {} if self.opening and written == self.opening else written or self.plain
+
 
 def _keys_of_sources(*, without: str) -> tuple[str, ...]:
     """Return the keys of all sources, each once, without this one."""
@@ -63,6 +81,7 @@ PAGES: dict[str, Page] = {
         Page(
             "step_by_step", "Step by step", "/",
             ("text", "source", "step", "q", "k", "stretch", "drawing", "predict"), shows_source=True,
+            opening=OPENING,
         ),
         Page(
             "heads", "Heads", "/heads",

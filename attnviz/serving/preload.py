@@ -8,14 +8,15 @@ import threading
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attnviz.links.pages import PAGES
+from attnviz.serving.http.arrays import PATH as ARRAYS
 from attnviz.serving.http.modules import make_all
-from attnviz.serving.work.pool import limit_threads
+from attnviz.serving.work.pool import limit_openmp, limit_threads
 from attnviz.settings import settings
-from attnviz.sources import SOURCES
 
 DELAY = 5.0
-"""Seconds for which a local server delays loading the model. Loading holds Python's global interpreter lock, and made
-the first picture up to two seconds later. A request for a page with a model ends the delay."""
+"""Seconds for which a local server delays importing torch and loading the model. Both hold Python's global interpreter
+lock, and made the first picture up to three seconds later, which needs neither. A request for a page that needs one of
+them ends the delay, and so does the picture of the first view, once it is sent."""
 
 
 class Preload:
@@ -32,20 +33,21 @@ class Preload:
         return self._loaded.is_set()
 
     def request(self) -> None:
-        """End the delay: a page that shows a model is requested."""
+        """End the delay: what it waits for is needed now, or the first picture is there."""
         self._requested.set()
 
     def run(self) -> None:
         """Import torch, load the model, then prepare the other pages. On a public server, check the installation."""
         from attnviz.ui import caches
 
+        limit_openmp()
+        if not settings().public:  # a public server gets no visitors before the model is loaded
+            self._requested.wait(self._delay)
         limit_threads()
         from attnviz import document  # noqa: F401 — what makes documents, and torch
         from attnviz.toy import block  # noqa: F401
         from attnviz.ui.step_by_step import view  # noqa: F401
 
-        if not settings().public:  # a public server gets no visitors before the model is loaded
-            self._requested.wait(self._delay)
         caches.model("minilm")
         self._loaded.set()
         make_all()
@@ -61,7 +63,7 @@ class Preload:
 
 
 class PreloadTrigger:
-    """ASGI middleware that ends the delay of a preload if a page with a model is requested, before its script runs."""
+    """ASGI middleware that ends the delay of a preload: before a page that needs torch, or after the first picture."""
 
     def __init__(self, app: ASGIApp, preload: Preload) -> None:
         self.app = app
@@ -69,14 +71,15 @@ class PreloadTrigger:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] == "http" and shows_model(scope["path"], scope["query_string"]):
+        is_http = scope["type"] == "http"
+        if is_http and needs_torch(scope["path"], scope["query_string"]):
             self.preload.request()
         await self.app(scope, receive, send)
+        if is_http and ARRAYS in scope["path"]:
+            self.preload.request()
 
 
-def shows_model(path: str, query: bytes) -> bool:
-    """Whether a link shows a model that has to be loaded, judged by its path and query without parsing them."""
-    loaded = [source.key for source in SOURCES.values() if source.has_names]
-    opened = [(page.path, page.source if query else page.opening.get("source", page.source)) for page in PAGES.values()]
-    paths = tuple(path for path, source in opened if source in loaded)
-    return path.endswith(paths) or any(f"source={key}".encode() in query for key in loaded)
+def needs_torch(path: str, query: bytes) -> bool:
+    """Whether an address is that of a page whose first picture has to be computed, judged without parsing it."""
+    paths = tuple(page.path for page in PAGES.values() if page.path != "/")
+    return path.endswith(paths) or (bool(query) and path.endswith("/"))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel
     from attnviz.tokens import CharVocab
     from attnviz.trace.model import Model
     from attnviz.trace.whole import Trace
@@ -19,7 +18,7 @@ Get = Callable[[str], Any]
 class Resources(Protocol):
     """Loads and runs models: through the app's shared caches, or directly."""
 
-    def load(self, name: str) -> PretrainedModel:
+    def load(self, name: str) -> Model:
         """Load a pretrained model.
 
         Raises:

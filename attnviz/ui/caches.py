@@ -74,6 +74,12 @@ def is_loaded(name: str) -> bool:
     return name.strip() in _loaded
 
 
+def failure(name: str) -> str:
+    """Return why the model could not be loaded some seconds ago; empty if it was not tried, or was loaded."""
+    with _failures_lock:
+        return failures.get(name.strip(), "")
+
+
 def offered() -> str:
     """Return the names of the offered models, joined for a sentence."""
     *others, last = settings().models

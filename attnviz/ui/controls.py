@@ -43,6 +43,9 @@ def choose_source() -> str:
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in SOURCES.values() if source.help),
     )
+    caution = SOURCES[source].caution(state.get)
+    if caution:
+        st.caption(caution)
     return source
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.sources import Get, Source
-from attnviz.ui import caches, controls, state
+from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import RESOURCES, with_model
+from attnviz.ui.sources import RESOURCES, AppResources, with_model
 from attnviz.ui.tokens.chips import shorten
 
 if TYPE_CHECKING:
@@ -21,34 +21,34 @@ MAX_SHOWN = 80
 """The most characters of a model's name in the spinner."""
 
 
-def open_model(source: Source, get: Get = state.get) -> Model:
+def open_model(source: Source, get: Get = state.get, resources: AppResources = RESOURCES) -> Model:
     """Return the model that a view selects. If it can't be loaded, show the reason and return the source's fallback.
 
     If there is no fallback, or it can't be loaded either, the page ends with the reason.
     """
     names = source.names
     if names is None:
-        return source.open(get, RESOURCES)
+        return source.open(get, resources)
     name = get("model") or names.fallback
-    loading = nullcontext() if caches.is_loaded(name) else st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …")
+    loading = st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …") if resources.is_slow(name) else nullcontext()
     with loading:
         from attnviz.pretrained import ModelError
 
         try:
-            return source.open(with_model(get, name), RESOURCES)
+            return source.open(with_model(get, name), resources)
         except ModelError as error:
             reason = str(error)
     if name.strip() == names.fallback:
         st.error(plain(reason), icon="⚠️")
         st.stop()
     st.error(plain(f"{reason} Showing {names.fallback}."), icon="⚠️")
-    return open_model(source, with_model(get, names.fallback))
+    return open_model(source, with_model(get, names.fallback), resources)
 
 
-def source_settings(source: Source, where: str = ABOVE) -> str | None:
+def source_settings(source: Source, where: str = ABOVE, resources: AppResources = RESOURCES) -> str | None:
     """Show the settings of a source; return the name of the model in use if its models have names.
 
-    `where` names the place on the page that selects layer and head.
+    `where` names the place on the page that selects layer and head, `resources` open the model.
 
     It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
     """
@@ -58,7 +58,7 @@ def source_settings(source: Source, where: str = ABOVE) -> str | None:
     controls.settings_of(source.keys)
     if not source.has_layers and source.names is None:
         return None
-    model = open_model(source, get)
+    model = open_model(source, get, resources)
     if source.has_layers:
         controls.layer_controls(source, model, where)
     return model.name if source.names is not None else None

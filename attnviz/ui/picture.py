@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from attnviz.components.chart import chart
 from attnviz.components.stage import stage
-from attnviz.figures.board import board_picture
-from attnviz.figures.panels import Layout, Pin
-from attnviz.figures.style import DARK, LIGHT, Palette
 from attnviz.ui import state
+
+if TYPE_CHECKING:  # figures import torch, which the first view does not wait for
+    from attnviz.figures.panels import Layout, Pin
+    from attnviz.figures.style import Palette
 
 PICTURES = {"stage": "Animated", "chart": "Plotly"}
 
 
 def palette() -> Palette:
     """Return the palette of this browser's theme."""
+    from attnviz.figures.style import DARK, LIGHT
+
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
@@ -33,6 +36,9 @@ def show_picture(
         about: further header fields of the stage (see `components.stage.stage`); `alt` is the alternative text.
         pin: the pinned cell, for the chart; on the stage the inspector highlights it.
     """
+    from attnviz.figures.board import board_picture
+    from attnviz.figures.panels import Pin
+
     header, arrays = board_picture(layout, labels)
     if state.get("drawing") == "stage":
         stage({**header, **about}, arrays, key="picture")

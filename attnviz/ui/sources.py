@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnviz.links.link import KEYS
+from attnviz.pretrained import BUILT_IN
+from attnviz.pretrained.loading import described
 from attnviz.sources import SOURCES, Get
 from attnviz.sources.shown import Shown, shown
 from attnviz.sources.toy import tokenizer
@@ -15,7 +17,6 @@ from attnviz.ui import caches, state
 from attnviz.ui.tokens.tokenizers import char_vocab
 
 if TYPE_CHECKING:
-    from attnviz.pretrained import PretrainedModel
     from attnviz.trace.model import Model
     from attnviz.trace.whole import Trace
 
@@ -27,9 +28,13 @@ class AppResources:
     vocabulary: CharVocab | None = None
     """The character vocabulary; required on threads without access to the session"""
 
-    def load(self, name: str) -> PretrainedModel:
+    def load(self, name: str) -> Model:
         """Return a model that all sessions share. Raises attnviz.pretrained.ModelError."""
         return caches.model(name)
+
+    def is_slow(self, name: str) -> bool:
+        """Whether `load` takes seconds."""
+        return not caches.is_loaded(name)
 
     def characters(self, get: Get) -> CharVocab:
         """Return the view's character vocabulary."""
@@ -40,7 +45,25 @@ class AppResources:
         return caches.trace(model, text, pair)
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedResources(AppResources):
+    """For a page whose browser requests what the model computes: it needs no weights of the built-in model."""
+
+    def load(self, name: str) -> Model:
+        """Return a model that may not be loaded yet. Raises attnviz.pretrained.ModelError."""
+        return described() if self._is_described(name) else caches.model(name)
+
+    def is_slow(self, name: str) -> bool:
+        """Whether `load` takes seconds."""
+        return not (self._is_described(name) or caches.is_loaded(name))
+
+    @staticmethod
+    def _is_described(name: str) -> bool:
+        return name.strip() == BUILT_IN and not caches.is_loaded(name) and not caches.failure(name)
+
+
 RESOURCES = AppResources()
+DESCRIBED = DescribedResources()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,13 +112,13 @@ def shown_now(get: Get = state.get) -> Shown:
         return shown(with_model(get, names.fallback), RESOURCES)
 
 
-def shown_with(model_name: str | None, get: Get = state.get) -> Shown:
+def shown_with(model_name: str | None, get: Get = state.get, resources: AppResources = RESOURCES) -> Shown:
     """Return what a view shows, with the given model. Values that do not exist are reset, with a note.
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    found = shown(with_model(get, model_name), RESOURCES)
+    found = shown(with_model(get, model_name), resources)
     settle(found)
     return found
 

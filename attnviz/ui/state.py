@@ -25,7 +25,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
-from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link, write_link
+from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link
 from attnviz.links.pages import PAGES
 from attnviz.ui.plain import plain
 
@@ -52,7 +52,7 @@ def begin(page: str) -> None:
     explicit = st.session_state.pop(_EXPLICIT, False)
     _run.of = None
     st.session_state[_LINKS] = [*links, query] if page_changed or explicit else links
-    is_bare = not (explicit or st.query_params.to_dict())
+    is_bare = not (explicit or query)
     opening = PAGES[page].opening if is_bare else {}
     if links and not explicit and _is_known(query, page_changed) and not (opening and page_changed and _is_untouched()):
         if st.session_state[_OPENED_VIEW] not in (None, st.session_state[_VIEW]):
@@ -84,14 +84,14 @@ def _is_known(query: Mapping[str, str], page_changed: bool) -> bool:
     Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
     links = st.session_state[_LINKS]
+    # An attribute of the Streamlit version that pyproject.toml allows; without it, the link counts as a new one.
+    went = getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", True)
     if page_changed:
-        return not query or query == links[-2]
+        return (not query and not went) or query == links[-2]
     if query == links[-1]:
         st.session_state[_LINKS] = links[-1:]  # the browser acknowledges the newest link
         return True
-    # An attribute of the Streamlit version that pyproject.toml allows; without it, the link counts as a new one.
-    run = get_script_run_ctx(suppress_warning=True)
-    return query in links and not getattr(run, "is_history_navigation", True)
+    return query in links and not went
 
 
 def _view() -> dict[str, Any]:
@@ -160,8 +160,21 @@ def go_to_page(script: Path, link: Mapping[str, str]) -> NoReturn:
 
 
 def link() -> dict[str, str]:
-    """Return the link of the view, as `end` has written it last: a message may still contain an older one."""
-    return dict(st.session_state[_LINKS][-1])
+    """Return the link of the view, as `end` has written it last: a message may still contain an older one.
+
+    It says all of the view, also where the address says nothing.
+    """
+    return dict(st.session_state[_LINKS][-1] or PAGES[st.session_state[_PAGE]].opening)
+
+
+def is_opening_view() -> bool:
+    """Whether the view is the one that the page's address without any key opens."""
+    return not _link_of_view(None)
+
+
+def _link_of_view(names: Iterable[str] | None) -> dict[str, str]:
+    page = PAGES[st.session_state[_PAGE]]
+    return page.write(_view(), (*(page.link_keys(get("source")) if names is None else names), *SHARED_KEYS))
 
 
 def is_opening_link() -> bool:
@@ -232,9 +245,7 @@ def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
 
 def end(names: Iterable[str] | None = None) -> None:
     """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
-    if names is None:
-        names = PAGES[st.session_state[_PAGE]].link_keys(get("source"))
-    new = write_link(_view(), (*names, *SHARED_KEYS))
+    new = _link_of_view(names)
     links, query = st.session_state[_LINKS], _query()
     run = get_script_run_ctx(suppress_warning=True)
     if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # otherwise `begin` has done this

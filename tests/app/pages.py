@@ -32,6 +32,7 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
         at.session_state[key] = value
     if name:
         at.run()
+        del at.session_state["view_links"]  # a session that begins on this page
         return go_to_page(at, name, query)
     for key, value in query.items():
         at.query_params[key] = value

@@ -13,7 +13,10 @@ from tests.browser.modules import Run, imported
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
     "defaults": {"step": "scores", "q": None, "stretch": False},
+    "bare": "",
+    "plain": "",
 }
+OPENING: dict[str, Any] = {**LINK, "keys": ["source", *LINK["keys"]], "bare": "source=bert&q=3", "plain": "source=toy"}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,26 @@ def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, o
     assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
     bare = run("page/address.js", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
     assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
+
+
+@pytest.mark.parametrize(
+    ("query", "values", "link"),
+    [
+        ("", {"step": "weights"}, "source=bert&step=weights&q=3"),
+        ("embed=true", {"q": None}, "embed=true&source=bert"),
+        ("source=bert&step=weights&q=3", {"step": "scores"}, ""),
+        ("embed=true&source=bert", {"q": 3}, "embed=true"),
+        ("source=toy", {"q": 3}, "q=3"),
+        ("q=3", {"q": None}, "source=toy"),
+    ],
+)
+def test_an_address_that_says_nothing_stands_for_a_view(
+    run: Run, query: str, values: dict[str, object], link: str
+) -> None:
+    argument = {"query": query, "values": values, "link": OPENING}
+    assert run("page/address.js", "return m.withValues(given.query, given.values, given.link)", argument) == link
+    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", argument)
+    assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true") else None)
 
 
 def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:

@@ -26,7 +26,8 @@ Contexts = Callable[..., BrowserContext]
 
 
 def go(page: Page, url: str, **link: str | int) -> Page:
-    page.goto(f"{url}/?{urlencode(link)}")
+    """Open the page by a link; without one, on the toy with all defaults."""
+    page.goto(f"{url}/?{urlencode(link or {'source': 'toy'})}")
     return settled(page)
 
 
@@ -233,7 +234,7 @@ def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) 
     page.go_back()
     page.wait_for_url(lambda url: "step" not in url)
     settled(page)
-    assert query(page) == {}
+    assert query(page) == {"source": "toy"}
     assert matrix(page, "scores").shape == (11, 11)
 
 

@@ -40,7 +40,7 @@ KINDS = {
     "stage": Kind("page/stage.js", "walk/stage.css", is_open=True),
     "stepper": Kind("page/stepper.js", "walk/stepper.css"),
     "tour": Kind("tour/tour.js", "tour/tour.css"),
-    "walk": Kind("page/walk.js", "walk/walk.css", page_styles="chart"),
+    "walk": Kind("page/walk.js", "page/walk.css", page_styles="chart"),
 }
 
 

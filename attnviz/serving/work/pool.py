@@ -117,14 +117,18 @@ def worker_pool() -> WorkerPool:
 
 
 @cache
-def limit_threads() -> None:
-    """Limit torch to one thread: with two, sessions that share the cores wait for each other's.
+def limit_openmp() -> None:
+    """Limit OpenMP to one thread. Call it before anything imports torch: OpenMP reads the variable once, then.
 
-    Call it before anything imports torch. `set_num_threads` holds for one thread only, and Streamlit starts a new one
-    for each run of a page: a matrix product there would start OpenMP threads, which spin while they wait. OpenMP reads
-    the variable once, when torch is imported.
+    `torch.set_num_threads` holds for one thread only, and Streamlit starts a new one for each run of a page: a matrix
+    product there would start OpenMP threads, which spin while they wait.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def limit_threads() -> None:
+    """Limit torch to one thread: with two, sessions that share the cores wait for each other's."""
+    limit_openmp()
     import torch
 
     torch.set_num_threads(1)

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attnviz.pretrained import BUILT_IN
 from attnviz.serving.work.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import Shown
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import caches
 from attnviz.ui.sources import RESOURCES, SavedView
+from attnviz.ui.step_by_step import opening
 
 if TYPE_CHECKING:
-    from attnviz.document import ReferTo
+    from attnviz.document import Document, ReferTo
     from attnviz.trace.walk import Walk
 
 HEADS_BYTES = 2**20
@@ -31,8 +33,9 @@ class _Layers:
     """All layers of a text by what they are made of: no tensors, so an offer may hold it."""
 
     view: SavedView
-    budget: int
-    """The number of the model's `TraceBudget`: a model that was loaded again may have other weights"""
+    budget: int | None
+    """The number of the model's `TraceBudget`: a model that was loaded again may have other weights. None for the
+    built-in model, whose weights are always the published ones."""
 
     def walk(self, layer: int, head: int = 0) -> Walk:
         """Return a head, from the cached trace or computed again.
@@ -44,7 +47,7 @@ class _Layers:
 
         try:
             here = self.view.shown().at(layer, head)
-            if here.model.trace_budget.number != self.budget:
+            if self.budget not in (None, here.model.trace_budget.number):
                 raise NotOfferedError
             return here.walk(RESOURCES)
         except (ModelError, NoTokensError, IndexError) as error:
@@ -60,7 +63,7 @@ def offer_documents(here: Shown, view: SavedView, tokens: tuple[Tokens, ...]) ->
         tokens: the tokens of its axes.
     """
     store = array_store()
-    layers = _Layers(view, here.model.trace_budget.number)
+    layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number)
     settings = [(name, view.view[name]) for name in here.source.keys if name not in ("layer", "head")]
     read = [(one.labels, one.ids) for one in tokens]
     text = store.digest(("walk", here.source.key, here.text, here.pair, here.kind, layers.budget, settings, read))
@@ -68,19 +71,33 @@ def offer_documents(here: Shown, view: SavedView, tokens: tuple[Tokens, ...]) ->
     for layer in range(here.model.description.layers[here.kind][0]):
         key = text, layer
         make = partial(_document, layers, layer, store.digest(key))
-        digests.append(store.offer(key, make, part=partial(_array, layers, layer)))
+        is_first = opening.has(view.view, layer)  # which newcomers wait for
+        digests.append(store.offer(key, make, part=partial(_array, layers, layer), compress=is_first))
     return digests
 
 
 def _document(layers: _Layers, layer: int, digest: str) -> bytes:
-    from attnviz.document import DocumentError, document_of_layer, write
+    from attnviz.document import DocumentError, write
 
+    view = layers.view.view
+    if opening.has(view, layer) and not caches.is_loaded(view["model"]):
+        return write(opening.shipped_document(digest))
     walk = layers.walk(layer)
     try:
-        thumbnails = caches.overview(walk.layer)
-        return write(document_of_layer(walk, thumbnails=thumbnails, refer_to=_referring(walk, digest)))
+        return write(document_of_walk(walk, digest))
     except DocumentError as error:
         raise UnmakeableError(str(error)) from error
+
+
+def document_of_walk(walk: Walk, digest: str) -> Document:
+    """Return the document of a walk's layer; `digest` is the beginning of the addresses of its large arrays.
+
+    Raises:
+        DocumentError: see `document_of_layer`.
+    """
+    from attnviz.document import document_of_layer
+
+    return document_of_layer(walk, thumbnails=caches.overview(walk.layer), refer_to=_referring(walk, digest))
 
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
@@ -92,9 +109,14 @@ def _referring(walk: Walk, digest: str) -> ReferTo:
         matrix, _, head = name.partition("/")
         is_operand = matrix in ("query", "key", "value")
         is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
-        return None if is_held else f"{digest}{PART}{name.replace('/', '-')}"
+        return None if is_held else address_of(name, digest)
 
     return refer_to
+
+
+def address_of(name: str, digest: str) -> str:
+    """Return the address of an array that a document refers to; `digest` is the document's."""
+    return f"{digest}{PART}{name.replace('/', '-')}"
 
 
 def _array(layers: _Layers, layer: int, part: str) -> bytes:

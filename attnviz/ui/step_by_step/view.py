@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
@@ -28,6 +29,7 @@ def show_walk(here: Shown) -> None:
     shell.token_notes(queries)
     for name, axis, tokens in (("q", "row", queries), ("k", "column", keys)):
         _check_pin(name, axis, len(tokens))
+    page = PAGES["step_by_step"]
     view = SavedView(view_of(here), char_vocab(here.text))
     header = {
         "documents": offer_documents(here, view, (queries, keys)),
@@ -36,8 +38,11 @@ def show_walk(here: Shown) -> None:
         "only_layer": here.source.only_layer,
         "drawings": list(PICTURES.items()),
         "lecture": state.get("lecture"),
+        "opening": state.is_opening_view(),
         "link": {
-            "keys": (*PAGES["step_by_step"].link_keys(here.source.key), *SHARED_KEYS),
+            "keys": (*page.link_keys(here.source.key), *SHARED_KEYS),
+            "bare": urlencode(page.opening),
+            "plain": urlencode(page.plain),
             "defaults": {name: KEYS[name].default for name in VALUES},
         },
     }

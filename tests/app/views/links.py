@@ -31,6 +31,7 @@ PAIR = "text=The+cat+is+hungry.&pair=It+wants+fish."
 MORE = {
     "step_by_step": [
         "/",
+        "/?source=toy",
         *(f"/?step={step}" for step in ("tokens", "embeddings", "qkv", "scaled", "masked", "concat", "output")),
         f"/?{CAT}&step=weights&qkv=identity&positions=none",
         f"/?{CAT}&step=scores&qkv=positions&positions=random&seed=7",

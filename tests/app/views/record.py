@@ -40,7 +40,7 @@ def write(page: str, views: dict[str, Record]) -> None:
     """Write the recording of a page, in groups: what all views of a group say, and what each says beyond that."""
     groups: dict[tuple[object, ...], dict[str, Record]] = defaultdict(dict)
     for link, view in views.items():
-        groups[query(link).get("source"), *opened(link).items()][link] = view
+        groups[query(link).get("source"), not query(link), *opened(link).items()][link] = view
     written = {"made_by": MADE_BY, "groups": [_group(group) for group in groups.values()]}
     (FOLDER / f"{page}.json").write_text(_lines(written) + "\n", encoding="utf-8")
 

@@ -63,17 +63,17 @@ def test_only_a_local_server_delays_the_model(
     ("path", "query", "ends"),
     [
         ("/", "", False),
-        ("/", "source=toy&text=heads", False),
-        ("/tokens", "", False),
-        ("/compare", "", True),
-        ("/compare", "head=1", False),
-        ("/compare", "b_source=pretrained", True),
+        ("/", "source=toy&text=heads", True),
+        ("/tokens", "", True),
+        ("/attnviz/modules/0/walk.js", "", False),
+        ("/attnviz/arrays/abc", "", True),
+        ("/compare", "head=1", True),
         ("/", "step=weights&source=pretrained", True),
         ("/heads", "", True),
         ("/demo/heads", "layer=2", True),
     ],
 )
-def test_a_request_for_a_page_with_a_model_ends_the_delay(
+def test_a_request_for_what_needs_torch_ends_the_delay_and_so_does_the_first_picture(
     monkeypatch: pytest.MonkeyPatch, actions: list[str], path: str, query: str, ends: bool
 ) -> None:
     monkeypatch.setattr(preload, "settings", Settings)

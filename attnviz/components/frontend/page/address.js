@@ -6,15 +6,39 @@
  * The query of an address with these values; keys that are not of the view stay, before the others.
  * @param {string} query @param {Values} values @param {LinkKeys} link
  */
-export function withValues(query, values, { keys, defaults }) {
-  const found = new URLSearchParams(query);
+export function withValues(query, values, link) {
+  const { keys, defaults } = link;
+  const found = meant(query, link);
   for (const [name, value] of Object.entries(values)) {
     if (!keys.includes(name)) continue;
     if (value === null || value === defaults[name]) found.delete(name);
     else found.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
-  const sorted = [...found].sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
-  return sorted.map((pair) => pair.map(encoded).join("=")).join("&");
+  for (const [name, value] of new URLSearchParams(link.plain)) if (found.get(name) === value) found.delete(name);
+  const own = written(found, keys, true);
+  const others = written(found, keys, false);
+  const isBare = link.bare && own === written(new URLSearchParams(link.bare), keys, true);
+  return [others, isBare ? "" : own || link.plain].filter(Boolean).join("&");
+}
+
+/** Whether an address has no key of the view. @param {string} query @param {LinkKeys} link */
+export const isBare = (query, { keys }) => !written(new URLSearchParams(query), keys, true);
+
+/** What a query says, also where it says nothing. @param {string} query @param {LinkKeys} link */
+function meant(query, link) {
+  return new URLSearchParams(
+    isBare(query, link) ? [query.replace("?", ""), link.bare].filter(Boolean).join("&") : query,
+  );
+}
+
+/**
+ * The pairs of a query whose keys are in a view's link, or the others, in the order of the link.
+ * @param {URLSearchParams} query @param {string[]} keys @param {boolean} own
+ */
+function written(query, keys, own) {
+  const pairs = [...query].filter(([name]) => keys.includes(name) === own);
+  pairs.sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
+  return pairs.map((pair) => pair.map(encoded).join("=")).join("&");
 }
 
 /** The query without what `withValues` writes. @param {string} query @param {LinkKeys} link */
@@ -24,8 +48,9 @@ export const withoutValues = (query, link) => withValues(query, link.defaults, l
  * The values in an address; where it has none, the defaults.
  * @param {string} query @param {LinkKeys} link @returns {Values}
  */
-export function valuesIn(query, { keys, defaults }) {
-  const found = new URLSearchParams(query);
+export function valuesIn(query, link) {
+  const { keys, defaults } = link;
+  const found = meant(query, link);
   /** @param {[string, Values[string]]} entry @returns {[string, Values[string]]} */
   const read = ([name, byDefault]) => {
     const text = found.get(name);

@@ -8,14 +8,15 @@ import { unpack } from "../core/packing.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 import { afterWaiting, beforeOthers } from "../core/waiting.js";
 import { Walk } from "../walk/walk.js";
-import { valuesIn, withoutValues, withValues } from "./address.js";
+import { isBare, valuesIn, withoutValues, withValues } from "./address.js";
+import { Opening } from "./opening.js";
 import { loadPlotly } from "./plotly.js";
 
 const ACT = "attnviz-act"; // the event of the page's shortcuts
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
-  /** @param {HTMLElement} root @param {string} server */
+  /** @param {ShadowRoot} root @param {string} server */
   constructor(root, server) {
     this.server = server;
     /** @type {SetTriggerValue} */
@@ -23,7 +24,8 @@ class WalkComponent {
     /** @type {string[]} the digest of each layer's document */
     this.documents = [];
     /** @type {LinkKeys} */
-    this.link = { keys: [], defaults: {} };
+    this.link = { keys: [], defaults: {}, bare: "", plain: "" };
+    this.isOpening = false; // whether the server's view is the one that the app opens on
     /** @type {number | undefined} */
     this.writing = undefined;
     /** @type {string | null} the rest of the addresses that were written here, which the server may not know */
@@ -47,6 +49,7 @@ class WalkComponent {
       revealed: () => afterWaiting(() => clickOn(".st-key-lesson_reveal button")),
     };
     this.walk = new Walk(root, this.home);
+    this.opening = new Opening(this.walk, { server, walkThrough: () => this.walkThrough() });
     this.ends = new AbortController();
     const { signal } = this.ends;
     window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
@@ -57,9 +60,17 @@ class WalkComponent {
 
   /** What the user has chosen. @param {Partial<WalkValues>} values */
   changed(values) {
+    this.opening.show(false);
     this.updates.set(values, Infinity);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.write(), BURST);
+  }
+
+  /** Begins a walk through all steps of this head; returns the button that leads on. */
+  walkThrough() {
+    const { document } = this.walk.store;
+    if (document) this.walk.choose({ step: document.header.steps[0].name });
+    return this.walk.stepper.next;
   }
 
   /** Writes what is chosen into the address. */
@@ -80,6 +91,7 @@ class WalkComponent {
     if (!this.documents[values.layer ?? 0]) return;
     this.updates.receive(values);
     this.walk.show(values);
+    this.opening.show(isBare(search, this.link));
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -90,8 +102,12 @@ class WalkComponent {
   }
 
   /** @param {WalkHeader} header */
-  take({ documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly }) {
+  take(header) {
+    const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
     this.link = link;
+    const isOther = header.opening !== this.isOpening || documents.join() !== this.documents.join();
+    if (isOther) this.opening.show(header.opening);
+    this.isOpening = header.opening;
     this.rest = null;
     this.updates.receive(values, acknowledged);
     this.updates.answer();

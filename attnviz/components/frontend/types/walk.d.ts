@@ -49,6 +49,8 @@ interface WalkHeader {
   only_layer: string;
   drawings: Option[];
   lecture: boolean;
+  /** Whether this is the view that the page's bare address stands for. */
+  opening: boolean;
   link: LinkKeys;
   plotly: string;
 }
@@ -56,4 +58,8 @@ interface WalkHeader {
 interface LinkKeys {
   keys: string[];
   defaults: Record<string, string | number | boolean | null>;
+  /** The query that an address without any of these keys stands for. */
+  bare: string;
+  /** The query of the view that has the defaults of all keys. */
+  plain: string;
 }

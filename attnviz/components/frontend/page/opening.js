@@ -1,0 +1,118 @@
+// What a newcomer reads above the picture: what this is, and three ways to begin. It goes away once one is used or
+// anything is changed, and comes back by the button "?".
+
+import { clickOn, element } from "../core/dom.js";
+
+const SAYS = "shows what attention computes in a real BERT, down to the last number.";
+const HAS_KEYS = matchMedia("(hover: hover)"); // a phone has none
+const NAVIGATION = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
+const FIELD = ".st-key-text textarea";
+
+export class Opening {
+  /**
+   * `walkThrough` goes to the first step, and returns the button that leads on.
+   * @param {import("../walk/walk.js").Walk} walk below it
+   * @param {{ server: string, walkThrough: () => HTMLElement }} does
+   */
+  constructor(walk, { server, walkThrough }) {
+    const lesson = element("a", { href: `${server}/lessons`, class: "door" }, "Start a lesson");
+    lesson.addEventListener("click", (event) => this.visit(event, lesson));
+    this.section = element(
+      "section",
+      { class: "opening", "aria-label": "What this is", hidden: true },
+      element("p", {}, element("b", {}, "attnviz"), ` ${SAYS}`),
+      element(
+        "div",
+        { class: "doors" },
+        door("Walk through it", () => this.guide(walkThrough())),
+        door("Your own sentence", () => this.write()),
+        lesson,
+      ),
+      button("✕", "Close", "close", () => this.show(false)),
+    );
+    this.help = button("?", "What this is, and how to begin", "arrow help", () =>
+      this.show(Boolean(this.section.hidden)),
+    );
+    this.hint = element("p", { class: "go-on", role: "status", hidden: true });
+    walk.element.before(this.section);
+    walk.element.append(this.hint);
+    walk.stepper.drawings.root.after(this.help);
+    this.show(false);
+  }
+
+  /** @param {boolean} isShown */
+  show(isShown) {
+    this.section.hidden = !isShown;
+    this.help.setAttribute("aria-expanded", String(isShown));
+    this.hint.hidden = true;
+  }
+
+  /** Says how to go on, beside the button that does so. @param {HTMLElement} next */
+  guide(next) {
+    this.show(false);
+    next.focus({ preventScroll: true });
+    this.hint.textContent = HAS_KEYS.matches ? "Go on with › or the key →" : "Go on with ›";
+    this.hint.hidden = false;
+    const [at, within] = [next, this.hint.parentElement ?? next].map((one) => one.getBoundingClientRect());
+    const middle = (at.left + at.right) / 2 - within.left;
+    const left = Math.max(0, Math.min(middle - this.hint.offsetWidth / 2, within.width - this.hint.offsetWidth));
+    this.hint.style.left = `${left}px`;
+    this.hint.style.top = `${at.bottom - within.top}px`;
+    this.hint.style.setProperty("--middle", `${middle - left}px`);
+  }
+
+  /** Puts the cursor into the text field, which may be behind the button of a closed side bar. */
+  write() {
+    this.show(false);
+    const isThere = () => {
+      const field = document.querySelector(FIELD);
+      return field instanceof HTMLTextAreaElement && field.checkVisibility() && inSight(field) ? field : null;
+    };
+    if (!isThere()) clickOn("[data-testid=stExpandSidebarButton]");
+    const deadline = performance.now() + 3000;
+    const tryAgain = () => {
+      const field = isThere();
+      if (!field && performance.now() < deadline) requestAnimationFrame(tryAgain);
+      field?.focus();
+      field?.select();
+    };
+    tryAgain();
+  }
+
+  /**
+   * Opens a page without loading the app anew, where the navigation has a link to it.
+   * @param {MouseEvent} event @param {HTMLAnchorElement} link
+   */
+  visit(event, link) {
+    this.show(false);
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    /** @type {NodeListOf<HTMLAnchorElement>} */
+    const links = document.querySelectorAll(NAVIGATION);
+    const same = [...links].find(({ href }) => new URL(href).pathname === new URL(link.href).pathname);
+    if (!same) return;
+    event.preventDefault();
+    same.click();
+  }
+}
+
+/** Whether an element is in the window. @param {HTMLElement} one */
+function inSight(one) {
+  const { left, right } = one.getBoundingClientRect();
+  return left >= 0 && right <= window.innerWidth;
+}
+
+/** @param {string} label @param {() => void} act */
+function door(label, act) {
+  return button(label, "", "door", act);
+}
+
+/** @param {string} text @param {string} says @param {string} kind @param {() => void} act */
+function button(text, says, kind, act) {
+  const made = element(
+    "button",
+    { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) },
+    text,
+  );
+  made.addEventListener("click", act);
+  return made;
+}

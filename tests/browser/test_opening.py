@@ -1,0 +1,155 @@
+"""The first view: what a newcomer sees at the bare address, with numbers that equal torch, and the ways to begin."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import torch
+from playwright.sync_api import Locator, Page, expect
+from torch.nn import functional as F
+
+from attnviz.links.pages import OPENING
+from attnviz.pretrained import load
+from tests.browser.board import BOARD, cells, matrix
+from tests.browser.contexts import Contexts
+from tests.browser.server import ROOT, running
+from tests.browser.settle import settled
+
+PHONE = {"width": 390, "height": 844}
+IT, BICYCLE = 11, 5
+
+
+def open_bare(page: Page, url: str) -> Page:
+    page.goto(url)
+    return settled(page)
+
+
+def doors(page: Page) -> Locator:
+    return page.get_by_role("region", name="What this is")
+
+
+def help_button(page: Page) -> Locator:
+    return page.get_by_role("button", name="What this is, and how to begin")
+
+
+def torchs_weights(layer: int, head: int) -> np.ndarray:
+    """Compute a head's weights on the sentence by torch, from the model's queries and keys."""
+    block = load("minilm").trace(OPENING["text"]).walk(layer, head).layer
+    query, key = block.query[head][None], block.key[head][None]
+    return F.scaled_dot_product_attention(query, key, torch.eye(key.shape[1])[None])[0].numpy()
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
+    page: Page, app_url: str, new_context: Contexts
+) -> None:
+    open_bare(page, app_url)
+    expect(doors(page)).to_contain_text("attnviz shows what attention computes")
+    expected = torchs_weights(3, 1)
+    np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
+    read = cells(page, "weights").reshape(expected.shape)[IT, BICYCLE]
+    assert read == round(float(expected[IT, BICYCLE]), 2) == 0.97
+    panel = page.get_by_role("region", name="Arithmetic of one cell")
+    expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
+
+    doors(page).get_by_role("button", name="Walk through it").click()
+    expect(page.get_by_role("radio", name="Tokens", exact=True)).to_be_checked()
+    expect(doors(page)).to_be_hidden()
+    expect(page.get_by_text("Go on with ›")).to_be_visible()
+    page.wait_for_url("**step=tokens**")
+    assert query(page) == {**OPENING, "step": "tokens"}
+    page.keyboard.press("Enter")  # the button that leads on has the focus
+    expect(page.get_by_role("radio", name="Embeddings")).to_be_checked()
+    expect(page.get_by_text("Go on with ›")).to_be_hidden()
+    page.wait_for_url("**step=embeddings**")
+    copied = open_bare(new_context().new_page(), page.url)
+    expect(copied.get_by_role("radio", name="Embeddings")).to_be_checked()
+    expect(doors(copied)).to_be_hidden()
+    assert copied.url == page.url
+
+    for step in ("step=tokens", ""):
+        page.go_back()
+        page.wait_for_url(f"{app_url}/**{step}**")
+        settled(page)
+    assert page.url.rstrip("/") == app_url
+    expect(doors(page)).to_be_visible()
+    np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
+
+    doors(page).get_by_role("button", name="Your own sentence").click()
+    expect(page.locator(".st-key-text textarea")).to_be_focused()
+    page.keyboard.type("one two three")  # in place of the sentence, which is selected
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**text=one+two+three**")
+    settled(page)
+    expect(doors(page)).to_be_hidden()
+    assert query(page)["source"] == "pretrained"
+    assert matrix(page, "weights").shape == (5, 5)
+
+    help_button(page).click()
+    expect(doors(page)).to_be_visible()
+    doors(page).get_by_role("link", name="Start a lesson").click()
+    page.wait_for_url("**/lessons*")
+    settled(page)
+    expect(page.get_by_role("link", name=re.compile("^play_arrow.*Start|Start, ")).first).to_be_visible()
+    page.go_back()
+    page.wait_for_url("**text=one+two+three**")
+
+
+def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(
+    app_url: str, new_context: Contexts
+) -> None:
+    page = open_bare(new_context(viewport=PHONE, color_scheme="dark").new_page(), app_url)
+    expect(doors(page)).to_be_visible()
+    place = page.locator(BOARD).bounding_box()
+    assert place is not None
+    assert place["y"] < 0.75 * PHONE["height"]
+    over = "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
+    assert page.evaluate(over) <= 0
+    doors(page).get_by_role("button", name="Your own sentence").click()
+    expect(page.locator(".st-key-text textarea")).to_be_focused()
+    expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
+
+    laptop = open_bare(new_context().new_page(), app_url)
+    box = laptop.locator(".st-key-walk .picture").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 720
+    help_button(laptop).click()
+    expect(doors(laptop)).to_be_hidden()
+    help_button(laptop).click()
+    expect(doors(laptop)).to_be_visible()
+    laptop.get_by_role("button", name="head 4").click()
+    expect(doors(laptop)).to_be_hidden()
+    laptop.get_by_role("button", name="head 1", exact=True).click()
+    laptop.wait_for_function("() => location.search === ''")  # it is the same view again
+    expect(doors(laptop)).to_be_hidden()
+    laptop.get_by_role("radio", name="Random toy").click()
+    laptop.wait_for_url(lambda url: "text=My+sister" in url and "source" not in url)
+    settled(laptop)
+    expect(laptop.get_by_text("have learned nothing").first).to_be_visible()
+
+
+def test_the_picture_is_there_before_the_model_and_then_all_the_rest(page: Page) -> None:
+    with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
+        open_bare(page, url)
+        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(3, 1), atol=1e-5)
+        expect(doors(page)).to_be_visible()
+        page.get_by_role("button", name="head 8").click()
+        page.get_by_role("radio", name="Scores").click()
+        settled(page)
+        page.get_by_role("radio", name="Weights").click()
+        settled(page)
+        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(3, 8), atol=1e-5)
+        assert page.request.get(f"{url}/healthz").status == 503
+        page.get_by_role("combobox", name="Layer").select_option("2")
+        expect(page.locator(".walk[aria-busy=true]")).to_be_visible()
+        page.request.get(f"{url}/test/load")
+        settled(page)
+        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(2, 8), atol=1e-5)
+        page.get_by_role("radio", name="Q, K, V").click()
+        settled(page)
+        assert matrix(page, "query").shape == (16, 32)
