@@ -108,15 +108,18 @@ def board_picture_of(
 
 
 def _panel(spec: PanelSpec, matrices: Matrices, stretch: bool) -> dict[str, Any]:
-    stretched = stretch and spec.stretched != ""
+    values = matrices.shown(spec.name)
+    stretched = spec.stretched != "" and (stretch or values.shape[1] >= 40)
     heads = matrices.document.header.heads
     title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]
     if isinstance(spec.limit, tuple) and not stretched:
         limit = matrices.limit(*spec.limit)
     else:
         limit = matrices.limit(spec.name) if stretched or spec.limit is None else float(spec.limit)  # type: ignore[arg-type]
+    if stretched and values.shape[1] >= 40:  # nine rows in ten have no weight above it
+        limit = float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
     panel = {
-        "name": spec.name, "title": spec.stretched if stretched else title, "role": spec.role,
+        "name": spec.name, "title": spec.stretched.format(f"{limit:.2g}") if stretched else title, "role": spec.role,
         "rows": spec.rows, "cols": spec.cols, "low": -limit if spec.scale == "signed" else 0.0, "high": limit,
         "scale": spec.scale, "numbered": spec.numbered, "bar": spec.bar,
     }  # fmt: skip

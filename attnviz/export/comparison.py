@@ -13,9 +13,11 @@ import numpy.typing as npt
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
+from attnviz.figures.dark_end import dark_end, end_text
 from attnviz.formatting import number
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
+from attnviz.steps.picture import MANY
 from attnviz.trace.walk import Walk
 
 LONGEST_TITLE = 30
@@ -111,6 +113,12 @@ class Compared:
         sentence = explain.notice(self.comparison, distance, labels["query"], labels["key"], differs(*self.choices))
         return " ".join(filter(None, (sentence, explain.gap_note(self.comparison))))
 
+    def colours(self, *, stretch: bool) -> str:
+        """Return a sentence on where the colours of weights end, if not at 1."""
+        weights = STEPS[self.comparison.quantity].is_distribution
+        end = _panels(self.comparison, self.titles, stretch=stretch)[0]["high"]
+        return f"The colours of A and B end at {end_text(end)}, not 1." if weights and end != 1 else ""
+
     def caveats(self) -> str:
         """Return notes on hypothetical scales and masks, and on untrained weights."""
         parts = []
@@ -151,7 +159,9 @@ def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool) -> lis
     both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
     largest, largest_difference = _largest(both), _largest(compared.difference)
     weights = STEPS[compared.quantity].is_distribution
-    high = largest if stretch or not weights else 1.0
+    high = largest if not weights else 1.0
+    if weights and (stretch or compared.a.shape[1] >= MANY):
+        high = dark_end(compared.a, compared.b)
     shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
               "scale": "weights" if weights else "signed"}  # fmt: skip
     panels = [

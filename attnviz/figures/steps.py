@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from attnviz.figures.compose import Spec, compose
+from attnviz.figures.dark_end import dark_end, end_text
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.products import as_array, colour_limit
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
 from attnviz.steps import ATTENTION
-from attnviz.steps.picture import PanelSpec, Product
+from attnviz.steps.picture import MANY, PanelSpec, Product
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 
@@ -76,15 +77,17 @@ def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
 
 def _panel(walk: Walk, spec: PanelSpec, stretch: bool) -> Panel:
     values = _matrix(walk, spec.name)
-    stretched = stretch and bool(spec.stretched)
+    stretched = bool(spec.stretched) and (stretch or values.shape[1] >= MANY)
     limit = spec.limit
+    title = str(spec.title)
     if stretched:
-        limit = colour_limit(values)
+        limit = dark_end(as_array(values))
+        title = spec.stretched.format(end_text(limit))
     elif isinstance(limit, tuple):
         limit = colour_limit(*(_matrix(walk, name) for name in limit))
     return Panel(
         spec.name,
-        spec.stretched if stretched else str(spec.title),
+        title,
         as_array(values),
         spec.rows,
         spec.cols,

@@ -40,6 +40,10 @@ ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items()
 """The role of a quantity, by its name"""
 
 
+MANY = 40
+"""Keys from which on the colours of weights end where they are darkest, as if the user had darkened them"""
+
+
 @dataclass(frozen=True, slots=True)
 class MadeFrom:
     """The matrix that morphs into another, cell by cell, in the transition between two pictures."""
@@ -74,7 +78,8 @@ class PanelSpec:
     in this one. It is 1 where that magnitude is 0"""
     scale: Scale = "signed"
     stretched: str = ""
-    """The title when colours are stretched, so that they end at this matrix's largest number; "" if they can't be"""
+    """The title when colours are darkened, with {} in place of the number at which they end (`figures.dark_end`); "" if
+    they can't be"""
     bar: bool = False
     """Whether it has a colour bar"""
     numbered: bool = True

@@ -39,6 +39,7 @@ CSS = """
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
 :root { --around: 14.25rem; /* the height above and below the picture */
   --walk-height: max(36rem, calc(100vh - 5.75rem)); }
+@media (max-height: 560px) { :root { --walk-height: max(21rem, calc(100vh - 5.75rem)); } }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-keys { position: absolute; width: 0; height: 0; }
 /* The page's title. The navigation shows it, except on a phone, where it stands in the header. */
@@ -46,6 +47,10 @@ CSS = """
 .stHtml h1.page-title { position: fixed; clip-path: inset(50%); }
 .notice { font-size: 0.95rem; line-height: 1.4; }
 .notice .fact { opacity: 0.75; }
+@media (max-width: 768px) { /* the open side bar lies over the page, its button where the title and the toolbar are */
+  :root:has([data-testid="stSidebar"][data-collapsed="false"]) :is(:has(> .st-key-toolbar), h1.page-title) {
+    visibility: hidden; }
+}
 @media (max-width: 640px) {
   :root:root:root { --walk-height: auto; } /* the page is scrolled, not the walk */
   .stMainBlockContainer { padding: 4rem 0.75rem 1rem; }

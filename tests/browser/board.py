@@ -39,6 +39,24 @@ VALUES = """([css, name]) => {
 }"""
 
 
+DARK = """([css, name]) => {
+  const element = deepFind(css);
+  const { x, y } = element.attnviz.panels().find((one) => one.name === name);
+  const density = element.querySelector('canvas').width / element.clientWidth;
+  const box = [x._offset, y._offset, x._length, y._length].map((length) => Math.round(length * density));
+  const { data } = element.querySelector('canvas').getContext('2d').getImageData(...box);
+  let dark = 0;
+  for (let at = 0; at < data.length; at += 4) dark += data[at] < 175;  // half of the way from white to purple
+  return (4 * dark) / data.length;
+}"""
+
+
+def dark_share(page: Page, panel: str, css: str = BOARD) -> float:
+    """Return the share of a matrix's pixels, in the light theme, that have more than half of the darkest colour."""
+    share: float = page.evaluate(DARK, [css, panel])
+    return share
+
+
 def painted(page: Page, panel: str, css: str = BOARD) -> dict[str, list[str]]:
     """Return the painted texts: those "inside" the matrix, and "all" texts of the picture."""
     texts: dict[str, list[str]] = page.evaluate(PAINTED, [css, panel])

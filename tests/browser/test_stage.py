@@ -14,7 +14,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
-from tests.browser.board import BOARD, cells, matrix, painted
+from tests.browser.board import BOARD, cells, dark_share, matrix, painted
 from tests.browser.settle import frames, in_the_end, settled
 from tests.toy import run_block
 
@@ -244,11 +244,52 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
     weights = scaled.masked_fill(torch.ones(scaled.shape, dtype=torch.bool).triu(1), -torch.inf).softmax(dim=-1)
     np.testing.assert_allclose(np.nan_to_num(matrix(page, "weights"), nan=0.0), weights.numpy(), rtol=1e-6, atol=1e-9)
     assert inspector.result("weights") == pytest.approx(float(weights[500, 9]), rel=1e-4)
+    end = np.quantile(head.weights.amax(-1).numpy(), 0.9, method="lower")
+    expect(page.get_by_role("switch", name=f"Colours end at {end:.2g}, not 1")).to_have_attribute(
+        "aria-checked", "true"
+    )
+    assert dark_share(page, "weights") > 0.001
     names = page.locator("[data-attnviz-overlay] text[data-state=pinned]")
     assert {"500 w500", "9 w9"} <= set(names.all_text_contents())
     assert (
         page.locator("[data-attnviz-overlay] g rect:not([display=none])").count() >= 2
     )  # labels that they would touch
+
+
+TYPE = """([css, name]) => {
+  const { attnviz: board } = deepFind(css);
+  let least = Infinity;
+  const real = document.createElement('canvas').getContext('2d');
+  const pen = new Proxy(real, {
+    get(target, property) {
+      const value = target[property];
+      if (property !== 'fillText') return typeof value === 'function' ? value.bind(target) : value;
+      return (text) => {
+        if (/^.?\\d*\\.\\d+$/.test(text)) least = Math.min(least, parseFloat(target.font.match(/[\\d.]+px/)[0]));
+      };
+    },
+    set: (target, property, value) => { target[property] = value; return true; },
+  });
+  board.paint(pen);
+  return least;
+}"""
+"""The size of the smallest number that is painted, in px"""
+
+
+def test_one_matrix_takes_the_whole_stage_with_its_numbers(page: Page, app_url: str) -> None:
+    inspector = InspectorPage.open(page, app_url, source="pretrained", step="qkv", layer=2, head=3)
+    layer = load("minilm").trace(TEXT).layer(2)
+    page.get_by_role("button", name="Focus on Q query").click()
+    settled(page)
+    np.testing.assert_allclose(cells(page, "query"), layer.query[3].flatten().numpy(), atol=0.0501)
+    assert page.evaluate(TYPE, [BOARD, "query"]) >= 11
+    inspector.click("query", 3, 4)
+    expect(page.locator(".inspector:popover-open")).to_be_in_viewport()
+    assert inspector.result("product") == pytest.approx(float(layer.query[3, 3, 4]), rel=1e-4)
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Show all matrices").click()
+    settled(page)
+    assert matrix(page, "embeddings").shape == (16, 384)
 
 
 PLACES = """(css) => Object.fromEntries(
@@ -266,7 +307,7 @@ def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_t
         settled(page)
         places = page.evaluate(PLACES, BOARD)
         (left, top), (right, below), (beside, _) = places["masked"], places["weights"], places["row_sum"]
-        assert (left == right, top < below) == (narrow, narrow)
+        assert (left == right, below < top) == (narrow, narrow)  # the result comes first
         assert beside > right
         np.testing.assert_allclose(cells(page, "weights"), toy_head().weights.flatten().numpy(), atol=0.00501)
         picture = page.locator(".walk .picture").bounding_box()

@@ -143,7 +143,7 @@ def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_u
     settled(page)
     expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
     np.testing.assert_allclose(matrix(page, "weights"), expected.numpy(), rtol=0, atol=1e-6)
-    stretch = page.get_by_role("switch", name="Stretch colours")
+    stretch = page.get_by_role("switch", name=re.compile("Darken"))
     expect(stretch).to_have_attribute("aria-checked", "false")
     stretch.press("Space")
     page.wait_for_url(re.compile("stretch=1"))

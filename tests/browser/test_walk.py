@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -187,7 +188,7 @@ def test_colours_are_stretched_to_the_largest_weight(page: Page, walks: WalkPage
     view = WalkView.open(page, walks.url, step="weights", head=2)
     high = "(css) => deepFind(css).attnviz.shown.panels.find(({ name }) => name === 'weights').high"
     assert page.evaluate(high, view.picture) == 1
-    page.get_by_role("switch", name="Stretch colours").click()
+    page.get_by_role("switch", name=re.compile("Darken")).click()
     assert page.evaluate(high, view.picture) == pytest.approx(float(weights(trace.layer(0), 2).max()), abs=1e-6)
 
 

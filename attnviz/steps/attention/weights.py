@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
 from attnviz.steps.attention.formula import attention_formula
-from attnviz.steps.picture import FEW, SCORES, PanelSpec, Picture, panel, picture
+from attnviz.steps.picture import FEW, MANY, SCORES, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ FAINT_BELOW = 0.1
 def faint(walk: Walk) -> str:
     """Return advice if the weights look empty with colours from 0 to 1, else "".
 
-    They look empty if half of the rows have no weight above `FAINT_BELOW`. Stretching the colours to the largest weight
-    helps unless that is near 1, like the first row's under a causal mask.
+    They look empty if half of the rows have no weight above `FAINT_BELOW`. Darkening helps unless the largest is near
+    1, like the first row's under a causal mask. With `MANY` keys the colours adapt by themselves.
     """
     weights = walk.steps.weights
-    if not weights.numel():
+    if not weights.numel() or weights.shape[1] >= MANY:
         return ""
     largest = weights.amax(-1)
     if 2 * int((largest > FAINT_BELOW).sum()) >= len(largest):
         return ""
-    helps = "stretch them" if float(largest.max()) <= 0.5 else "zoom in, or point at a row"
+    helps = "darken them" if float(largest.max()) <= 0.5 else "zoom in, or point at a row"
     return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
 
 
@@ -48,8 +48,8 @@ def _fact(walk: Walk) -> str:
 
 
 def weights_panel(title: str, *, bar: bool = False) -> PanelSpec:
-    """Describe the weights, whose colours end at 1 unless they are stretched."""
-    return panel("weights", title, limit=1.0, scale="weights", stretched="weights (colours stretched)", bar=bar)
+    """Describe the weights, whose colours end at 1 unless they are darkened."""
+    return panel("weights", title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
 
 
 def _picture(walk: Walk) -> Picture:

@@ -69,7 +69,7 @@ def shared() -> None:
         width="stretch",
     )  # fmt: skip
     if STEPS[state.get("quantity")].can_be_stretched:
-        state.bound("stretch", st.toggle, "Stretch colours", help="End the colours at the largest weight, not at 1.")
+        state.bound("stretch", st.toggle, "Darken the colours", help="They end at the largest weight, not at 1.")
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
         if "pair" in keys:

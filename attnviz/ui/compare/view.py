@@ -45,7 +45,8 @@ def show(a: Choice, b: Choice) -> None:
         shell.token_notes(tokens)
     both = compared((a, b), (left, right), state.get("quantity"))
     show_picture(both)
-    about = " ".join(filter(None, (both.notice(), both.caveats())))
+    ends = both.colours(stretch=state.get("stretch"))
+    about = " ".join(filter(None, (both.notice(), both.caveats(), ends)))
     st.html(f'<div class="notice">{html.escape(about)}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:

@@ -17,7 +17,7 @@ import { BoardPointer } from "./pointer.js";
 import { contextOf, element, perFrame } from "../core/dom.js";
 import { boardPicture } from "../export/board.js";
 import { Overlay } from "./overlay.js";
-import { axisOf } from "./panels.js";
+import { drawnPanels } from "./panels.js";
 import { moved, Picture } from "./picture.js";
 import { leastType, measurer, typeFor } from "../core/type.js";
 
@@ -106,7 +106,7 @@ export class Board {
   /** @param {BoardPicture} picture @param {{ morph?: boolean, backwards?: boolean }} motion */
   show(picture, { morph = false, backwards = false } = {}) {
     const before = this.places;
-    this.shown = { ...picture, panels: picture.panels.map(complete) };
+    this.shown = { ...picture, panels: picture.panels.map(complete), away: picture.away?.map(complete) };
     this.element.setAttribute("aria-label", picture.alt ?? picture.panels.map(describe).join("; "));
     if (!morph || !before || STILL.matches) {
       this.morph.stop();
@@ -204,21 +204,10 @@ export class Board {
    */
   panels() {
     if (!this.places || this.changing) return [];
-    return this.places.map((at) => {
-      const { panel } = at;
-      const [rows, cols] = panel.shape;
-      return {
-        name: panel.name,
-        rows: panel.rows,
-        cols: panel.cols,
-        z: panel.z,
-        height: rows,
-        width: cols,
-        x: axisOf(at.x, at.width, this.views.of(panel.cols, cols)),
-        y: axisOf(at.y, at.height, this.views.of(panel.rows, rows)),
-        labelled: { rows: at.rowLabels, columns: at.columnLabels, turned: at.turned },
-        covered: this.covers?.(panel.name) ?? null,
-      };
+    const { covers } = this;
+    return drawnPanels(this.places, this.shown?.away ?? [], {
+      covers,
+      view: (kind, count) => this.views.of(kind, count),
     });
   }
 

@@ -1,6 +1,6 @@
 // Writes the labels of a matrix's rows and columns, and the names of its axes.
 
-import { labelText, LONGEST, shorten, ticks, TURN } from "./layout.js";
+import { labelText, shorten, ticks, TURN } from "./layout.js";
 import { INK, TEXT_INK } from "../core/colours.js";
 
 /** @type {Record<string, string>} */
@@ -15,7 +15,7 @@ export const AXIS_TITLES = {
 /** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintRowLabels(
   { context, theme, font, type, labels, written },
-  { panel, x, y, height },
+  { panel, x, y, height, labelRoom },
   { from, to, cell },
 ) {
   const tokens = labels[panel.rows];
@@ -35,7 +35,7 @@ export function paintRowLabels(
   for (const i of shown) {
     const middle = y + (i + 0.5 - from.row) * cell.height;
     if (middle < y - 1 || middle > y + height + 1) continue;
-    const text = tokens ? shorten(labelText(tokens, i, every), LONGEST * type.unit, widthOf) : String(i);
+    const text = tokens ? shorten(labelText(tokens, i, every), labelRoom.rows, widthOf) : String(i);
     context.fillText(text, x - 6, middle);
     const wide = widthOf(text);
     written.push({
@@ -47,23 +47,25 @@ export function paintRowLabels(
       box: [-wide, -0.6 * size, wide, 1.2 * size],
     });
   }
-  paintAxisTitle(context, AXIS_TITLES[panel.rows], { font, type, ink: TEXT_INK[theme], kind: panel.rows }, (width) => {
+  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.rows };
+  const box = paintAxisTitle(context, AXIS_TITLES[panel.rows], looks, (width) => {
     const left = tokens
-      ? Math.min(LONGEST * type.unit, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
+      ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
       : 22 * type.unit;
     return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
   });
+  if (box) written.push({ panel: panel.name, side: "rows", ...box });
 }
 
 /** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintColumnLabels(
   { context, theme, font, type, labels, written },
-  { panel, x, y, width, height, titleRoom },
+  { panel, x, y, width, height, titleRoom, labelRoom },
   { from, to, cell },
 ) {
   const tokens = labels[panel.cols];
   const last = Math.min(to.column, panel.shape[1]);
-  const longest = LONGEST * type.unit;
+  const longest = labelRoom.columns;
   context.font = `${type.label}px ${font}`;
   context.fillStyle = INK[theme].text;
   /** @type {WidthOf} */
@@ -95,12 +97,14 @@ export function paintColumnLabels(
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
   const title = axisTitle(panel.cols, titleRoom, widthOf);
-  paintAxisTitle(context, title, { font, type, ink: TEXT_INK[theme], kind: panel.cols }, (wide) => ({
+  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.cols };
+  const box = paintAxisTitle(context, title, looks, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2,
     y: y + height + deepest + 12 * type.unit,
     turn: 0,
     fits: true,
   }));
+  if (box) written.push({ panel: panel.name, side: "columns", ...box });
 }
 
 /**
@@ -115,16 +119,19 @@ export function axisTitle(kind, room, widthOf) {
 }
 
 /**
+ * Returns the box that the title takes, upright, or null where it is left out.
  * @param {Canvas2D} context @param {string | undefined} text
  * @param {{ font: string, type: TypeSizes, ink: Record<string, string>, kind: string }} looks
  * @param {(width: number) => { x: number, y: number, turn: number, fits: boolean }} where
+ * @returns {Pick<WrittenLabel, "x" | "y" | "turn" | "box"> | null}
  */
 function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
-  if (!text) return;
+  if (!text) return null;
   context.save();
   context.font = `${type.label}px ${font}`;
   context.fillStyle = ink[kind] ?? ink.text;
-  const { x, y, turn, fits } = where(context.measureText(text).width);
+  const { width } = context.measureText(text);
+  const { x, y, turn, fits } = where(width);
   if (fits) {
     context.translate(x, y);
     context.rotate(turn);
@@ -133,4 +140,8 @@ function paintAxisTitle(context, text, { font, type, ink, kind }, where) {
     context.fillText(text, 0, 0);
   }
   context.restore();
+  const high = 1.2 * type.label;
+  return fits
+    ? { x, y, turn: 0, box: turn ? [-high, -width / 2, 1.25 * high, width] : [-width / 2, -high / 2, width, high] }
+    : null;
 }

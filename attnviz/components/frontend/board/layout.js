@@ -9,9 +9,10 @@ const GAP = 18;
 const BAR = 50; // a colour bar with its numbers, right of its matrix
 const BUTTONS = 28; // the zoom buttons, right of all
 const INDEX_GUTTER = 22; // labels that are numbers only
-export const LONGEST = 104; // longer row labels are shortened in the middle
+const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
+const FEWEST = { width: 14, height: 17 }; // cells that fill a large picture: those of fewer are larger than that
 const EVEN = { width: 20, height: 11.5 }; // from this size on, in units of type, all matrices get cells of one size
 export const TURN = (55 * Math.PI) / 180;
 
@@ -39,7 +40,8 @@ export function arrange(picture) {
         // Labels are written once for matrices that share an axis.
         rowLabels: left === null || picture.panels[left].rows !== panel.rows,
         columnLabels:
-          Boolean(panel.cols || panel.ticks) && (below === undefined || picture.panels[below].cols !== panel.cols),
+          Boolean(panel.cols || panel.ticks) &&
+          (below === undefined || picture.apart === true || picture.panels[below].cols !== panel.cols),
       });
     }),
   );
@@ -54,37 +56,62 @@ export function arrange(picture) {
  * @param {{ widthOf: WidthOf, span: (kind: string, count: number) => number, type?: TypeSizes }} given
  * @returns {Place[]}
  */
-export function place(picture, size, { widthOf, span, type = typeFor() }) {
+export function place(picture, size, given) {
+  const unit = given.type?.unit ?? 1;
+  const least = { rows: LONGEST * unit, columns: LONGEST * unit };
+  const { places, spare } = placeWith(picture, size, given, least);
+  const gutters = places.filter(({ panel, rowLabels }) => rowLabels && picture.labels[panel.rows]).length;
+  const room = {
+    rows: least.rows + Math.max(0, spare.width / Math.max(1, gutters) - GAP),
+    columns: least.columns + Math.max(0, spare.height / picture.grid.length - GAP),
+  };
+  /** @param {"rows" | "columns"} side */
+  const shortens = (side) =>
+    room[side] > least[side] &&
+    places.some(({ panel, rowLabels, columnLabels }) => {
+      const labels =
+        side === "rows" ? rowLabels && picture.labels[panel.rows] : columnLabels && picture.labels[panel.cols];
+      return labels && labels.some((_, i) => given.widthOf(labelText(labels, i, 2)) > least[side]);
+    });
+  return shortens("rows") || shortens("columns") ? placeWith(picture, size, given, room).places : places;
+}
+
+/**
+ * The places where labels may be as long as `most`, and the room that they leave. Zooming makes no matrix smaller:
+ * it keeps its box, however much of it is in view.
+ * @param {BoardPicture<CompletePanel>} picture @param {Size} size @param {Parameters<typeof place>[2]} given
+ * @param {{ rows: number, columns: number }} most
+ */
+function placeWith(picture, size, { widthOf, span, type = typeFor() }, most) {
   const { unit } = type;
+  const { labels } = picture;
   const slots = arrange(picture);
   const columns = picture.grid[0]?.map((_, c) => slots.filter(({ column }) => column === c)) ?? [];
   const rows = picture.grid.map((_, r) => slots.filter(({ row }) => row === r));
-  /** @param {string} kind */
-  const longest = (kind) => longestLabel(picture.labels[kind], widthOf, unit);
+  /** @type {(side: "rows" | "columns") => (kind: string) => number} */
+  const longest = (side) => (kind) => longestLabel(labels[kind], widthOf, { unit, most: most[side] });
 
-  const before = columns.map((own, c) => gutter(own, c, longest, { labels: picture.labels, unit }));
+  const before = columns.map((own, c) => gutter(own, c, longest("rows"), { labels, unit }));
   const after = columns.map(
     (own, c) =>
       (own.some(({ panel }) => panel.bar) ? BAR * unit : 0) +
       (c < columns.length - 1 ? GAP : own.some(({ panel }) => panel.bar) ? 0 : BUTTONS),
   );
-  const freeWidth = size.width - sum(before) - sum(after);
   const counts = {
-    width: columns.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.cols, panel.shape[1])))),
-    height: rows.map((own) => Math.max(1, ...own.map(({ panel }) => span(panel.rows, panel.shape[0])))),
+    width: columns.map((own) => Math.max(1, ...own.map(({ panel }) => panel.shape[1]))),
+    height: rows.map((own) => Math.max(1, ...own.map(({ panel }) => panel.shape[0]))),
   };
-  const widths = share(freeWidth, counts.width, picture.widths, "width", unit);
+  const freeWidth = size.width - sum(before) - sum(after);
+  const widths = share(freeWidth, counts.width, picture.widths, cellLimits("width", size, unit));
+  /** How wide the cells in view are. @param {Slot} slot */
+  const cellWidth = ({ panel: { cols, shape }, column }) =>
+    ((widths[column] / counts.width[column]) * shape[1]) / span(cols, shape[1]);
 
   const below = rows.map((own) =>
-    Math.max(
-      0,
-      ...own.map((slot) =>
-        footer(slot, widths[slot.column] / counts.width[slot.column], longest, { labels: picture.labels, unit }),
-      ),
-    ),
+    Math.max(0, ...own.map((slot) => footer(slot, cellWidth(slot), longest("columns"), { labels, unit }))),
   );
   const freeHeight = size.height - rows.length * TITLE * unit - sum(below) - GAP * 0.5 * (rows.length - 1) - 2;
-  const heights = share(freeHeight, counts.height, picture.heights, "height", unit);
+  const heights = share(freeHeight, counts.height, picture.heights, cellLimits("height", size, unit));
 
   const placed = slots.map((slot) => ({
     ...slot,
@@ -95,13 +122,14 @@ export function place(picture, size, { widthOf, span, type = typeFor() }) {
       sum(heights.slice(0, slot.row)) +
       sum(below.slice(0, slot.row)) +
       GAP * 0.5 * slot.row,
-    width: (widths[slot.column] * span(slot.panel.cols, slot.panel.shape[1])) / counts.width[slot.column],
-    height: (heights[slot.row] * span(slot.panel.rows, slot.panel.shape[0])) / counts.height[slot.row],
-    turned: isTurned(slot.panel, widths[slot.column] / counts.width[slot.column], longest, picture.labels),
+    width: (widths[slot.column] * slot.panel.shape[1]) / counts.width[slot.column],
+    height: (heights[slot.row] * slot.panel.shape[0]) / counts.height[slot.row],
+    turned: isTurned(slot.panel, cellWidth(slot), longest("columns"), labels),
     gutter: before[slot.column],
+    labelRoom: most,
   }));
   for (const at of placed) at.titleRoom = titleRoom(at, placed, size);
-  return placed;
+  return { places: placed, spare: { width: freeWidth - sum(widths), height: freeHeight - sum(heights) } };
 }
 
 /**
@@ -115,16 +143,23 @@ function titleRoom(at, places, size) {
 
 /**
  * Divides the pixels: equal cells where they stay readable, else the proportions of the picture.
- * @param {number} free @param {number[]} counts @param {number[] | undefined} wanted @param {"width" | "height"} side
- * @param {number} unit
+ * @param {number} free @param {number[]} counts @param {number[] | undefined} wanted
+ * @param {{ even: number, largest: number }} cells from cellLimits
  */
-function share(free, counts, wanted, side, unit) {
+function share(free, counts, wanted, { even: readable, largest }) {
   const room = Math.max(free, 10 * counts.length);
-  const largest = LARGEST_CELL[side] * unit;
   const even = Math.min(largest, room / sum(counts));
-  if (even >= EVEN[side] * unit || !wanted) return counts.map((count) => count * even);
+  if (even >= readable || !wanted) return counts.map((count) => count * even);
   const total = sum(wanted);
   return counts.map((count, i) => Math.min((room * wanted[i]) / total, count * largest));
+}
+
+/**
+ * From which size on all matrices get cells of one size, and how large a cell may be: larger in a large picture.
+ * @param {"width" | "height"} side @param {Size} size @param {number} unit
+ */
+function cellLimits(side, size, unit) {
+  return { even: EVEN[side] * unit, largest: Math.max(LARGEST_CELL[side] * unit, size[side] / FEWEST[side]) };
 }
 
 /**
@@ -159,10 +194,10 @@ function isTurned({ cols }, cell, longest, labels) {
   return Boolean(labels[cols]) && longest(cols) > cell - 4;
 }
 
-/** @param {string[] | undefined} labels @param {WidthOf} widthOf @param {number} unit */
-function longestLabel(labels, widthOf, unit) {
+/** @param {string[] | undefined} labels @param {WidthOf} widthOf @param {{ unit: number, most: number }} sizes */
+function longestLabel(labels, widthOf, { unit, most }) {
   if (!labels) return INDEX_GUTTER * unit;
-  return Math.min(LONGEST * unit, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
+  return Math.min(most, Math.max(10, ...labels.map((_, i) => widthOf(labelText(labels, i, 2)))));
 }
 
 /**

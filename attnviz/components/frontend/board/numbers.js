@@ -33,7 +33,10 @@ export function numbering(panel, cell, { unit, least } = typeFor(), digit = DIGI
     },
     { decimals: 1, bare: false, type: small ? 0 : type(digits + 1.5), least: Math.max(SMALLEST, least) },
   ];
-  return ways.find((way) => way.type >= way.least) ?? null;
+  const legible = panel.legible ?? 0;
+  return (
+    ways.find((way) => way.type >= Math.max(way.least, legible)) ?? ways.find((way) => way.type >= way.least) ?? null
+  );
 }
 
 /** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */

@@ -2,7 +2,7 @@
 // over a cell.
 
 import { contextOf } from "../core/dom.js";
-import { LONGEST, shorten, TURN } from "./layout.js";
+import { shorten, TURN } from "./layout.js";
 import { leastType } from "../core/type.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -117,7 +117,7 @@ export class Names {
   column(panel, index, at, state) {
     const [x, y] = [at.x + at.width / 2, at.y + at.height];
     if (panel.labelled?.turned) {
-      const room = Math.min(LONGEST * Math.max(1, this.type / TYPE), (this.high - y - 8) / Math.sin(TURN));
+      const room = Math.min(panel.labelled.room, (this.high - y - 8) / Math.sin(TURN));
       /** @type {NamePlace} */
       const place = { x, y: y + 6 * Math.max(1, this.type / TYPE), turn: -TURN, anchor: "end" };
       this.write({ panel, side: "columns", index, room, place, state });
@@ -210,10 +210,28 @@ function made(name, style) {
 const turned = ({ x, y, turn }) => `translate(${x} ${y}) rotate(${(turn * 180) / Math.PI})`;
 
 /**
- * Whether what is written at two places, turned alike, lies less than a line apart.
- * @param {WrittenLabel} one @param {{ x: number, y: number, turn: number, box: BoxNumbers }} other
+ * The upright box around one that is turned.
+ * @param {{ turn: number, box: BoxNumbers }} written @returns {BoxNumbers}
+ */
+function upright({ turn, box: [left, top, width, height] }) {
+  const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+  const corners = [left, left + width].flatMap((x) =>
+    [top, top + height].map((y) => [x * cos - y * sin, x * sin + y * cos]),
+  );
+  const [xs, ys] = [0, 1].map((side) => corners.map((corner) => corner[side]));
+  const [x, y] = [Math.min(...xs), Math.min(...ys)];
+  return [x, y, Math.max(...xs) - x, Math.max(...ys) - y];
+}
+
+/**
+ * Whether what is written at two places lies less than a line apart: exactly where both are turned alike, else by the
+ * upright boxes around them.
+ * @param {WrittenLabel} one @param {{ x: number, y: number, turn: number, box: BoxNumbers }} other @returns {boolean}
  */
 function meet(one, other) {
+  if (one.turn !== other.turn) {
+    return meet({ ...one, turn: 0, box: upright(one) }, { ...other, turn: 0, box: upright(other) });
+  }
   const [dx, dy] = [other.x - one.x, other.y - one.y];
   const [cos, sin] = [Math.cos(one.turn), Math.sin(one.turn)];
   const [across, down] = [dx * cos + dy * sin, dy * cos - dx * sin];

@@ -263,8 +263,9 @@ function paintBar({ context, theme, font, type }, { panel, x, y, width, height }
   const digits = panel.high >= 9.995 ? 1 : panel.high < 0.1 ? 3 : 2;
   const marks = panel.low < 0 ? [panel.high, 0, panel.low] : [panel.high, (panel.high + panel.low) / 2, panel.low];
   marks.forEach((value, i) => {
+    const above = i === 0 && panel.largest > 1.005 * panel.high ? "≥" : ""; // numbers beyond have the last colour too
     context.fillText(
-      plainNumber(value, value === 0 ? 0 : digits),
+      above + plainNumber(value, value === 0 ? 0 : digits),
       left + 13,
       top + 5 * type.unit + ((tall - 10 * type.unit) * i) / 2,
     );

@@ -3,6 +3,29 @@
 // A panel is one matrix of a board, or one Plotly heatmap: its name is the quantity, its meta says what its rows and
 // columns are.
 
+/** Where a matrix is that is not shown. */
+const NOWHERE = axisOf(1e9, 0, [0, 1]);
+
+/**
+ * A board's matrices at their places, in the format of a Plotly graph; those that are away are nowhere.
+ * @param {Place[]} places @param {CompletePanel[]} away
+ * @param {{ view: (kind: string, count: number) => Span, covers: ((panel: string) => IsCovered | null) | null }} as
+ * @returns {DrawnPanel[]}
+ */
+export function drawnPanels(places, away, { view, covers }) {
+  /** @param {CompletePanel} panel */
+  const known = ({ name, rows, cols, z, shape: [height, width], parts }) => {
+    return { name, rows, cols, z, height, width, parts: parts?.width, covered: covers?.(name) ?? null };
+  };
+  const shown = places.map(({ panel, x, y, width, height, rowLabels, columnLabels, turned, labelRoom }) => ({
+    ...known(panel),
+    x: axisOf(x, width, view(panel.cols, panel.shape[1])),
+    y: axisOf(y, height, view(panel.rows, panel.shape[0])),
+    labelled: { rows: rowLabels, columns: columnLabels, turned, room: labelRoom.columns },
+  }));
+  return [...shown, ...away.map((panel) => ({ ...known(panel), x: NOWHERE, y: NOWHERE }))];
+}
+
 /**
  * The panels of a drawn picture, with what is needed to hit and to outline them.
  * @param {HTMLElement | null | undefined} graph @returns {DrawnPanel[]}

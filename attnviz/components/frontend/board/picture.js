@@ -36,6 +36,7 @@ export class Picture {
     this.hit = null;
     /** @type {{ event: PointerEvent, cell: Cell | null } | null} */
     this.press = null;
+    this.pressedAt = 0; // px, the height in the window of the last press
     /** @type {AbortController | null} */
     this.pointing = null;
     this.drawn = perFrame(() => {
@@ -92,7 +93,9 @@ export class Picture {
       graph.addEventListener(name, (event) => this.move(event), options);
     }
     graph.addEventListener("pointerdown", (event) => this.hold(event), options);
-    graph.addEventListener("pointerleave", () => this.leave(), { signal: this.pointing.signal });
+    graph.addEventListener("pointerleave", (event) => isFinger(event) || this.leave(), {
+      signal: this.pointing.signal,
+    });
     graph.addEventListener("pointercancel", () => this.cancel(), options);
     graph.addEventListener("attnviz-drawn", this.drawn, options);
     if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey(event), options);
@@ -125,7 +128,7 @@ export class Picture {
    * @param {PointerEvent} event
    */
   elsewhere(event) {
-    if (this.pointer && this.graph && !event.composedPath().includes(this.graph)) this.leave();
+    if (this.pointer && !isFinger(event) && this.graph && !event.composedPath().includes(this.graph)) this.leave();
   }
 
   /** A finger that scrolls the page neither points nor clicks. */
@@ -137,6 +140,7 @@ export class Picture {
   /** @param {PointerEvent} event */
   hold(event) {
     this.move(event);
+    this.pressedAt = event.clientY;
     this.press = event.button === 0 && event.isPrimary ? { event, cell: this.hit } : null;
   }
 
@@ -146,9 +150,11 @@ export class Picture {
     this.press = null;
     if (!press) return;
     const distance = Math.hypot(event.clientX - press.event.clientX, event.clientY - press.event.clientY);
-    if (press.cell && distance <= STILL) this.onClick(press.cell);
-    if (distance > STILL) this.move(event);
-    if (event.pointerType === "touch") this.leave(); // a finger that is lifted points nowhere
+    const isClick = press.cell !== null && distance <= STILL;
+    if (isFinger(event)) this.pointer = null; // a finger that is lifted points nowhere; its cell stays what it tapped
+    if (press.cell && isClick) this.onClick(press.cell);
+    if (isFinger(event)) isClick || this.onPoint(null);
+    else if (distance > STILL) this.move(event);
   }
 
   destroy() {
@@ -160,6 +166,9 @@ export class Picture {
     this.stopListening();
   }
 }
+
+/** @param {PointerEvent} event */
+const isFinger = ({ pointerType }) => pointerType === "touch";
 
 /** @param {Event} event */
 const targetOf = ({ target }) => (target instanceof Element ? target : null);

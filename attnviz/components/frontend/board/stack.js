@@ -2,11 +2,11 @@
 
 export const NARROW = 480; // px of a picture's width under which it is stacked
 const SLIM = 2; // columns: what has no more stays beside the matrix that it belongs to
-const MANY = 24; // rows of all matrices together from which on a stacked picture is higher than the window
+const MANY = 14; // rows of all matrices together from which on a stacked picture is higher than the window
 
 /**
- * The picture with one matrix per row; `tall` is whether it needs more than the window's height. Products are not
- * changed.
+ * The picture with one matrix per row, the result, which has the colour bar, above its operands; `tall` is whether it
+ * needs more than the window's height. Products are not changed.
  * @param {BoardPicture} picture @returns {BoardPicture & { tall: boolean }}
  */
 export function stacked(picture) {
@@ -20,6 +20,8 @@ export function stacked(picture) {
     if (above && panels[index].shape[1] <= SLIM) above.push(index);
     else rows.push([index]);
   }
+  const result = rows.findIndex(([first]) => panels[first].bar);
+  if (result > 0) rows.unshift(...rows.splice(result, 1));
   const columns = Math.max(...rows.map((row) => row.length));
   return {
     ...picture,
@@ -28,6 +30,7 @@ export function stacked(picture) {
     grid: rows.map((row) => Array.from({ length: columns }, (_, c) => row[c] ?? null)),
     widths: Array.from({ length: columns }, (_, c) => (c ? 0.1 : 1)),
     heights: rows.map(() => 1),
+    apart: true,
     tall: rows.reduce((sum, [first]) => sum + panels[first].shape[0], 0) > MANY,
   };
 }

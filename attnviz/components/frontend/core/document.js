@@ -25,7 +25,7 @@ export { DocumentError };
 /**
  * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices together,
  * or null for the one in this matrix; 1 where that is 0. If `stretched` is not "", it is the title when colours are
- * stretched, and they end at this matrix's own largest number.
+ * darkened, with {} in place of the number at which they end (core/dark_end.js).
  * @typedef {object} PanelSpec
  * @property {string} name
  * @property {OfHeads} title

@@ -1,10 +1,11 @@
 // The controls of the picture: native fields, each with a sentence on its effect on the numbers.
 
 import { element, span } from "../core/dom.js";
-import { BETWEEN, betweenNote, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.js";
+import { BETWEEN, betweenNote, darkenText, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.js";
 
 /** @typedef {Partial<HeadsView> & { rollout?: boolean }} Change what of the view was changed */
 
+const LONG = "By itself in a long text: of ten rows, nine have no weight above it.";
 const STRONGEST = [0, 1, 2, 3, 5, 10, 20, 50, 100];
 
 /**
@@ -83,6 +84,7 @@ export class Controls {
     this.threshold = element("input", { type: "range", name: "threshold", min: 0, max: 100, step: 0.5 });
     this.amount = element("output", { class: "amount" });
     this.counts = "";
+    this.adapts = false; // whether the number of lines is not the viewer's own
     this.rows = this.makeRows();
     this.notes = { special: note(), between: note(), values: note(), stretch: note() };
     for (const name of NOTED) this.rows[name].append(this.notes[name]);
@@ -124,7 +126,7 @@ export class Controls {
           ["norms", "norm-weighted"],
         ]),
       ),
-      stretch: check("stretch", "stretch colours"),
+      stretch: check("stretch", ""),
       rollout: check("rollout", ""),
       mean: check("mean", ""),
     };
@@ -134,17 +136,20 @@ export class Controls {
   changed({ name, type, value, checked }) {
     if (type === "checkbox") this.onChange({ [name]: checked });
     else if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
-    else if (name === "strongest") this.onChange({ strongest: Number(value) });
+    else if (name === "strongest") this.onChange({ strongest: Number(value), ...(this.adapts && { threshold: 0 }) });
     else this.onChange({ [name]: value });
   }
 
   /**
-   * Shows the view. `given` is {view, least, pair, norms, rollout, rolled}: what there is to choose, and what is
+   * Shows the view. `given` is {view, shown, pair, norms, rollout, rolled}: what there is to choose, and what is
    * chosen.
-   * @param {{ view: HeadsView, least: number, pair: boolean, norms: boolean, rollout: boolean, rolled: boolean }} given
+   * @param {{ view: HeadsView, shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isLong">, pair: boolean,
+   *   norms: boolean, rollout: boolean, rolled: boolean }} given
    */
-  update({ view, least, pair, norms, rollout, rolled }) {
+  update({ view, shown, pair, norms, rollout, rolled }) {
     const { rows } = this;
+    const { least, strongest } = shown;
+    this.adapts = strongest !== view.strongest;
     for (const name of /** @type {const} */ (["show", "direction"])) {
       for (const radio of rows[name].querySelectorAll("input")) radio.checked = radio.value === view[name];
     }
@@ -153,10 +158,12 @@ export class Controls {
     }
     this.amount.textContent = `≥ ${limitText(least)}`;
     this.threshold.setAttribute("aria-valuetext", this.amount.textContent);
-    this.setStrongest(view.strongest);
+    this.setStrongest(strongest);
     for (const name of /** @type {const} */ (["special", "between", "values"])) this.field(name).value = view[name];
-    for (const name of /** @type {const} */ (["mean", "stretch"])) this.field(name).checked = view[name];
+    this.field("mean").checked = view.mean;
     this.field("rollout").checked = rolled;
+    Object.assign(this.field("stretch"), { checked: view.stretch || shown.isLong, disabled: shown.isLong });
+    titleOf(rows.stretch).textContent = darkenText(shown.dark);
     titleOf(rows.mean).textContent = `mean of the ${view.chosen.length} chosen heads, instead of each`;
     titleOf(rows.rollout).textContent = `rollout up to layer ${view.layer}`;
     const there = {
@@ -171,7 +178,7 @@ export class Controls {
     this.field("values").disabled = rolled;
     say(this.notes.special, specialNote(view));
     say(this.notes.between, pair ? betweenNote(view) : "");
-    say(this.notes.stretch, view.stretch ? "The darkest colour is the largest value shown, not 1." : "");
+    say(this.notes.stretch, shown.isLong ? LONG : view.stretch ? "The darkest colour is the largest value shown." : "");
     say(this.notes.values, rolled ? "Rollout has no norm-weighted form." : valuesNote(view));
   }
 

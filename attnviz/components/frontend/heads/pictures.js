@@ -21,6 +21,7 @@ const TITLE = 50; // px above each matrix and between two
  * @property {HeadsView} view
  * @property {number} high of the colours
  * @property {number} least that is drawn as a line
+ * @property {number} strongest lines of each query, 0 for all
  * @property {Theme} theme
  */
 
@@ -76,7 +77,7 @@ export class Pictures {
 
   drawLines() {
     if (!this.given || this.given.view.show === "heatmap") return;
-    const { heads, rows, cols, labels, view, high, least, theme } = this.given;
+    const { heads, rows, cols, labels, view, high, least, strongest, theme } = this.given;
     this.lineHeads = sameHeads(this.lineHeads, heads, rows, cols);
     this.lines.update({
       queryLabels: labels.query,
@@ -86,7 +87,7 @@ export class Pictures {
       high,
       direction: view.direction,
       threshold: least,
-      strongest: view.strongest,
+      strongest,
       hovered: this.light.hovered,
       pinned: this.light.pinned,
       theme,

@@ -1,5 +1,6 @@
 // The texts about the hovered head, cell or token.
 
+import { endText } from "../core/dark_end.js";
 import { element, result, span } from "../core/dom.js";
 import { certainDigits, strongestOf } from "./values.js";
 import { tokenNode, valueLine } from "./tooltip.js";
@@ -139,10 +140,12 @@ function along(at, { rows, cols }, kind, index) {
  * What is drawn and what is not: `shown` is the scene, `drawn` and `fit` what the pictures could take.
  * @param {{ view: HeadsView, shown: ShownScene, frame: HeadFrame, drawn: Drawn, fit: number }} given
  */
-export function drawnText({ view, shown: { heads, least }, frame, drawn, fit }) {
+export function drawnText({ view, shown, frame, drawn, fit }) {
+  const { heads, least, strongest } = shown;
   const said = [meanNote(view), rolloutNote(view.chosen)];
   if (heads.length) {
-    if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, view, heads: heads.length }));
+    if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, strongest, heads: heads.length }));
+    if (shown.isLong && shown.high === shown.dark) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
     said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
     if (view.show !== "lines" && fit < heads.length) {
       said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);

@@ -5,6 +5,10 @@ import { isSame, ROLLOUT } from "./choice.js";
 import { filtered, mean } from "./values.js";
 import { headName } from "./words.js";
 import { headColours } from "../core/colours.js";
+import { darkEnd, MANY } from "../core/dark_end.js";
+
+const THRESHOLD = 0.05; // where the viewer has not set another, as in attnviz/links/link.py
+const FEW = 3; // lines of each query in a long text, unless the viewer says otherwise
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {(name: string, make: () => ShownValues) => ShownValues} Once makes what is not there yet */
@@ -25,7 +29,8 @@ export class Scene {
   }
 
   /**
-   * What is drawn: {heads: [{head, name, colour, at, errors, seen, short}], missing, colours, high, least}.
+   * What is drawn: {heads: [{head, name, colour, at, errors, seen, short}], missing, colours, high, least, strongest,
+   * dark, isLong}. In a long text colours and lines adapt by themselves.
    * @param {HeadsView} view @param {Theme} theme @returns {ShownScene}
    */
   of(view, theme) {
@@ -53,8 +58,16 @@ export class Scene {
     if (view.mean && view.chosen.length > 1) heads = missing.length ? [] : [averaged(heads, once, [...next.keys()])];
     this.made = next;
     const largest = heads.reduce((most, { high }) => Math.max(most, high), 0);
-    const high = norms || view.stretch ? largest || 1 : 1;
-    return { heads, missing, colours, high, least: view.threshold * (norms ? high : 1) };
+    const { cols } = this.store.frame;
+    const isLong = cols >= MANY;
+    const matrices = heads.map(({ at }) => at);
+    const dark = darkEnd(matrices, cols);
+    const high = norms ? largest || 1 : view.stretch || isLong ? dark : 1;
+    const adapts = isLong && view.strongest === 0 && view.threshold === THRESHOLD;
+    const rules = adapts
+      ? { least: 0, strongest: FEW }
+      : { least: view.threshold * (norms ? high : 1), strongest: view.strongest };
+    return { heads, missing, colours, high, dark, isLong, ...rules };
   }
 
   /**

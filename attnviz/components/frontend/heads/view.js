@@ -19,7 +19,7 @@ import {
 import { fadedBy, ranked } from "./scene.js";
 import { Tooltip } from "./tooltip.js";
 import { isFaint } from "./values.js";
-import { FAINT, gridSentence, headName } from "./words.js";
+import { darkenText, FAINT, gridSentence, headName } from "./words.js";
 import { Grid } from "../grid/grid.js";
 import { leastType } from "../core/type.js";
 
@@ -99,9 +99,9 @@ export class View {
     const detail = element("div", { class: "detail" });
     this.legend = new Legend(detail, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
-    const stretch = element("button", { type: "button" }, "Stretch colours");
-    stretch.addEventListener("click", () => on.control({ stretch: true }));
-    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), stretch);
+    this.darken = element("button", { type: "button" });
+    this.darken.addEventListener("click", () => on.control({ stretch: true }));
+    this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), this.darken);
     this.drawn = element("p", { class: "drawn" });
     this.readout = element("div", { class: "readout" });
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
@@ -160,7 +160,7 @@ export class View {
     this.gridControls.update({ view, measures: header.measures, labels: header.labels });
     this.controls.update({
       view,
-      least: shown.least,
+      shown,
       pair: [...header.query_groups, ...header.key_groups].includes(2),
       norms: Boolean(store.norms),
       rollout: header.rollout,
@@ -182,27 +182,28 @@ export class View {
   /** @param {Given} given */
   showPictures(given) {
     const { store, view, shown, labels, theme } = given;
-    const { heads, high, least } = shown;
+    const { heads, high, least, strongest } = shown;
     const { rows, cols } = store.frame;
     this.section.dataset.waiting = String(!heads.length);
-    if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, theme });
+    if (heads.length) this.pictures.update({ heads, rows, cols, labels, view, high, least, strongest, theme });
     else this.wait(given);
     const { drawn, fit } = this.pictures;
-    this.showFaint(heads, { rows, cols, view });
+    this.showFaint(shown, { rows, cols, view });
     this.drawn.textContent = drawnText({ view, shown, frame: store.frame, drawn, fit });
   }
 
   /**
-   * Says it where the colours are hardly seen, with the way out where stretching them is one.
-   * @param {ShownHead[]} heads @param {CellCount & { view: HeadsView }} given
+   * Says it where the colours are hardly seen, with the way out where darkening them is one.
+   * @param {ShownScene} shown @param {CellCount & { view: HeadsView }} given
    */
-  showFaint(heads, { rows, cols, view }) {
+  showFaint({ heads, dark, isLong }, { rows, cols, view }) {
     const key = heads.map(({ at }) => at);
     if (key.length !== this.looked.length || key.some((at, n) => at !== this.looked[n])) {
       this.looked = key;
       this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
     }
-    this.faint.hidden = !this.areFaint || view.stretch || view.values === "norms";
+    this.darken.textContent = darkenText(dark);
+    this.faint.hidden = !this.areFaint || isLong || view.stretch || view.values === "norms";
   }
 
   /** The thumbnail in place of numbers that are on their way. @param {Given} given */

@@ -1,5 +1,6 @@
 // The page's sentences: names of heads, the effect of each filter, and how much of the weights is drawn.
 
+import { endText } from "../core/dark_end.js";
 import { ROLLOUT } from "./choice.js";
 import { number } from "../core/format.js";
 import { FAINT_BELOW, LEAST } from "./values.js";
@@ -84,6 +85,9 @@ export function gridSentence({ measure, faded, label }) {
 }
 
 /** Why the sheet is nearly empty. */
+/** What darkening does. @param {number} end of the colours then */
+export const darkenText = (end) => `Darken: colours end at ${endText(end)}, not 1`;
+
 export const FAINT = `Most rows have no weight above ${FAINT_BELOW}, and the colours go to 1: so they are faint.`;
 
 /**
@@ -105,9 +109,9 @@ export function rolloutNote(chosen) {
 
 /**
  * "132 of 4,096 weights are drawn as lines: those ≥ 0.05."
- * @param {{ shown: number, total: number }} drawn @param {{ least: number, view: HeadsView, heads: number }} given
+ * @param {{ shown: number, total: number }} drawn @param {{ least: number, strongest: number, heads: number }} given
  */
-export function drawnSentence({ shown, total }, { least, view, heads }) {
+export function drawnSentence({ shown, total }, { least, strongest, heads }) {
   if (!total) return "Nothing is left to draw.";
   const what = heads > 1 ? `weights of ${heads} heads` : "weights";
   if (shown === total) {
@@ -115,7 +119,7 @@ export function drawnSentence({ shown, total }, { least, view, heads }) {
   }
   const limits = [
     shown === CAP && `the ${count(CAP)} largest, for more can’t be told apart`,
-    view.strongest > 0 && `the ${view.strongest} strongest of each query`,
+    strongest > 0 && `the ${strongest} strongest of each query`,
     least > 0 ? `those ≥ ${limitText(least)}` : "those above 0",
   ];
   return `${count(shown)} of ${count(total)} ${what} are drawn as lines: ${limits.filter(Boolean).join(", ")}.`;

@@ -6,6 +6,7 @@ import { perFrame, typedInto } from "../core/dom.js";
 import { Overlay } from "../board/overlay.js";
 import { findPanel } from "../board/panels.js";
 import { moved, Picture } from "../board/picture.js";
+import { Sheet } from "./sheet.js";
 import { View } from "./view.js";
 
 const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
@@ -23,11 +24,12 @@ const COVERED = "Covered: what will stand here? Guess, then click the cell, or p
 
 export class Inspector {
   /**
-   * `onPin(pin)` is called when the user pins another cell. `find()` gives the picture.
+   * `onPin(pin)` is called when the user pins another cell. `find()` gives the picture. `isCramped()` says whether
+   * there is no room beside it.
    * @param {Element | ShadowRoot} root
-   * @param {{ onPin: (pin: Pair) => void, find: () => HTMLElement | null }} does
+   * @param {{ onPin: (pin: Pair) => void, find: () => HTMLElement | null, isCramped?: () => boolean }} does
    */
-  constructor(root, { onPin, find }) {
+  constructor(root, { onPin, find, isCramped = () => false }) {
     this.onPin = onPin;
     /** @type {Pair} */
     this.pin = NOTHING;
@@ -35,6 +37,8 @@ export class Inspector {
     this.hovered = null;
     /** @type {Cell | null} */
     this.clicked = null;
+    this.asked = false; // whether a cell was clicked, and not closed since
+    this.step = "";
     /** @type {Attention | null} */
     this.attention = null;
     /** @type {string[]} */
@@ -47,6 +51,7 @@ export class Inspector {
       onPin: (pin) => this.setPin(pin),
       onUnpin: () => this.unpin(),
     });
+    this.sheet = new Sheet(this.view.section, { isWanted: isCramped, onClose: () => this.close() });
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),
@@ -59,6 +64,8 @@ export class Inspector {
   /** @param {Inspected} inspected @param {Pair} pin */
   show(inspected, pin) {
     this.attention = inspected.attention;
+    if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
+    this.step = inspected.step;
     this.byCell = inspected.byCell;
     this.pin = pin;
     this.view.setInspected(inspected);
@@ -83,7 +90,15 @@ export class Inspector {
   }
 
   unpin() {
+    this.asked = false;
     this.setPin(NOTHING);
+  }
+
+  /** Closes the sheet: nothing is followed any more. */
+  close() {
+    this.hovered = null;
+    this.unpin();
+    this.draw();
   }
 
   /** @param {Cell | null} at */
@@ -107,7 +122,10 @@ export class Inspector {
     // In a panel with one token axis another cell of the pinned row is no request to unpin it.
     const again = samePin(pin, this.pin) && (whole || sameCell(at, this.clicked));
     this.clicked = at;
+    this.asked = !again;
+    if (again && !this.picture.pointer) this.hovered = null;
     this.setPin(again ? NOTHING : pin);
+    this.draw();
   }
 
   /** Arrow keys on the board move the pin. @param {KeyboardEvent} event */
@@ -152,6 +170,10 @@ export class Inspector {
     });
     // After the light over the picture, which reads the picture's size.
     this.showCell(attention, { at, panel, panels, products });
+    const opens = this.asked && (at !== null || !samePin(this.pin, NOTHING));
+    if (opens === this.sheet.isOpen) return;
+    this.sheet.set(opens);
+    this.sheet.uncover(graph, this.picture.pressedAt);
   }
 
   /**
@@ -187,6 +209,7 @@ export class Inspector {
     this.draw.cancel();
     this.picture.destroy();
     this.overlay.remove();
+    this.sheet.set(false);
     this.view.section.remove();
   }
 }

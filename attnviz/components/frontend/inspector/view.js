@@ -2,6 +2,7 @@
 
 import { Chain } from "./chain.js";
 import { element, focused, screenReaderOnly, span } from "../core/dom.js";
+import { meaningOf } from "./meaning.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
 
@@ -38,6 +39,7 @@ export class View {
     this.hint = element("p", { class: "hint" }, HINT);
     this.chain = new Chain();
     this.product = new Product();
+    this.meaning = element("p", { class: "meaning", dataset: { line: "meaning" } });
     this.row = new RowSummary();
     this.live = screenReaderOnly({ "aria-live": "polite" });
     const pin = element("div", { class: "fields" }, this.fields.q.root, this.fields.k.root, this.unpin);
@@ -48,12 +50,14 @@ export class View {
       element("header", {}, this.badge, this.title),
       this.row.root,
       this.hint,
+      this.meaning,
       this.product.root,
       this.chain.root,
       pin,
       this.live,
     );
     root.append(this.section);
+    this.show("hint");
   }
 
   /** @param {import("./inspector.js").Inspected} inspected */
@@ -138,6 +142,8 @@ export class View {
     this.setBadge("pointer");
     /** @param {string} kind @param {number} i */
     const labels = (kind, i) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
+    this.meaning.replaceChildren(...meaningOf({ at, panel, panels, labels: this.labels }));
+    this.meaning.hidden = !this.meaning.hasChildNodes();
     this.product.show({ at, panel, panels, products, labels });
   }
 
@@ -151,6 +157,7 @@ export class View {
     this.row.root.hidden = part !== "row";
     this.chain.root.hidden = part !== "chain";
     this.product.root.hidden = part !== "product";
+    if (part !== "product") this.meaning.hidden = true;
   }
 
   /** @param {string | null} state */

@@ -1,9 +1,10 @@
 // The keyboard shortcuts of every page: one listener on the window for keys that no element has handled, the list of
 // shortcuts as a dialog, and in lecture mode two small buttons, for the list and to leave. As it is on every page, it
-// also keeps the visitor's own lesson across reloads, and manages the browser's history.
+// also keeps the visitor's own lesson across reloads, manages the browser's history, and closes the side bar's drawer.
 
 import { element, span, theme } from "../core/dom.js";
 import { isShortcut, pressed } from "../core/keys.js";
+import { followDrawer } from "./drawer.js";
 import { oneEntryEach } from "./history.js";
 import { unpack } from "../core/packing.js";
 import { afterWaiting } from "../core/waiting.js";
@@ -45,6 +46,7 @@ class Keyboard {
     root.append(this.section);
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    followDrawer(this.ends.signal);
   }
 
   /** @param {string} text @param {string} title @param {string} act */

@@ -19,8 +19,10 @@ interface DrawnPanel {
   height: number;
   x: Axis;
   y: Axis;
-  labelled?: { rows: boolean; columns: boolean; turned: boolean };
+  labelled?: { rows: boolean; columns: boolean; turned: boolean; room: number };
   covered?: IsCovered | null;
+  /** of heads side by side: the width of one */
+  parts?: number;
 }
 /** The operands of a matrix that is a product. */
 interface ProductOf {
@@ -68,6 +70,8 @@ interface Panel extends Coloured {
   ticks?: Record<string, string>;
   /** the matrix that turns into this one, cell by cell, and how */
   made_from?: { name: string; pace: Pace };
+  /** px that its numbers are to have, if they do with fewer decimals */
+  legible?: number;
   ink?: string;
 }
 /** A panel with what is worked out once from its numbers (board/panel.js). */
@@ -86,6 +90,10 @@ interface BoardPicture<P = Panel> {
   labels: Labels;
   widths?: number[];
   heights?: number[];
+  /** matrices that are not shown, such as the operands of one that takes the whole picture */
+  away?: P[];
+  /** whether each matrix carries the labels of its columns, also where the one below has the same */
+  apart?: boolean;
   /** the operation, written in the empty corner of a product */
   between?: string | null;
   products?: Products;
@@ -103,6 +111,8 @@ interface Place extends Slot, Box {
   turned: boolean;
   gutter: number;
   titleRoom: number;
+  /** px that labels may be long */
+  labelRoom: { rows: number; columns: number };
   alpha?: number;
   words?: number;
   numbers?: number;

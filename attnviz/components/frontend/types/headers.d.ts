@@ -19,7 +19,8 @@ interface Offered {
   layerLabel: string;
   /** what stands there instead of the heads, else "" */
   place: string;
-  switches: [name: string, label: string, help: string][];
+  /** a fixed one is on by itself */
+  switches: [name: string, label: string, help: string, isFixed?: boolean][];
 }
 interface StepperHeader extends Pick<Offered, "steps" | "drawings"> {
   chosen: Record<string, string>;

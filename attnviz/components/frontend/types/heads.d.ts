@@ -121,7 +121,12 @@ interface ShownScene {
   missing: HeadId[];
   colours: Map<string, string>;
   high: number;
+  /** where the colours of weights end when they are darkened */
+  dark: number;
+  /** whether they do so by themselves */
+  isLong: boolean;
   least: number;
+  strongest: number;
 }
 /** The thumbnails of all heads, a byte a cell. */
 interface Overview extends Size {

@@ -1,5 +1,7 @@
 // What there is to choose from in a walk, and its values as a link has them: "weights", "3", "1".
 
+import { darkened } from "./pictures.js";
+
 /** @type {Offered["switches"]} */
 const SWITCHES = [
   [
@@ -7,17 +9,30 @@ const SWITCHES = [
     "Guess a row",
     "Covers one row of the result: the pinned one, or the first. Click a cell to reveal it; R reveals the row, A all.",
   ],
-  ["stretch", "Stretch colours", "End the colours at the largest weight, not at 1."],
 ];
+
+/**
+ * The switch that darkens the colours of weights. In a long text it is on by itself.
+ * @param {WalkDocument} document @param {number} head @returns {Offered["switches"][number]}
+ */
+function darkens(document, head) {
+  const found = darkened(document, head);
+  if (!found) return ["stretch", "Darken the colours", ""];
+  if (!found.byItself) {
+    return ["stretch", `Darken: colours end at ${found.end}, not 1`, "They end at the largest weight."];
+  }
+  const why = "By itself in a long text: of ten rows, nine have no weight above it.";
+  return ["stretch", `Colours end at ${found.end}, not 1`, why, true];
+}
 
 /**
  * @param {WalkDocument} document @param {WalkValues} values @param {{ home: Home, lecture: boolean }} place
  * @returns {Offered}
  */
-export function offered({ header }, { step: name, layer, head, drawing }, { home, lecture }) {
+export function offered(document, { step: name, layer, head, drawing }, { home, lecture }) {
+  const { header } = document;
   const step = header.steps.find((one) => one.name === name);
-  /** @type {Record<string, boolean | undefined>} */
-  const isOffered = { predict: step?.can_be_covered && drawing === "stage", stretch: step?.can_be_stretched };
+  const guesses = step?.can_be_covered && drawing === "stage" ? SWITCHES : [];
   const layers = home.layers ?? 0;
   return {
     steps: header.steps.map(({ name: value, title }) => [value, title]),
@@ -26,7 +41,7 @@ export function offered({ header }, { step: name, layer, head, drawing }, { home
     heads: header.heads,
     layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture ? `${layers ? `layer ${layer} · ` : ""}head ${head}` : "",
-    switches: SWITCHES.filter(([value]) => isOffered[value]),
+    switches: [...guesses, ...(step?.can_be_stretched ? [darkens(document, head)] : [])],
   };
 }
 

@@ -6,11 +6,14 @@ import { Motion } from "../motion/motion.js";
 import { Stage } from "./stage.js";
 
 export class Drawing {
-  /** @param {HTMLElement} root @param {Home} home @param {(row: number | null) => void} onCovered */
-  constructor(root, home, onCovered) {
+  /**
+   * @param {HTMLElement} root @param {Home} home
+   * @param {{ onCovered: (row: number | null) => void, onFocus: (isOne: boolean) => void }} does as of Stage
+   */
+  constructor(root, home, { onCovered, onFocus }) {
     this.root = root;
     this.home = home;
-    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered });
+    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered, onFocus });
     this.motion = new Motion(root, this.stage.board);
     /** @type {Chart | null} null until one is chosen */
     this.chart = null;

@@ -63,7 +63,8 @@ export class HeadStrip {
 }
 
 /**
- * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low.
+ * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low. Colours go by the square
+ * root of a weight, as on Heads: in a long text most weights are small.
  * @param {HTMLCanvasElement} canvas @param {Numbers} weights @param {Numbers | undefined} hidden
  * @param {Size & { shade: Theme }} looks
  */
@@ -81,9 +82,9 @@ function paint(canvas, weights, hidden, { height, width, shade }) {
     for (let x = 0; x < side; x += 1) {
       const at = row + Math.floor((x * width) / side);
       const stripe = hatch[(x + y) % (4 * density) < density ? 1 : 0];
-      const weight = weights[at] / 255;
+      const share = Math.sqrt(weights[at] / 255);
       for (let c = 0; c < 3; c += 1) {
-        image.data[(y * side + x) * 4 + c] = hidden?.[at] ? stripe[c] : paper[c] + (ink[c] - paper[c]) * weight;
+        image.data[(y * side + x) * 4 + c] = hidden?.[at] ? stripe[c] : paper[c] + (ink[c] - paper[c]) * share;
       }
       image.data[(y * side + x) * 4 + 3] = 255;
     }

@@ -1,5 +1,6 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
+import { darkEnd, endText, MANY } from "../core/dark_end.js";
 import { fixed } from "../core/format.js";
 import { complete } from "../board/panel.js";
 import { matricesOf } from "./matrices.js";
@@ -13,7 +14,7 @@ import { matricesOf } from "./matrices.js";
  * The picture of a step, with its text alternative; null where the step has none. Where arrays must be fetched first,
  * their names.
  * @param {WalkDocument} document @param {string} name the step's @param {number} head
- * @param {{ stretch?: boolean }} options whether the colours of weights end at the largest
+ * @param {{ stretch?: boolean }} options whether the colours of weights are darkened
  * @returns {BoardPicture & { alt: string } | { needs: string[] } | null}
  */
 export function pictureOf(document, name, head, { stretch = false } = {}) {
@@ -37,6 +38,18 @@ export function pictureOf(document, name, head, { stretch = false } = {}) {
   };
 }
 
+/**
+ * Where a head's colours of weights end when they are darkened, and whether they do so by themselves; null where its
+ * weights are not there yet.
+ * @param {WalkDocument} document @param {number} head
+ */
+export function darkened(document, head) {
+  const weights = matricesOf(document, head).get("weights");
+  if (!weights) return null;
+  const [, columns] = weights.shape;
+  return { end: endText(darkEnd([weights.data], columns)), byItself: columns >= MANY };
+}
+
 /** Of a text that may differ by head, the head's own. @param {string | string[]} text @param {number} own */
 export const ofHead = (text, own) => (typeof text === "string" ? text : text[own]);
 
@@ -53,10 +66,11 @@ function shownIn({ panels, products: made }) {
 function filled(panel, matrices, { own, stretch }) {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
-  const limit = limitOf(panel, matrices, stretch);
+  const darkens = stretched !== "" && (stretch || shape[1] >= MANY);
+  const limit = darkens ? darkEnd([data], shape[1]) : limitOf(panel, matrices);
   return {
     name,
-    title: (stretch && stretched) || ofHead(panel.title, own),
+    title: darkens ? stretched.replace("{}", endText(limit)) : ofHead(panel.title, own),
     role: panel.role,
     rows: panel.rows,
     cols: panel.cols,
@@ -80,11 +94,10 @@ function matrixOf(matrices, name) {
   return found;
 }
 
-/** The end of a panel's colours. @param {PanelSpec} panel @param {HeadMatrices} matrices @param {boolean} stretch */
-function limitOf({ name, limit, stretched }, matrices, stretch) {
+/** The end of a panel's colours. @param {PanelSpec} panel @param {HeadMatrices} matrices */
+function limitOf({ name, limit }, matrices) {
   /** @param {string[]} names */
   const largest = (names) => Math.max(...names.map((one) => seen(matrixOf(matrices, one)).largest)) || 1;
-  if (stretch && stretched) return largest([name]);
   return typeof limit === "number" ? limit : largest(limit ?? [name]);
 }
 

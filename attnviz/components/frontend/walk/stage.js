@@ -3,17 +3,20 @@
 
 import { Board } from "../board/board.js";
 import { NARROW, stacked } from "../board/stack.js";
+import { Focus } from "./focus.js";
 
 export class Stage {
   /**
    * `onRevealed()` is called when a click has revealed the last cell of the covered row; `onCovered(row)` when another
-   * row is covered, or none any more.
+   * row is covered, or none any more; `onFocus(isOne)` when one matrix takes the whole picture, or none any more.
    * @param {Element | ShadowRoot} root
-   * @param {{ onRevealed?: () => void, onCovered?: (row: number | null) => void }} does
+   * @param {{ onRevealed?: () => void, onCovered?: (row: number | null) => void,
+   *   onFocus?: (isOne: boolean) => void }} does
    */
-  constructor(root, { onRevealed = () => {}, onCovered = () => {} } = {}) {
+  constructor(root, { onRevealed = () => {}, onCovered = () => {}, onFocus = () => {} } = {}) {
     this.onRevealed = onRevealed;
     this.onCovered = onCovered;
+    this.onFocus = onFocus;
     this.painted = 0;
     this.row = 0;
     /** @type {Set<number | "row" | "all">} columns that are revealed, or more at once */
@@ -25,6 +28,10 @@ export class Stage {
     this.narrow = false;
     this.fresh = false;
     this.board = new Board(root, { className: "attnviz-stage" });
+    this.focus = new Focus(this.board, () => {
+      this.onFocus(this.focus.name !== null);
+      if (this.header) this.show(this.header);
+    });
     this.board.onHold = () => this.chooseRow(this.board.lights.pinned.query ?? 0);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
@@ -50,6 +57,8 @@ export class Stage {
     if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
     this.coverUp();
     this.fresh = true;
+    if (!header.panels.some(({ name }) => name === this.focus.name)) this.focus.name = null;
+    this.onFocus(this.focus.name !== null);
     this.show(header, { morph: along, backwards: along && header.order < before.order });
   }
 
@@ -62,7 +71,7 @@ export class Stage {
   show(header, motion) {
     this.narrow = this.isNarrow();
     // The board knows where numbers fit, so all its cells may carry them.
-    const picture = { ...header, panels: this.panels.map((panel) => ({ ...panel, numbered: true })) };
+    const picture = this.focus.of({ ...header, panels: this.panels.map((panel) => ({ ...panel, numbered: true })) });
     const { tall, ...shown } = this.narrow ? stacked(picture) : { ...picture, tall: picture.grid.length > 2 };
     // Matrices stacked higher than two need a picture that is higher than the window.
     this.board.element.classList.toggle("attnviz-tall", tall);

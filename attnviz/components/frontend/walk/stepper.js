@@ -65,20 +65,19 @@ export class Stepper {
    */
   offerSwitches(switches) {
     const known = new Map(buttonsOf(this.switches).map((one) => [one.dataset.name, one]));
-    if (switches.map(([name]) => name).join() === [...known.keys()].join()) return;
-    this.switches.replaceChildren(
-      ...switches.map(([name, label, help]) => known.get(name) ?? this.makeSwitch(name, label, help)),
-    );
+    const shown = switches.map(([name]) => known.get(name) ?? this.makeSwitch(name));
+    for (const [n, [, label, help, isFixed = false]] of switches.entries()) {
+      const { lastElementChild: text } = shown[n];
+      if (text && text.textContent !== label) text.textContent = label;
+      shown[n].title = help;
+      shown[n].setAttribute("aria-disabled", String(isFixed));
+    }
+    if (switches.map(([name]) => name).join() !== [...known.keys()].join()) this.switches.replaceChildren(...shown);
   }
 
-  /** @param {string} name @param {string} label @param {string} help */
-  makeSwitch(name, label, help) {
-    const made = element(
-      "button",
-      { type: "button", role: "switch", title: help, class: "switch" },
-      span("knob"),
-      label,
-    );
+  /** @param {string} name */
+  makeSwitch(name) {
+    const made = element("button", { type: "button", role: "switch", class: "switch" }, span("knob"), span("label"));
     made.dataset.name = name;
     made.addEventListener("click", () => this.turnOver(name));
     return made;
@@ -112,7 +111,8 @@ export class Stepper {
     this.layer.value = this.chosen("layer");
     this.strip.select(Number(this.chosen("head")));
     for (const one of buttonsOf(this.switches)) {
-      one.setAttribute("aria-checked", String(this.chosen(one.dataset.name ?? "") === "1"));
+      const isOn = one.ariaDisabled === "true" || this.chosen(one.dataset.name ?? "") === "1";
+      one.setAttribute("aria-checked", String(isOn));
     }
   }
 
@@ -154,7 +154,9 @@ export class Stepper {
    * @param {string} name
    */
   turnOver(name) {
-    if (this.offered.switches.some(([one]) => one === name)) this.choose(name, this.chosen(name) === "1" ? "0" : "1");
+    if (this.offered.switches.some(([one, , , isFixed]) => one === name && !isFixed)) {
+      this.choose(name, this.chosen(name) === "1" ? "0" : "1");
+    }
   }
 
   destroy() {

@@ -2,10 +2,14 @@
 
 import { element, span } from "../core/dom.js";
 
+const SMALLEST = 0.6; // of its type size: a formula that would have to be smaller is scrolled
+
 export class Formula {
   constructor() {
     this.root = element("div", { class: "walk-formula" });
     this.shown = "";
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(this.root);
   }
 
   /** @param {string} formula MathML that core/checks.js has passed, so it may be inserted as markup */
@@ -13,6 +17,20 @@ export class Formula {
     if (formula === this.shown) return;
     this.shown = formula;
     this.root.innerHTML = formula;
+    this.fit();
+  }
+
+  /** Makes the formula smaller where it is wider than its room. */
+  fit() {
+    const { firstElementChild: math } = this.root;
+    if (!(math instanceof MathMLElement)) return;
+    math.style.fontSize = "";
+    const { clientWidth: room, scrollWidth: wide } = this.root;
+    if (wide > room + 1) math.style.fontSize = `${Math.max(SMALLEST, (0.98 * room) / wide)}em`;
+  }
+
+  destroy() {
+    this.sizes.disconnect();
   }
 }
 

@@ -19,6 +19,7 @@ import { TokenList } from "./token_list.js";
 
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
 
+const ONE_COLUMN = 700; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -41,8 +42,8 @@ export class Walk {
     this.guess = element("p", { class: "guess", role: "status", hidden: true });
     /** @type {number | null} the row that is covered */
     this.covered = null;
-    this.beside = element("div", { class: "beside" }, this.notice.root, this.guess);
-    const parts = [this.top, this.formula.root, this.picture, this.tokens.root, this.note, this.beside];
+    this.beside = element("div", { class: "beside" }, this.notice.root);
+    const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
     this.element = element(
       "div",
       { class: "walk", style: "visibility: hidden" },
@@ -51,10 +52,14 @@ export class Walk {
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
     this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
-    this.drawing = new Drawing(this.picture, home, (row) => this.cover(row));
+    this.drawing = new Drawing(this.picture, home, {
+      onCovered: (row) => this.cover(row),
+      onFocus: (isOne) => this.element.toggleAttribute("data-focus", isOne),
+    });
     this.inspector = new Inspector(this.beside, {
       onPin: ({ q, k }) => this.choose({ q, k }),
       find: () => (this.picture.hidden ? null : this.drawing.shown),
+      isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
     });
     this.beside.append(this.listing.root);
     this.theme = theme(this.element);
@@ -191,9 +196,17 @@ export class Walk {
   }
 
   /** @param {WalkDocument} document */
-  inspect({ header }) {
+  inspect(document) {
+    const { header } = document;
     const { matrices, values, step } = this.store;
     if (!matrices || !step?.picture) return;
+    // In a long text a picture may be there before all that its arithmetic needs.
+    const lacking = matrices.missing("head_outputs");
+    if (lacking.length) {
+      const again = () => matrices === this.store.matrices && this.inspect(document);
+      this.loading.fetch(document, lacking).then(again, (error) => this.fail("A cell can't be followed", error));
+      return;
+    }
     if (matrices !== this.inspected?.matrices) this.inspected = { matrices, attention: attentionOf(matrices) };
     const { attention } = this.inspected;
     const [steps, byCell] = [header.steps, header.steps.filter(({ is_by_cell: is }) => is)].map(names);
@@ -302,6 +315,7 @@ export class Walk {
     this.coming.end();
     this.loading.destroy();
     this.inspector.destroy();
+    this.formula.destroy();
     this.drawing.destroy();
     this.stepper.destroy();
     this.element.remove();

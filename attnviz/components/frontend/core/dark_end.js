@@ -1,0 +1,43 @@
+// Where the colours of weights end when they are darkened: by the user, and in a long text by themselves, because there
+// nearly all weights are small. attnviz/figures/dark_end.py does the same.
+
+/** Keys from which on the colours end there by themselves. */
+export const MANY = 40;
+
+const SHARE = 0.9; // of the rows of a long text have no weight above it
+
+/** @type {WeakMap<Float32Array, Float32Array>} */
+const known = new WeakMap();
+
+/**
+ * The largest number of each row that has any that is not hidden (NaN).
+ * @param {Float32Array} data @param {number} columns
+ */
+function largestOfRows(data, columns) {
+  const found = known.get(data);
+  if (found) return found;
+  const made = new Float32Array(data.length / (columns || 1));
+  let rows = 0;
+  for (let first = 0; first < data.length; first += columns) {
+    let most = -1;
+    for (let n = first; n < first + columns; n += 1) if (data[n] > most) most = data[n];
+    if (most >= 0) made[rows++] = most;
+  }
+  const largest = made.slice(0, rows);
+  known.set(data, largest);
+  return largest;
+}
+
+/**
+ * Where the colours of these matrices end together: at the largest weight; with MANY keys at that above which one row
+ * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight.
+ * @param {Float32Array[]} matrices each (rows, columns), NaN in hidden cells @param {number} columns
+ */
+export function darkEnd(matrices, columns) {
+  const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
+  const share = columns >= MANY ? SHARE : 1;
+  return largest[Math.floor(share * (largest.length - 1))] || 1;
+}
+
+/** An end of colours as it is written. @param {number} end */
+export const endText = (end) => String(Number(end.toPrecision(2)));

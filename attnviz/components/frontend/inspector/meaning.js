@@ -1,0 +1,29 @@
+// What a cell of a matrix is, in words and real numbers, where its name alone does not say it.
+
+import { equals } from "./chain.js";
+import { number, operand } from "../core/format.js";
+
+/**
+ * @param {{ at: Cell, panel: DrawnPanel, panels: DrawnPanel[], labels: Labels }} pointed
+ * @returns {(Node | string)[]} nothing where the name says it
+ */
+export function meaningOf({ at: { i, j }, panel, panels, labels }) {
+  const token = `“${labels[panel.rows]?.[i] ?? ""}”`;
+  if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
+  if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
+  if (panel.name === "positions") return [`position ${i}, dimension ${j}`];
+  if (panel.name === "embeddings") return sumOf(panels, i, j);
+  if (!panel.parts) return [];
+  return [`head ${Math.floor(j / panel.parts)}, dimension ${j % panel.parts}`];
+}
+
+/**
+ * An embedding as the sum that it is; nothing where its parts are not shown.
+ * @param {DrawnPanel[]} panels @param {number} i @param {number} j
+ */
+function sumOf(panels, i, j) {
+  const [token, position] = ["token_embeddings", "positions"].map((name) => panels.find((one) => one.name === name));
+  if (!token || !position) return [];
+  const [a, b] = [token.z[i][j], position.z[i][j]];
+  return [`token + position = ${number(a)} + ${operand(b, 4)} `, equals(a + b)];
+}

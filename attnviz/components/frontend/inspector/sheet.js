@@ -1,0 +1,62 @@
+// Where there is no room beside the picture, the arithmetic of a cell that was asked for is a sheet at the bottom of
+// the window, over the page: a popover, because nothing around it can clip or move that.
+
+import { element } from "../core/dom.js";
+
+const AWAY = 24; // px between a cell and the sheet
+
+export class Sheet {
+  /**
+   * `isWanted()` says whether there is no room beside the picture; `onClose()` is called by the sheet's own button.
+   * @param {HTMLElement} section @param {{ isWanted: () => boolean, onClose: () => void }} does
+   */
+  constructor(section, { isWanted, onClose }) {
+    this.section = section;
+    this.isWanted = isWanted;
+    const close = element("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
+    close.addEventListener("click", onClose);
+    section.append(close);
+  }
+
+  get isOpen() {
+    return this.section.matches(":popover-open");
+  }
+
+  /** @param {boolean} isOpen */
+  set(isOpen) {
+    const opens = isOpen && this.isWanted();
+    if (opens === this.isOpen) return;
+    if (opens) {
+      this.section.style.minHeight = "";
+      this.section.popover = "manual";
+      this.section.showPopover();
+    } else {
+      this.section.hidePopover();
+      this.section.popover = null;
+    }
+  }
+
+  /**
+   * Scrolls the page so that what lies at the height `y` of the window is not under the sheet.
+   * @param {Element | null} picture @param {number} y
+   */
+  uncover(picture, y) {
+    const over = this.isOpen ? y + AWAY - this.section.getBoundingClientRect().top : 0;
+    if (over > 0) scrollerOf(picture)?.scrollBy({ top: over });
+  }
+}
+
+/** What scrolls an element. @param {Element | null} inside @returns {Element | null} */
+function scrollerOf(inside) {
+  for (let one = inside; one; one = parentOf(one)) {
+    const { overflowY } = getComputedStyle(one);
+    if (one.scrollHeight > one.clientHeight && ["auto", "scroll"].includes(overflowY)) return one;
+  }
+  return document.scrollingElement;
+}
+
+/** @param {Element} one @returns {Element | null} */
+function parentOf(one) {
+  const root = one.getRootNode();
+  return one.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+}

@@ -1,0 +1,86 @@
+// Focus on one matrix of a picture: it takes the whole stage. A button beside each title focuses on it, and the same
+// button, Escape or a step without this matrix show all again.
+
+import { element } from "../core/dom.js";
+
+const SIDE = 20; // px
+const LEGIBLE = 11; // px, of numbers, for which a decimal is given up
+const ABOVE = 36; // px of a button's top over its matrix
+
+export class Focus {
+  /** @param {import("../board/board.js").Board} board @param {() => void} onChange */
+  constructor(board, onChange) {
+    this.board = board;
+    this.onChange = onChange;
+    /** @type {string | null} the matrix that is focused on */
+    this.name = null;
+    this.buttons = element("div", { class: "focus-buttons modebar" });
+    board.element.append(this.buttons);
+    board.element.addEventListener("attnviz-drawn", () => this.placeButtons());
+    board.element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** @param {string | null} name */
+  set(name) {
+    this.name = name;
+    this.onChange();
+  }
+
+  /**
+   * The picture with this matrix alone, if it has it; the others stay at hand for its arithmetic.
+   * @param {BoardPicture} picture @returns {BoardPicture}
+   */
+  of(picture) {
+    const panel = picture.panels.find(({ name }) => name === this.name);
+    if (!panel) return picture;
+    const away = picture.panels.filter((one) => one !== panel);
+    return {
+      ...picture,
+      panels: [{ ...panel, bar: true, legible: LEGIBLE }],
+      away,
+      grid: [[0]],
+      widths: [1],
+      heights: [1],
+      between: null,
+    };
+  }
+
+  /** Puts a button beside the title of each matrix. */
+  placeButtons() {
+    const { places, changing } = this.board;
+    this.buttons.hidden = changing;
+    if (!places || changing) return;
+    const known = [...this.buttons.children].map((one) => /** @type {HTMLElement} */ (one));
+    const wanted = places.length > 1 || this.name !== null ? places : [];
+    const shown = wanted.map(({ panel, x, y }) => {
+      const made = known.find(({ dataset }) => dataset.panel === panel.name) ?? this.makeButton(panel.name);
+      const says = this.name === null ? `Focus on ${panel.title}` : "Show all matrices";
+      Object.assign(made, { title: says, ariaLabel: says, textContent: this.name === null ? "" : "✕" });
+      Object.assign(made.style, { left: `${Math.max(0, x - SIDE)}px`, top: `${y - ABOVE}px` });
+      return made;
+    });
+    if (shown.length !== known.length || shown.some((one, n) => one !== known[n])) {
+      this.buttons.replaceChildren(...shown);
+    }
+  }
+
+  /** @param {string} panel */
+  makeButton(panel) {
+    const made = element("button", { type: "button", dataset: { panel } });
+    made.addEventListener("pointerdown", (event) => event.stopPropagation());
+    made.addEventListener("click", (event) => {
+      event.stopPropagation();
+      this.set(this.name === null ? panel : null);
+    });
+    return made;
+  }
+
+  /** What is pinned is let go of first. @param {KeyboardEvent} event */
+  key(event) {
+    const { query, key } = this.board.lights.pinned;
+    if (event.key !== "Escape" || this.name === null || query !== null || key !== null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.set(null);
+  }
+}

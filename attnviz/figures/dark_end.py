@@ -1,0 +1,34 @@
+"""Where the colours of weights end when they are darkened; frontend/core/dark_end.js does the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.steps.picture import MANY
+
+SHARE = 0.9
+
+
+def dark_end(*matrices: npt.NDArray[Any]) -> float:
+    """Return where the colours of these weights end together, 1 where there is none.
+
+    At the largest weight; with `MANY` keys at that above which one row in ten has a weight, so that a few rows do not
+    make all others faint.
+
+    Args:
+        matrices: each (queries, keys), not finite in hidden cells.
+    """
+    rows = np.concatenate([np.where(np.isfinite(one), one, -1).max(axis=1, initial=-1) for one in matrices])
+    largest = np.sort(rows[rows >= 0])
+    if not len(largest):
+        return 1.0
+    share = SHARE if matrices[0].shape[1] >= MANY else 1
+    return float(largest[int(share * (len(largest) - 1))]) or 1.0
+
+
+def end_text(end: float) -> str:
+    """Write an end of colours."""
+    return f"{end:.2g}"

@@ -1,0 +1,83 @@
+"""Step by step on a phone: a tap opens the arithmetic of a cell, the result comes first, the drawer closes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.config import ToyConfig
+from tests.browser.apps.inspector_page import InspectorPage
+from tests.browser.settle import in_the_end, settled
+from tests.toy import run_block
+
+Contexts = Callable[..., BrowserContext]
+TEXT = "The animal didn't cross the street because it was too tired."
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+PANEL = """([name, zooms]) => {
+  const element = deepFind('.attnviz-board');
+  for (let n = 0; n < zooms; n += 1) element.attnviz.zoomBy(1 / 1.6);
+  return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => {
+    const { x, y } = element.attnviz.panels().find((one) => one.name === name);
+    const { top, height } = element.getBoundingClientRect();
+    drawn({ board: height, top: top + y._offset, width: x._length, height: y._length });
+  })));
+}"""
+"""The place of a matrix, after some presses of +"""
+
+
+def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contexts) -> None:
+    layer = run_block(WordTokenizer().tokenize(TEXT).ids, ToyConfig()).layer(0)
+    page = new_context(**PHONE).new_page()
+    inspector = InspectorPage.open(page, app_url, step="weights", predict=1)
+    sheet = page.locator(".inspector:popover-open")
+    expect(page.get_by_text(re.compile("Row 0, “The”, is covered"))).to_be_in_viewport()
+    page.get_by_role("switch", name="Guess a row").tap()
+    settled(page)
+    whole = page.evaluate(PANEL, ["weights", 0])
+    assert whole["top"] < page.evaluate(PANEL, ["masked", 0])["top"]
+    assert whole["top"] + whole["height"] <= 844
+
+    expect(sheet).to_have_count(0)
+    page.touchscreen.tap(*inspector.at("weights", 6, 3))
+    expect(sheet).to_be_in_viewport()
+    assert inspector.result("weights") == pytest.approx(float(layer.head(0).weights[6, 3]), rel=1e-5)
+    covered = "(e) => e.getBoundingClientRect().top"
+    assert in_the_end(page, lambda: inspector.at("weights", 6, 3)[1] < sheet.evaluate(covered), bool)
+    page.get_by_role("button", name="Close").tap()
+    expect(sheet).to_have_count(0)
+
+    zoomed = page.evaluate(PANEL, ["weights", 3])
+    assert zoomed["board"] >= 0.4 * 844
+    assert zoomed["width"] == pytest.approx(whole["width"])
+    assert zoomed["height"] >= whole["height"] - 1
+
+    page.get_by_role("radio", name="Q, K, V").tap()
+    settled(page)
+    page.touchscreen.tap(*inspector.at("query", 5, 5))
+    expect(sheet).to_be_in_viewport()
+    assert inspector.result("product") == pytest.approx(float(layer.query[0, 5, 5]), rel=1e-4)
+
+
+def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
+    app_url: str, new_context: Contexts
+) -> None:
+    page = new_context(**PHONE).new_page()
+    page.goto(app_url)
+    settled(page)
+    side_bar = page.get_by_test_id("stSidebar")
+    ends: list[Callable[[], None]] = [
+        lambda: page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap(),
+        lambda: page.touchscreen.tap(370, 500),
+        lambda: side_bar.get_by_text("Real BERT").tap(),
+    ]
+    for end in ends:
+        page.get_by_test_id("stExpandSidebarButton").tap()
+        expect(side_bar).to_have_attribute("data-collapsed", "false")
+        end()
+        expect(side_bar).to_have_attribute("data-collapsed", "true")
+    page.wait_for_url(re.compile("source=pretrained"))
