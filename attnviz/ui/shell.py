@@ -39,7 +39,7 @@ CSS = """
 .st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
 :root { --around: 14.25rem; /* the height above and below the picture */
   --walk-height: max(36rem, calc(100vh - 5.75rem)); }
-@media (max-height: 560px) { :root { --walk-height: max(21rem, calc(100vh - 5.75rem)); } }
+@media (max-height: 560px) { :root { --walk-height: max(24rem, calc(100vh - 5.75rem)); } }
 .st-key-explorer { min-height: calc(100vh - 11rem); }
 .st-key-keys { position: absolute; width: 0; height: 0; }
 /* The page's title. The navigation shows it, except on a phone, where it stands in the header. */

@@ -2,6 +2,7 @@
 
 import { Chart } from "../chart/chart.js";
 import { element } from "../core/dom.js";
+import { NOTHING } from "../core/pin.js";
 import { Motion } from "../motion/motion.js";
 import { Stage } from "./stage.js";
 
@@ -13,7 +14,16 @@ export class Drawing {
   constructor(root, home, { onCovered, onFocus }) {
     this.root = root;
     this.home = home;
-    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered, onFocus });
+    /** @type {{ header: StageHeader | null, pin: Pair }} what can be played */
+    this.played = { header: null, pin: NOTHING };
+    this.stage = new Stage(root, {
+      onRevealed: () => home.revealed?.(),
+      onCovered,
+      onFocus: (isOne) => {
+        onFocus(isOne);
+        this.follow();
+      },
+    });
     this.motion = new Motion(root, this.stage.board);
     /** @type {Chart | null} null until one is chosen */
     this.chart = null;
@@ -33,7 +43,14 @@ export class Drawing {
     this.stage.board.element.hidden = this.isChart;
     if (this.place) this.place.hidden = !this.isChart;
     // What is covered must not be computed before one's eyes.
-    this.motion.follow(this.isChart || header.predict ? null : header, pin);
+    this.played = { header: this.isChart || header.predict ? null : header, pin };
+    this.follow();
+  }
+
+  /** The bar that plays the step, which needs all its matrices. */
+  follow() {
+    const { header, pin } = this.played;
+    this.motion.follow(this.stage.focus.name === null ? header : null, pin);
   }
 
   makeChart() {
@@ -45,6 +62,7 @@ export class Drawing {
   /** @param {Pair} pin */
   setPin(pin) {
     const { chart } = this;
+    this.played.pin = pin;
     this.motion.setPin(pin);
     if (this.isChart && chart?.picture) chart.show(chart.picture, { ...chart.looks, pin });
   }

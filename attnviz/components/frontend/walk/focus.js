@@ -55,7 +55,7 @@ export class Focus {
     const shown = wanted.map(({ panel, x, y }) => {
       const made = known.find(({ dataset }) => dataset.panel === panel.name) ?? this.makeButton(panel.name);
       const says = this.name === null ? `Focus on ${panel.title}` : "Show all matrices";
-      Object.assign(made, { title: says, ariaLabel: says, textContent: this.name === null ? "" : "✕" });
+      Object.assign(made, { title: says, ariaLabel: says, textContent: this.name === null ? "⤢" : "✕" });
       Object.assign(made.style, { left: `${Math.max(0, x - SIDE)}px`, top: `${y - ABOVE}px` });
       return made;
     });
