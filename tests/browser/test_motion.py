@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+import io
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image, ImageSequence
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
@@ -248,3 +250,44 @@ def test_without_motion_the_slider_goes_from_still_to_still(new_context: Context
     page.keyboard.press("k")
     assert bar.t in stills
     assert not page.evaluate("walk.drawing.motion.isPlaying")
+
+
+GIF = """async () => {
+  const { gifOf } = await import("/frontend/export/animation.js");
+  const { motion } = walk.drawing;
+  const animation = motion.animation({ theme: "light", title: "Scores" });
+  const said = [];
+  const file = await gifOf(animation, (share) => said.push(share));
+  animation.destroy();
+  const read = new FileReader();
+  const text = new Promise((done) => { read.onload = () => done(read.result.split(",")[1]); });
+  read.readAsDataURL(file);
+  return { file: await text, ms: animation.ms, said, boards: document.querySelectorAll(".attnviz-board").length };
+}"""
+
+
+def test_a_step_is_a_gif_for_slides(page: Page) -> None:
+    walk = run_block(range(1, 6), ToyConfig()).walk(0, 0)
+    with serving(WalkPage({0: write(document_of_layer(walk))})) as served:
+        WalkView.open(page, served.url, step="scaled")
+        made = page.evaluate(GIF)
+    data = b64decode(made["file"])
+    assert 20_000 < len(data) < 3_000_000
+    assert made["boards"] == 1
+    assert made["said"] == sorted(made["said"])
+    with Image.open(io.BytesIO(data)) as gif:
+        assert gif.size == (1280, 720)
+        assert gif.info["loop"] == 0
+        frames_ = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
+    lasts = sum(duration for duration, _ in frames_)
+    assert lasts == pytest.approx(made["ms"] + 2500, abs=200)
+    assert 10 < len(frames_) < made["ms"] / 90
+    pictures = [picture for _, picture in frames_]
+    assert (pictures[0][2, 2] == 255).all()
+    changes = [int((a != b).any(-1).sum()) for a, b in pairwise(pictures)]
+    assert min(changes) > 0  # what stays the same is one frame that lasts longer
+    # Cells are filled one after the other: ever less of the colour of cells that are not there yet.
+    blank = [int((picture == [243, 243, 247]).all(-1).sum()) for picture in pictures]
+    assert blank[0] > 20_000
+    assert blank[-1] == 0
+    assert sorted(blank[::10], reverse=True)[:3] == blank[::10][:3]

@@ -2,12 +2,12 @@
 
 import { element, span } from "../core/dom.js";
 
-const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF" };
+const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF" };
 const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
 
-/** @type {{ format: "svg" | "png" | "pdf", scale: string, ground: string, theme: Theme | null, written: boolean }} */
+/** @type {{ format: keyof typeof FORMATS, scale: string, ground: string, theme: Theme | null, written: boolean }} */
 const kept = { format: "svg", scale: "2", ground: "paper", theme: null, written: true };
 
 export class Fields {
@@ -24,6 +24,11 @@ export class Fields {
     this.scale = this.choice("Size", "scale", SCALES);
     this.ground = this.choice("Background", "ground", GROUNDS);
     this.theme = this.choice("Colours", "theme", THEMES);
+    this.moves = element(
+      "p",
+      { class: "moves", hidden: true },
+      "How this step is computed, in motion, as a 16:9 slide.",
+    );
     this.written = element("input", { type: "checkbox", checked: kept.written });
     this.title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
     this.caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
@@ -42,6 +47,7 @@ export class Fields {
       this.scale,
       this.ground,
       this.theme,
+      this.moves,
       element("div", { class: "buttons" }, this.download, this.copy),
       said,
       element("label", { class: "switch" }, this.written, " Title and caption"),
@@ -73,7 +79,9 @@ export class Fields {
 
   settle() {
     this.words.hidden = !kept.written;
-    this.scale.hidden = kept.format !== "png"; // the others have no pixels
+    this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
+    this.ground.hidden = kept.format === "gif";
+    this.moves.hidden = kept.format !== "gif";
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
     /** @type {NodeListOf<HTMLInputElement>} */
     const radios = this.element.querySelectorAll("input[type=radio]");
@@ -105,6 +113,15 @@ export class Fields {
     const labels = names.map((name, n) => element("label", {}, this.boxes[n], ` ${name}`));
     this.pictures.replaceChildren(element("legend", {}, "Pictures"), ...labels);
     for (const box of this.boxes) box.addEventListener("change", () => this.onChange());
+  }
+
+  /** A step that can be played can be had in motion too. @param {boolean} isThere */
+  offerMotion(isThere) {
+    const label = this.format.querySelector("[value=gif]")?.closest("label");
+    if (label) label.hidden = !isThere;
+    if (isThere || kept.format !== "gif") return;
+    kept.format = "svg";
+    this.settle();
   }
 
   get values() {

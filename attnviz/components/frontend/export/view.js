@@ -1,6 +1,7 @@
 // The export dialog: the choice of pictures, format and theme, and a preview of the file.
 
 import { element, span, theme } from "../core/dom.js";
+import { gifOf } from "./animation.js";
 import { Fields } from "./fields.js";
 import { makeFile, pngOf } from "./files.js";
 import { findPictures } from "./find.js";
@@ -81,6 +82,7 @@ class ExportView {
     this.none.hidden = found.length > 0;
     this.fields.element.hidden = this.preview.hidden = found.length === 0;
     this.fields.setPictures(found.map(({ name }) => name));
+    this.fields.offerMotion(found.some(({ element: own }) => own.dataset.plays !== undefined));
     this.show();
   }
 
@@ -134,11 +136,24 @@ class ExportView {
     const sheet = await this.sheet();
     if (!sheet || !this.words) return "There is no picture to download.";
     const { server, family } = this;
-    const blob = await makeFile(sheet, format, { scale, server, family });
+    const blob = format === "gif" ? await this.gif() : await makeFile(sheet, format, { scale, server, family });
     const link = element("a", { href: URL.createObjectURL(blob), download: `${this.words.name}.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     return `${link.download}: ${Math.max(1, Math.round(blob.size / 1024))} kB.`;
+  }
+
+  /** The step that is played, in motion. */
+  async gif() {
+    const { theme: colours, title, written } = this.fields.values;
+    const looks = { theme: colours, title: written ? title : "" };
+    const animation = (this.found ?? []).map(({ picture }) => picture.animation?.(looks)).find(Boolean);
+    if (!animation) throw new Error("There is no motion to download.");
+    try {
+      return await gifOf(animation, (share) => this.say(`Making the file … ${Math.round(100 * share)} %`));
+    } finally {
+      animation.destroy();
+    }
   }
 
   /** The clipboard takes a promise, so that the click still counts when the picture is ready. */

@@ -2,7 +2,8 @@
 
 import { perFrame } from "../core/dom.js";
 import { NOTHING as NO_PIN, samePin } from "../core/pin.js";
-import { paintFrame, placesAt } from "./paint.js";
+import { animationOf } from "./animation.js";
+import { motionAt } from "./moment.js";
 import { Player } from "./player.js";
 import { timelineOf } from "./timeline.js";
 
@@ -30,6 +31,7 @@ export class Motion {
       onSpeed: () => {},
     });
     this.tick = perFrame(() => this.advance());
+    if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);
   }
 
   /**
@@ -40,6 +42,7 @@ export class Motion {
     if (header?.step !== this.shown?.header.step) this.rest();
     this.shown = header && { header, example: exampleOf(header, pin) };
     this.player.root.hidden = !this.timeline;
+    this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
     if (this.t < 1) this.paint();
     else this.say();
   }
@@ -130,7 +133,7 @@ export class Motion {
     const { board, timeline, shown } = this;
     const frame = this.t < 1 && timeline && shown ? timeline.at(this.t) : null;
     const wasMoving = board.motion !== null;
-    board.motion = frame && motionOf(frame, shown?.header);
+    board.motion = frame && shown && motionAt(frame, shown.header);
     board.element.toggleAttribute("data-moving", Boolean(frame));
     // The inspector need not look at each frame, for no matrix moves.
     if (!board.changing) board.drawNow({ isQuiet: wasMoving && Boolean(frame) });
@@ -140,6 +143,13 @@ export class Motion {
   /** @param {Frame | null} frame */
   say(frame = null) {
     this.player.show({ t: this.t, isPlaying: this.isPlaying, says: frame?.says ?? [[HINT]] });
+  }
+
+  /** The motion as pictures, for a file; null where there is none. @param {{ theme: Theme, title: string }} looks */
+  animation(looks) {
+    const { shown, timeline, board } = this;
+    if (!shown || !timeline) return null;
+    return animationOf(board.element, { header: shown.header, timeline, ...looks });
   }
 
   destroy() {
@@ -154,15 +164,6 @@ const ACTS = {
   cell_on: (motion) => motion.go(1),
   cell_back: (motion) => motion.go(-1),
 };
-
-/** @param {Frame} frame @param {StageHeader | undefined} header @returns {BoardMotion | null} */
-export function motionOf(frame, header) {
-  if (!header) return null;
-  return {
-    places: (places) => placesAt(frame, places),
-    paint: (pen, places, imageOf) => paintFrame(pen, frame, { places, picture: header, imageOf }),
-  };
-}
 
 /**
  * The cell that is computed slowly: the one that is pinned, of a pinned row the largest, else the first.

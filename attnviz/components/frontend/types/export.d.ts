@@ -63,6 +63,15 @@ interface PagePicture {
   readonly ready: boolean;
   paint(pen: import("../pen/pen.js").Pen, looks: { theme: Theme }): void;
   prepare?(theme: Theme): Promise<void>;
+  /** what is played, as pictures; null where nothing is */
+  animation?(looks: { theme: Theme; title: string }): PageAnimation | null;
+}
+/** Pictures of one size, at times from 0 to 1. */
+interface PageAnimation extends Size {
+  ms: number;
+  /** RGBA, little-endian */
+  draw(t: number): Uint32Array;
+  destroy(): void;
 }
 interface FoundPicture {
   name: string;

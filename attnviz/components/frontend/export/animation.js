@@ -1,0 +1,28 @@
+// A step that is played, as a GIF for slides.
+
+import { Gif } from "./gif.js";
+
+const FRAME = 10; // 1/100 s
+const END = 250; // 1/100 s that the last frame stays
+const SAMPLES = 8; // moments whose colours the palette has
+const TOGETHER = 6; // frames after which the page may do something else
+
+/**
+ * Draws all frames; `said` hears how far it has come, from 0 to 1.
+ * @param {PageAnimation} animation @param {(share: number) => void} said
+ */
+export async function gifOf(animation, said) {
+  const { width, height, ms } = animation;
+  const at = (/** @type {number} */ t) => animation.draw(t);
+  const samples = Array.from({ length: SAMPLES }, (_, n) => at((n + 0.5) / SAMPLES));
+  const gif = new Gif(width, height, [...samples, at(1)]);
+  const count = Math.ceil(ms / 10 / FRAME);
+  for (let n = 0; n < count; n += 1) {
+    gif.add(at(n / count), FRAME);
+    if (n % TOGETHER) continue;
+    said(n / count);
+    await new Promise((done) => setTimeout(done));
+  }
+  gif.add(at(1), END);
+  return gif.blob();
+}

@@ -1,0 +1,100 @@
+// Few colours for a picture, by median cut: the box of colours with the widest side is halved until there are enough.
+
+const BITS = 5; // of each channel that colours are told apart by
+const KINDS = 1 << (3 * BITS);
+
+/** @typedef {{ sum: [number, number, number], count: number }} Kind colours that are alike */
+
+/**
+ * At most `most` colours, and how pixels are mapped to them.
+ * @param {Uint32Array[]} samples RGBA, little-endian @param {number} most
+ */
+export function paletteOf(samples, most) {
+  let boxes = [kindsOf(samples)];
+  while (boxes.length < most) {
+    const widest = boxes.reduce((best, box) => (spread(box).width > spread(best).width ? box : best));
+    if (widest.length < 2) break;
+    boxes = [...boxes.filter((box) => box !== widest), ...halved(widest)];
+  }
+  const colours = boxes.map(mean);
+  const known = new Int16Array(KINDS).fill(-1);
+  return {
+    colours,
+    /** @param {Uint32Array} pixels */
+    map(pixels) {
+      const indices = new Uint8Array(pixels.length);
+      for (let n = 0; n < pixels.length; n += 1) {
+        const kind = kindOf(pixels[n]);
+        if (known[kind] < 0) known[kind] = nearest(colours, pixels[n]);
+        indices[n] = known[kind];
+      }
+      return indices;
+    },
+  };
+}
+
+/** @param {number} pixel */
+const kindOf = (pixel) => ((pixel >> 3) & 31) | (((pixel >> 11) & 31) << BITS) | (((pixel >> 19) & 31) << (2 * BITS));
+
+/** @param {Uint32Array[]} samples @returns {Kind[]} */
+function kindsOf(samples) {
+  /** @type {Map<number, Kind>} */
+  const found = new Map();
+  for (const pixels of samples) {
+    for (const pixel of pixels) {
+      const kind = kindOf(pixel);
+      const one = found.get(kind) ?? { sum: [0, 0, 0], count: 0 };
+      if (!one.count) found.set(kind, one);
+      one.sum[0] += pixel & 255;
+      one.sum[1] += (pixel >> 8) & 255;
+      one.sum[2] += (pixel >> 16) & 255;
+      one.count += 1;
+    }
+  }
+  return [...found.values()];
+}
+
+/** @param {Kind} kind @param {number} channel */
+const level = ({ sum, count }, channel) => sum[channel] / count;
+
+/** @type {WeakMap<Kind[], { channel: number, width: number }>} */
+const spreads = new WeakMap();
+
+/** The channel in which a box is widest. @param {Kind[]} box */
+function spread(box) {
+  const known = spreads.get(box);
+  if (known) return known;
+  const widths = [0, 1, 2].map((channel) => {
+    const levels = box.map((kind) => level(kind, channel));
+    return Math.max(...levels) - Math.min(...levels);
+  });
+  const width = Math.max(...widths);
+  const made = { channel: widths.indexOf(width), width };
+  spreads.set(box, made);
+  return made;
+}
+
+/** @param {Kind[]} box */
+function halved(box) {
+  const { channel } = spread(box);
+  const sorted = box.toSorted((a, b) => level(a, channel) - level(b, channel));
+  const half = sorted.length >> 1;
+  return [sorted.slice(0, half), sorted.slice(half)];
+}
+
+/** The colour of most of a box's pixels. @param {Kind[]} box */
+function mean(box) {
+  const most = box.reduce((best, one) => (one.count > best.count ? one : best), box[0] ?? { sum: [0, 0, 0], count: 1 });
+  return [0, 1, 2].map((channel) => Math.round(level(most, channel)));
+}
+
+/** @param {number[][]} colours @param {number} pixel */
+function nearest(colours, pixel) {
+  const [red, green, blue] = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+  let [best, least] = [0, Infinity];
+  colours.forEach(([r, g, b], n) => {
+    const far = (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
+    if (far < least) [best, least] = [n, far];
+  });
+  return best;
+}
