@@ -254,8 +254,8 @@ def test_only_a_server_offers_pdf(run: Run) -> None:
       asked().find(({ value }) => value === given.chosen)?.click();
       return [asked().map(({ value }) => value), fields.download.textContent];"""
     with_server = run("export/fields.js", fields, {"server": PATHS, "chosen": "pdf"})
-    assert with_server == [["svg", "png", "pdf"], "Download PDF"]
-    assert run("export/fields.js", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png"], "Download SVG"]
+    assert with_server == [["svg", "png", "pdf", "gif"], "Download PDF"]
+    assert run("export/fields.js", fields, {"server": None, "chosen": "pdf"}) == [["svg", "png", "gif"], "Download SVG"]
 
 
 def test_without_a_server_an_svg_names_its_font_and_holds_none(run: Run) -> None:

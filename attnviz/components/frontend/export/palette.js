@@ -1,4 +1,5 @@
-// Few colours for a picture, by median cut: the box of colours with the widest side is halved until there are enough.
+// Few colours for a picture, by median cut: a box of colours is halved until there are enough, each time the one with
+// the widest side, of boxes alike the one with more pixels.
 
 const BITS = 5; // of each channel that colours are told apart by
 const KINDS = 1 << (3 * BITS);
@@ -12,7 +13,7 @@ const KINDS = 1 << (3 * BITS);
 export function paletteOf(samples, most) {
   let boxes = [kindsOf(samples)];
   while (boxes.length < most) {
-    const widest = boxes.reduce((best, box) => (spread(box).width > spread(best).width ? box : best));
+    const widest = boxes.reduce((best, box) => (spread(box).weight > spread(best).weight ? box : best));
     if (widest.length < 2) break;
     boxes = [...boxes.filter((box) => box !== widest), ...halved(widest)];
   }
@@ -57,10 +58,10 @@ function kindsOf(samples) {
 /** @param {Kind} kind @param {number} channel */
 const level = ({ sum, count }, channel) => sum[channel] / count;
 
-/** @type {WeakMap<Kind[], { channel: number, width: number }>} */
+/** @type {WeakMap<Kind[], { channel: number, weight: number }>} */
 const spreads = new WeakMap();
 
-/** The channel in which a box is widest. @param {Kind[]} box */
+/** The channel in which a box is widest, and what is lost where all of it has one colour. @param {Kind[]} box */
 function spread(box) {
   const known = spreads.get(box);
   if (known) return known;
@@ -69,7 +70,8 @@ function spread(box) {
     return Math.max(...levels) - Math.min(...levels);
   });
   const width = Math.max(...widths);
-  const made = { channel: widths.indexOf(width), width };
+  const pixels = box.reduce((sum, { count }) => sum + count, 0);
+  const made = { channel: widths.indexOf(width), weight: width * Math.sqrt(pixels) };
   spreads.set(box, made);
   return made;
 }
@@ -92,9 +94,9 @@ function mean(box) {
 function nearest(colours, pixel) {
   const [red, green, blue] = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
   let [best, least] = [0, Infinity];
-  colours.forEach(([r, g, b], n) => {
+  for (const [n, [r, g, b]] of colours.entries()) {
     const far = (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
     if (far < least) [best, least] = [n, far];
-  });
+  }
   return best;
 }
