@@ -10,6 +10,7 @@ import { paintWork } from "./work.js";
 const VEIL = 0.66; // how much of what stands back is hidden
 const DIGIT = 0.55; // of the type size
 const LEAST = 7; // px of type
+const EASY = 9; // px of type: what is smaller is written with fewer digits
 const MOST_NUMBERED = 512; // cells that fly together and carry their numbers
 const MOST_TURNED = 4096; // cells that turn one by one; of a larger matrix only the result is seen
 const LATER = 2.5; // how much later the last row of a matrix turns than the first, in the time that a row takes
@@ -149,8 +150,11 @@ function paintCell(pen, panel, value, { x, y, width, height }) {
 function paintPlain({ context, theme, font, type }, value, { x, y, width, height }) {
   context.fillStyle = INK[theme].canvas;
   context.fillRect(x, y, width, height);
-  const text = short(value);
-  const size = Math.min(14 * type.unit, height * 0.72, (width * 0.94) / (text.length * DIGIT));
+  const sized = [short(value), shorter(value)].map((text) => ({
+    text,
+    size: Math.min(14 * type.unit, height * 0.72, (width * 0.94) / (text.length * DIGIT)),
+  }));
+  const { text, size } = sized.find((one) => one.size >= Math.max(EASY, type.least)) ?? sized[1];
   if (size < Math.max(LEAST, type.least)) return;
   Object.assign(context, { font: `${size}px ${font}`, fillStyle: INK[theme].attention });
   Object.assign(context, { textAlign: "center", textBaseline: "middle" });
@@ -160,8 +164,11 @@ function paintPlain({ context, theme, font, type }, value, { x, y, width, height
 /** Three digits of a positive number. @param {number} x */
 function short(x) {
   if (x >= 1e5) return x.toExponential(0).replace("+", "");
-  return x >= 99.5 ? x.toFixed(0) : x >= 9.95 ? x.toFixed(1) : shown(x);
+  return x >= 99.5 || (Number.isInteger(x) && x > 9) ? x.toFixed(0) : x >= 9.95 ? x.toFixed(1) : shown(x);
 }
+
+/** At most two digits of a number that is not huge. @param {number} x */
+const shorter = (x) => (x >= 9.95 ? short(Math.round(x)) : x >= 0.995 ? x.toFixed(1) : x.toFixed(2).replace(/^0/, ""));
 
 /** @param {Painting} painting @param {Flight} flight */
 function fly({ pen, byName, imageOf }, { from, to, along, value, coloured }) {
