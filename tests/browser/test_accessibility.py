@@ -14,6 +14,7 @@ from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
 PAGES = (
+    "/",
     "/?step=tokens",
     "/?step=scores&q=1&k=2",
     "/?source=pretrained&step=weights&predict=1",
