@@ -21,7 +21,8 @@ def walk(
     - `header`: `documents` (the digest of each layer's document: see `ui.step_by_step.documents`), `values` (the
       settings that shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (how many there are
       to choose from; 0 if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label),
-      `lecture` (whether the page is in lecture mode), `link` (the `keys` of the page's links in their order, and the
+      `lecture` (whether the page is in lecture mode), `asks` (whether a
+      lesson asks for the row that is covered), `link` (the `keys` of the page's links in their order, and the
       `defaults` of the values: the browser writes the address).
 
     `on_update(values)` is called before the script reruns, with the settings that the user changed. They come from the

@@ -105,6 +105,13 @@ def read_fraction(raw: str) -> float:
     return round(float(raw), 4)
 
 
+def read_limit(raw: str) -> float:
+    """Parse a number from 0.01 to 1000."""
+    if not (re.fullmatch(r"\d{1,4}(\.\d{1,2})?", raw, re.ASCII) and 0.01 <= float(raw) <= 1000):
+        raise BadValueError("is not a number from 0.01 to 1000")
+    return float(raw)
+
+
 def read_heads(raw: str) -> tuple[Head, ...]:
     """Parse heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer."""
     found = re.fullmatch(r"(\d{1,4}\.(\d{1,4}|r)_)*\d{1,4}\.(\d{1,4}|r)", raw, re.ASCII) and raw.split("_")
@@ -144,6 +151,7 @@ KEYS: dict[str, Key] = {
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
     "stretch": Key(False, read_switch, write_switch),
+    "limit": Key(None, read_limit, "{:g}".format),
     "drawing": Key("stage", one_of("stage", "chart")),
     "predict": Key(False, read_switch, write_switch),
     "way": Key("loop", one_of(*WAYS)),

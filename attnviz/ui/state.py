@@ -132,6 +132,19 @@ def take(values: Mapping[str, object], names: Iterable[str]) -> None:
             put(name, default if sent == default else KEYS[name].read(_written(sent)))
 
 
+def expect(values: Mapping[str, object], names: Iterable[str]) -> None:
+    """Note that the browser has written what `take` has applied into the address by itself.
+
+    What else a user does may come with this address before a run has written it here. Then it is a pending link, not
+    one that was opened, which would undo what is done.
+    """
+    page, links = PAGES[st.session_state[_PAGE]], st.session_state[_LINKS]
+    view, _ = read_link(links[-1] or page.opening)
+    view |= {name: get(name) for name in names if name in values}
+    link = page.write(view, (*page.link_keys(view["source"]), *SHARED_KEYS))
+    st.session_state[_LINKS] = [*links, link][-_MAX_PENDING:]
+
+
 def _written(sent: object) -> str:
     """Write a value from the browser as a link has it; "" for what no link holds."""
     if isinstance(sent, bool):

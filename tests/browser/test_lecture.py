@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -146,7 +147,14 @@ def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
     assert after == {**before, "step": "weights"}
     ground = "(e) => getComputedStyle(e).backgroundColor"
     assert page.locator(".stApp").evaluate(ground) == "rgb(20, 20, 27)"
-    press(page, "Escape", until=lambda at: "lecture" not in at)
+    page.keyboard.press("Escape")  # which many press for other reasons: it asks
+    question = page.get_by_role("dialog", name="Leave lecture mode?")
+    page.keyboard.press("Escape")
+    expect(question).to_be_hidden()
+    assert link(page)["lecture"] == "1"
+    page.keyboard.press("Escape")
+    press(page, "Enter", until=lambda at: "lecture" not in at)
+    assert link(page)["step"] == "weights"
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
 
 
@@ -221,7 +229,9 @@ def test_escape_lets_go_of_a_pin_that_the_link_does_not_have_yet(page: Page, app
     }""")
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_contain_text("Point at a cell")
     assert link(settled(page)) == {"step": "weights", "lecture": "1"}
-    press(page, "Escape", until=lambda at: "lecture" not in at)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Stay").click()
+    press(page, "l", until=lambda at: "lecture" not in at)
 
 
 def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Contexts) -> None:
@@ -254,7 +264,17 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
 
     open_link(page, app_url, "/averages?lesson=attention&scene=2&way=matrix&lecture=1")
     press(page, "PageDown", until=lambda at: at.get("scene") == "3")  # with a lesson open a clicker goes through it
+    press(page, "ArrowLeft", until=lambda at: at.get("scene") == "2")  # and so do the arrows
     assert link(page)["lecture"] == "1"
+    black, timer = page.get_by_role("img", name="Black screen"), page.get_by_role("timer")
+    page.keyboard.press("b")
+    expect(black).to_be_visible()
+    page.keyboard.press("ArrowRight")  # any key: the picture comes back, and nothing else is done
+    expect(black).to_be_hidden()
+    assert link(page)["scene"] == "2"
+    expect(timer).to_be_hidden()
+    page.keyboard.press("Shift+T")
+    expect(timer).to_have_text(re.compile(r"^\d+:\d\d$"))
 
     open_link(page, app_url, "/tokens?lecture=1")  # no steps: a clicker shows what lies below
     for key, below in (("PageDown", True), ("PageUp", False)):

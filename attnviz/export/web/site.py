@@ -98,9 +98,9 @@ def _heading(lesson: Lesson, number: int) -> str:
     scene, count = lesson.scenes[number - 1], len(lesson.scenes)
     ways = [f'<a href="index.html" title="All scenes">{number} of {count}</a>']
     if number > 1:
-        ways.insert(0, f'<a rel="prev" href="{file_of(number - 1)}" title="Previous scene (Page Up)">‹ Previous</a>')
+        ways.insert(0, f'<a rel="prev" href="{file_of(number - 1)}" title="Previous scene (←)">‹ Previous</a>')
     if number < count:
-        ways.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (Page Down)">Next ›</a>')
+        ways.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (→)">Next ›</a>')
     question = (
         f'<div class="attnviz-question"><p>{escape(scene.question)}</p><button type="button">Reveal</button></div>\n'
         if scene.question
@@ -122,6 +122,6 @@ def _index(lesson: Lesson) -> str:
     return (
         f'<main class="attnviz-index"><h1>{escape(lesson.title)}</h1>\n<p>{escape(lesson.summary)}</p>\n'
         f'<ol class="attnviz-scenes">\n{scenes}\n</ol>\n'
-        '<p class="attnviz-note">Page Down and Page Up go through the scenes, arrow keys through the steps of one; '
-        "L is lecture mode: larger type.</p></main>"
+        '<p class="attnviz-note">→ and ←, or Page Down and Page Up, go through the scenes. L is lecture mode: larger '
+        "type; in it, B is a black screen, Shift T a timer, Shift F the full screen.</p></main>"
     )

@@ -61,7 +61,7 @@ def _picture(walk: Walk) -> Picture:
     weights, products = _maps(layer, dict.fromkeys(_TITLES, "embeddings"))
     between = "X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b"
     grid = ((None, *weights), (input_panel, *results))
-    return picture(grid, (1.2, 1, 1, 1), share(features, positions), products, between)
+    return picture(grid, (0.6, 1, 1, 1), share(features, positions), products, between)
 
 
 def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec], dict[str, Product]]:

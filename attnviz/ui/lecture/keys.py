@@ -29,6 +29,15 @@ class Shortcut:
     """The pressed key, such as "h" or "Shift+h" → the name of the action"""
 
 
+IN_LECTURE = (
+    Shortcut(("B",), "a black screen, and back", {"b": "black"}),
+    Shortcut(("Shift F",), "full screen, and back", {"Shift+f": "fullscreen"}),
+    Shortcut(("Shift T",), "how long the lecture lasts: show it, hide it", {"Shift+t": "timer"}),
+    Shortcut(("Esc",), "let go of what is pinned; then leave lecture mode, if you say yes", {}),
+)
+"""What only lecture mode has; the browser does it"""
+
+
 def shortcuts(page: str) -> list[Shortcut]:
     """Return the shortcuts of a page for the current view, in the order of the list."""
     return [
@@ -37,23 +46,21 @@ def shortcuts(page: str) -> list[Shortcut]:
         *_pictures(page),
         Shortcut(("T",), "light or dark", {"t": "theme"}),
         Shortcut(("L",), "lecture mode, and back", {"l": "lecture"}),
+        *(IN_LECTURE if state.get("lecture") else ()),
         Shortcut(("?",), "this list", {"?": "help"}),
     ]
 
 
 def _steps(page: str) -> list[Shortcut]:
-    """Return the shortcuts for steps and scenes. A presenter's Page keys go through an open lesson, else the steps."""
-    page_keys: tuple[str, ...] = ("Page Down", "Page Up")
-    arrows: tuple[str, ...] = ("→", "←")
-    found = []
-    sends = {"ArrowRight": "next", "ArrowLeft": "previous"} if page in WITH_STEPS else {}
+    """Return the shortcuts for steps and scenes: arrows and Page keys go on, in an open lesson too."""
     if lesson_bar.is_open():
-        found.append(Shortcut(page_keys, "next, previous scene", {"PageDown": "scene_on", "PageUp": "scene_back"}))
-    else:
-        sends, arrows = {**sends, "PageDown": "next", "PageUp": "previous"}, (*arrows, *page_keys)
-    if page in WITH_STEPS:
-        found.append(Shortcut(arrows, "next, previous step", sends))
-    return found
+        return [_forward_and_back("go on (a question is answered first), go back", "scene_on", "scene_back")]
+    return [_forward_and_back("next, previous step", "next", "previous")] if page in WITH_STEPS else []
+
+
+def _forward_and_back(text: str, forward: str, back: str) -> Shortcut:
+    sends = {"ArrowRight": forward, "PageDown": forward, "ArrowLeft": back, "PageUp": back}
+    return Shortcut(("→", "←", "Page Down", "Page Up"), text, sends)
 
 
 def _heads(page: str) -> list[Shortcut]:

@@ -17,7 +17,8 @@ CSS = """
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
 :root:has(.st-key-ways) { --above: 6.3rem; --formula: 0rem; } /* the formula spans both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
-:root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.2rem - var(--note, 0rem)); }
+:root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.45rem - var(--note, 0rem));
+  --walk-notice: none; }
 [data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
 .stHtml h1.page-title.page-title { clip-path: inset(50%); }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
@@ -32,6 +33,7 @@ CSS = """
 .stMain .stCode :is(pre, code) { padding: 0.4rem; white-space: pre-wrap !important; overflow-wrap: anywhere; }
 
 .stMain .stMarkdown:has(.katex-display) { margin: 0; padding-block: 0.15rem; }
+@media (min-width: 641px) { .stMain .stMarkdown.stMarkdown:has(.katex-display) { overflow: visible; } }
 .stMain [data-testid="stMarkdownContainer"]:has(.katex-display) { margin: 0; overflow: visible; }
 .stMain .katex-display { margin: 0; }
 .stMain .katex { font-size: 1.3em; }

@@ -97,7 +97,7 @@ def go(by: int) -> None:
     here = lesson_state.here()
     if here is None:
         return
-    if by > 0 and here.scene.question and state.get("predict"):
+    if by > 0 and lesson_state.asks():
         state.put("predict", False)
         return
     there = here.at(here.number + by)
@@ -141,7 +141,7 @@ def _visit(there: Here | None) -> None:
 
 def _has_question(here: Here, page: str) -> bool:
     """Whether the scene shows a question without its answer."""
-    return bool(here.scene.question) and page == here.scene.page and bool(state.get("predict"))
+    return page == here.scene.page and lesson_state.asks()
 
 
 def _text(here: Here, page: str) -> str:

@@ -117,7 +117,7 @@ def _show_lesson(lesson: Lesson) -> None:
             there = Here(lesson, 1)
             st.page_link(
                 PAGES[there.scene.page].script, label="Start", icon=":material/play_arrow:",
-                query_params=lesson_state.link_to(there),
+                query_params=lesson_state.link_to(there, lecture=True),
             )  # fmt: skip
             st.download_button(
                 "Download as YAML", data=lambda: write_lesson(lesson).encode(), file_name="lesson.yaml",

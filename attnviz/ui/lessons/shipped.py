@@ -40,7 +40,7 @@ def _card(lesson: Lesson) -> None:
     with st.container(key=f"lesson_start_{lesson.name}"):
         st.page_link(
             PAGES[first.scene.page].script, label=f"Start, {len(lesson.scenes)} scenes", icon=":material/play_arrow:",
-            query_params=lesson_state.link_to(first),
+            query_params=lesson_state.link_to(first, lecture=True),
         )  # fmt: skip
     for number in range(1, len(lesson.scenes) + 1):
         there = Here(lesson, number)

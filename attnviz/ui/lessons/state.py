@@ -104,15 +104,23 @@ def here() -> Here | None:
     return Here(lesson, max(state.get("scene"), 1))
 
 
+def asks() -> bool:
+    """Whether the open scene asks for a row that is still covered."""
+    lesson = find(state.get("lesson")) if state.get("lesson") else None
+    if lesson is None or not state.get("predict"):
+        return False
+    return bool(lesson.scenes[min(max(state.get("scene"), 1), len(lesson.scenes)) - 1].question)
+
+
 def leave() -> None:
     """Close the lesson; the view stays as it is."""
     state.put("lesson", "")
     state.put("scene", 1)
 
 
-def link_to(there: Here) -> dict[str, str]:
-    """Return the query of a scene's link: its view, the lesson, and the current lecture mode."""
+def link_to(there: Here, *, lecture: bool = False) -> dict[str, str]:
+    """Return the query of a scene's link: its view, the lesson, and lecture mode if it is on now or `lecture`."""
     values = there.scene.values()
     view, _ = read_link(values)
-    view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": state.get("lecture")}
+    view |= {"lesson": there.lesson.name, "scene": there.number, "lecture": lecture or state.get("lecture")}
     return write_link(view, [name for name in KEYS if name in values or name in ("lesson", "scene", "lecture")])

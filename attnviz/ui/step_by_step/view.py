@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
+import streamlit as st
+
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.sources.shown import Shown
 from attnviz.ui import shell, state
+from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.picture import PICTURES
 from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.step_by_step.documents import offer_documents
 from attnviz.ui.tokens.tokenizers import char_vocab
 
-VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch")
+VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit")
 """The link keys of what a user chooses in the walk"""
+_ANSWERED = "lesson_answered"
+"""Set if the browser has revealed the row that a lesson asked for"""
 
 
 def show_walk(here: Shown) -> None:
@@ -25,6 +30,8 @@ def show_walk(here: Shown) -> None:
     Raises:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
+    if st.session_state.pop(_ANSWERED, False):
+        st.rerun()  # the bar of the lesson shows the answer
     queries, keys = here.axes()
     shell.token_notes(queries)
     for name, axis, tokens in (("q", "row", queries), ("k", "column", keys)):
@@ -39,6 +46,7 @@ def show_walk(here: Shown) -> None:
         "drawings": list(PICTURES.items()),
         "lecture": state.get("lecture"),
         "opening": state.is_opening_view(),
+        "asks": lesson_state.asks(),
         "link": {
             "keys": (*page.link_keys(here.source.key), *SHARED_KEYS),
             "bare": urlencode(page.opening),
@@ -50,7 +58,11 @@ def show_walk(here: Shown) -> None:
 
 
 def _take(values: Mapping[str, object]) -> None:
+    asked = lesson_state.asks()
     state.take(values, VALUES)
+    state.expect(values, VALUES)
+    if asked and not lesson_state.asks():
+        st.session_state[_ANSWERED] = True
 
 
 def _check_pin(name: str, axis: str, count: int) -> None:

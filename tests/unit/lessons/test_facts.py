@@ -17,6 +17,7 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.labels import label_heads
+from attnviz.measures.norms import transformed_norms
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
@@ -108,6 +109,11 @@ def heads() -> dict[int, Sequence[str]]:
     labels = [one for layer in label_heads(values.numpy(), nothing_hidden, measures) for one in layer]
     assert sum("attends to [CLS]" in one for one in labels) == 32
     assert int((values[..., names.index("cls")] >= 0.5).sum()) == 32
+    most = values[4, 5, names.index("cls")]
+    assert most == values[..., names.index("cls")].max()
+    boat = trace(BOAT).layer(4)
+    norms = boat.attentions()[5] * transformed_norms(boat)[5]
+    of_norms = (norms / norms.sum(-1, keepdim=True))[:, 0].mean()
     previous = measure(TO_BE, "previous").flatten().sort(descending=True).values
     assert previous[1] < 0.6  # none of the others comes near
     assert cell(WIDE, 3, 1, 10, 8) < cell(WIDE, 3, 1, 10, 2)  # “street” gets less than “animal”
@@ -115,7 +121,7 @@ def heads() -> dict[int, Sequence[str]]:
     cats = trace(CATS).attentions(2)[9]
     assert (int(cats[10].argmax()), int(cats[9].argmax())) == (0, 2)  # "slept" rests, "cat" finds the other
     return {
-        1: ["32"],
+        1: ["32", written(most)],
         2: [written(previous[0])],
         3: [written(measure(TO_BE, "next")[1, 8])],
         4: [written(cell(CATS, 2, 9, 9, 2))],
@@ -125,11 +131,13 @@ def heads() -> dict[int, Sequence[str]]:
         8: [written(measure(MARY, "punctuation")[3, 11])],
         9: [written(measure(TROPHY, "entropy")[0, 0], 1), written(log2(len(trace(TROPHY).query_tokens("encoder"))), 1)],
         10: [written(measure(BOAT, "cls")[4, 5])],
+        11: [written(measure(BOAT, "cls")[4, 5]), written(of_norms)],
     }
 
 
 def why() -> dict[int, Sequence[str]]:
-    narrow, wide = toy(head_size=4).head(0).scores, toy(head_size=64).head(0).scores
+    narrow, wide = (toy(CAT, seed=1, head_size=size).head(0).scores for size in (4, 64))
+    assert max(float(scores.abs().max()) for scores in (narrow, wide)) <= 30  # where the colours of both end
     scaled, bare = toy(head_size=64).attentions()[0], what_if(toy(head_size=64), 1.0, False).attentions()[0]
     assert int((bare.amax(-1) > 0.9).sum()) > len(bare) / 2  # most rows become one dark cell
     real, stare = trace(BICYCLE).layer(0), what_if(trace(BICYCLE).layer(0), 1.0, False)
@@ -140,9 +148,8 @@ def why() -> dict[int, Sequence[str]]:
     assert torch.equal(seen[-1], masked[-1])  # the last row does not change
     ahead = what_if(trace(TO_BE).layer(1), None, True).attentions()[8]
     assert 0.5 < float(ahead[5, 0]) < 1  # to [CLS] goes most of what the mask has hidden
-    everyone = trace(BICYCLE).attentions(3)[:, 11, 5]
-    assert cell(BICYCLE, 0, 2, 11, 10) > 0.99
-    assert cell(BICYCLE, 0, 2, 11, 5) < 1e-6
+    everyone = trace(DOOR).attentions(0)[:, 2, 4]
+    assert cell(DOOR, 0, 2, 2, 1) > 0.99
     return {
         1: [written(-narrow.min()), written(narrow.max())],
         2: [written(-wide.min()), written(wide.max())],
@@ -152,8 +159,8 @@ def why() -> dict[int, Sequence[str]]:
         6: [str(int((~causal_mask(11)).sum())), str(11 * 11)],
         7: [written(masked[1, 0]), written(masked[1, 1]), str(int((masked[1] == 0).sum()))],
         8: [written(cell(TO_BE, 1, 8, 5, 6))],
-        9: [written(everyone[1])],
-        10: [written(everyone[1]), written(everyone.mean())],
+        9: [written(everyone[2]), written(everyone[4])],
+        10: [written(everyone[4]), written(everyone.mean())],
     }
 
 

@@ -1,7 +1,7 @@
 // Draws one placed matrix with its labels, using only the methods that canvas and vector export share.
 
 import { contextOf } from "../core/dom.js";
-import { blend, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.js";
+import { blend, COVER, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.js";
 import { paintColumnLabels, paintRowLabels } from "./labels.js";
 import { fitFormula, shorten } from "./layout.js";
 import { paintNumbers, plainNumber } from "./numbers.js";
@@ -9,7 +9,6 @@ import { paintNumbers, plainNumber } from "./numbers.js";
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const AWAY = 4; // px between a formula and what stands right of it
-const COVER = { light: "#E4E1EE", dark: "#3B3650" };
 const BLANK = { light: "#F3F3F7", dark: "#1A1A22" };
 
 /**
@@ -92,7 +91,7 @@ export function windowOf(pen, { panel }) {
 }
 
 /** @param {BoardPen} pen @param {Place} place */
-export function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom }) {
+export function paintTitle({ context, theme, font, type }, { panel, x, y, titleRoom, covers }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
@@ -103,7 +102,7 @@ export function paintTitle({ context, theme, font, type }, { panel, x, y, titleR
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;
-  const range = panel.seen?.map((value) => plainNumber(value, 2)).join(" … ");
+  const range = !covers && panel.seen?.map((value) => plainNumber(value, 2)).join(" … ");
   const whole = range ? `${size} · ${range}` : size;
   context.fillText(widthOf(whole) <= titleRoom ? whole : size, x, y - 6 * type.unit);
 }

@@ -1,7 +1,10 @@
 // The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
 
 import { result, span } from "../core/dom.js";
-import { number, operand } from "../core/format.js";
+import { fixed, number, operand } from "../core/format.js";
+import { leastType } from "../core/type.js";
+
+const HALL = 2; // decimals of what a hall reads
 
 /**
  * Why a cell has no number on one side, or null where it may have one.
@@ -25,7 +28,7 @@ export function parts(header, at, numbers) {
     span("sum", ...sum(header, at, numbers)),
   ];
   if (!Number.isNaN(numbers.divergence)) {
-    nodes.push(span("quiet", `the two rows: ${number(numbers.divergence)} bits apart`));
+    nodes.push(span("quiet", `the two rows: ${read(numbers.divergence)} bits apart`));
   }
   if (header.ranges.difference) nodes.push(span("quiet", `each to ±${precision(header)}`));
   return nodes;
@@ -62,7 +65,13 @@ function sum(header, at, numbers) {
 }
 
 /** @param {string} name @param {number} x */
-const shown = (name, x) => result(x, name === "b" ? operand(x, 4) : number(x), { title: String(x), "data-of": name });
+const shown = (name, x) => result(x, name === "b" ? bracketed(x) : read(x), { title: String(x), "data-of": name });
+
+/** A number for who reads it: in lecture mode, from the last row. @param {number} x */
+const read = (x) => (leastType() ? fixed(x, HALL) : number(x));
+
+/** @param {number} x */
+const bracketed = (x) => (leastType() ? read(x).replace(/^−.*/, "($&)") : operand(x, 4));
 
 /**
  * How far a number that was sent in 16 bits may be from its float32.

@@ -136,3 +136,6 @@ export function headColours(count, theme) {
   const lightness = theme === "dark" ? [72, 58, 82] : [42, 55, 32];
   return Array.from({ length: count }, (_, i) => `hsl(${(265 + i * 137.508) % 360}deg 70% ${lightness[i % 3]}%)`);
 }
+
+/** What a covered cell is filled with. @type {Record<Theme, string>} */
+export const COVER = { light: "#E4E1EE", dark: "#3B3650" };

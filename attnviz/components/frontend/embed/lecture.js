@@ -1,12 +1,16 @@
-// Lecture mode of a page of its own: larger type. The key L switches it, and "#lecture=1" begins with it.
+// Lecture mode of a page of its own: larger type, a black screen, a timer. The key L switches it, and "#lecture=1"
+// begins with it.
 
+import { Hall } from "../core/hall.js";
 import { isShortcut, pressed } from "../core/keys.js";
 import { isLecture, write } from "./link.js";
 
 /** Applies the mode, now and when it or the address changes, and says so. @param {() => void} changed */
 export function followLecture(changed) {
+  const hall = new Hall(document.body);
   const apply = () => {
     document.documentElement.classList.toggle("lecture", isLecture());
+    hall.set(isLecture());
     for (const link of document.querySelectorAll(".attnviz-scene a, .attnviz-scenes a")) {
       if (link instanceof HTMLAnchorElement) link.hash = isLecture() ? "lecture=1" : "";
     }
@@ -14,8 +18,12 @@ export function followLecture(changed) {
   };
   apply();
   window.addEventListener("hashchange", apply);
+  /** @type {Record<string, () => void>} */
+  const acts = { b: hall.acts.black, "Shift+f": hall.acts.fullscreen, "Shift+t": hall.acts.timer };
   document.addEventListener("keydown", (event) => {
-    if (!isShortcut(event) || pressed(event) !== "l") return;
+    if (!isShortcut(event)) return;
+    if (isLecture()) acts[pressed(event)]?.();
+    if (pressed(event) !== "l") return;
     write({ lecture: !isLecture() });
     apply();
   });

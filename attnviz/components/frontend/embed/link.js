@@ -2,7 +2,7 @@
 
 import { settings } from "./page.js";
 
-const WHOLE = ["head", "q", "k"];
+const NUMBERS = ["head", "q", "k", "limit"];
 const SWITCHES = ["predict", "stretch"];
 
 /** What is chosen: as the address says, else as the page was made. */
@@ -19,10 +19,10 @@ export function isLecture() {
 export function values() {
   const { step, ...rest } = chosen();
   /** @type {(name: string) => [string, unknown][]} */
-  const whole = (name) => (name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : []);
+  const number = (name) => (name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : []);
   return {
     ...(step && { step }),
-    ...Object.fromEntries(WHOLE.flatMap(whole)),
+    ...Object.fromEntries(NUMBERS.flatMap(number)),
     ...Object.fromEntries(SWITCHES.map((name) => [name, rest[name] === "1"])),
   };
 }

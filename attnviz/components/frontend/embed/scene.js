@@ -2,7 +2,14 @@
 
 import { isShortcut, pressed } from "../core/keys.js";
 
-const RELATIONS = { PageDown: "next", PageUp: "prev" };
+const RELATIONS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "prev", PageUp: "prev" };
+
+const MOVES_INSIDE = ".attnviz-board, .attnviz-lines, [role=grid]"; // what arrow keys go through while it has the focus
+
+/** Whether a picture answers an arrow key itself. @param {KeyboardEvent} event */
+const isForPicture = (event) =>
+  event.key.startsWith("Arrow") &&
+  event.composedPath().some((one) => one instanceof Element && one.matches(MOVES_INSIDE));
 
 export class Scene {
   /** `reveal()` uncovers what the question asks for. @param {() => void} [reveal] */
@@ -24,7 +31,7 @@ export class Scene {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (!isShortcut(event) || !(pressed(event) in RELATIONS)) return;
+    if (!isShortcut(event) || !(pressed(event) in RELATIONS) || isForPicture(event)) return;
     const relation = RELATIONS[/** @type {keyof typeof RELATIONS} */ (pressed(event))];
     const link = document.querySelector(`.attnviz-scene a[rel=${relation}]`);
     if (!document.querySelector(".attnviz-scene")) return;

@@ -100,10 +100,7 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
     const n = order ? order[place] : place;
     const { x, y, side } = boxAt(layout, place);
     if (thumb) context.putImageData(thumb(n, Boolean(faded?.[n])), Math.round(x * density), Math.round(y * density));
-    context.strokeStyle = INK[theme].rule;
-    context.lineWidth = 0.5;
-    context.globalAlpha = faded?.[n] ? 0.35 : 0.8;
-    context.strokeRect(x, y, side, side);
+    paintFrame(context, { x, y, side }, { theme, faded: faded && Boolean(faded[n]) });
     if (order) {
       paintCaption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, {
         theme,
@@ -115,6 +112,19 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
   }
   context.globalAlpha = 1;
   if (!order) paintLabels(context, layout, { theme, font });
+}
+
+/**
+ * `faded` is null where none is: else those that do not stand back are marked.
+ * @param {Canvas2D} context @param {{ x: number, y: number, side: number }} box
+ * @param {{ theme: Theme, faded: boolean | null }} looks
+ */
+function paintFrame(context, { x, y, side }, { theme, faded }) {
+  const isMarked = faded === false;
+  context.strokeStyle = isMarked ? INK[theme].attention : INK[theme].rule;
+  context.lineWidth = isMarked ? 1.5 : 0.5;
+  context.globalAlpha = faded ? 0.35 : isMarked ? 1 : 0.8;
+  context.strokeRect(x, y, side, side);
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import { endText } from "../core/dark_end.js";
 import { element, result, span } from "../core/dom.js";
-import { certainDigits, strongestOf } from "./values.js";
+import { normMeasure } from "./norm_measures.js";
+import { certainDigits, filtered, strongestOf } from "./values.js";
 import { tokenNode, valueLine } from "./tooltip.js";
 import {
   drawnSentence,
@@ -14,7 +15,7 @@ import {
   rolloutNote,
   weightText,
 } from "./words.js";
-import { number } from "../core/format.js";
+import { fixed } from "../core/format.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {{ shown: number, total: number }} Drawn how many weights are lines, of how many */
@@ -32,7 +33,7 @@ export function measuresOf(store, head) {
   return store.header.measures.map(({ title, unit }, n) => ({
     title,
     value: values[n],
-    text: Number.isNaN(values[n]) ? "–" : `${number(values[n], 3)}${unit ? ` ${unit}` : ""}`,
+    text: measureText(values[n], unit),
   }));
 }
 
@@ -73,14 +74,33 @@ export function headReading(store, head) {
 }
 
 /**
- * The current head's measures, to stand under the grid.
+ * The current head's measures, to stand under the grid: of its weights, or of its norms.
+ * @param {Store} store @param {HeadId} head @param {boolean} ofNorms
+ */
+export function measureList(store, head, ofNorms) {
+  const norms = ofNorms ? normsOf(store, head) : null;
+  const { measures, key_labels: keys } = store.header;
+  const texts = norms
+    ? measures.map(({ title, name, unit }) => ({ title, text: measureText(normMeasure(name, norms, keys), unit) }))
+    : measuresOf(store, head);
+  const about = norms ? [element("div", { class: "about" }, "of norms, each row divided by its sum")] : [];
+  return [
+    ...about,
+    ...texts.map(({ title, text }) => element("div", {}, element("dt", {}, title), element("dd", {}, text))),
+  ];
+}
+
+/**
+ * All norms of a head, whatever is hidden; null until its weights have come.
  * @param {Store} store @param {HeadId} head
  */
-export function measureList(store, head) {
-  return measuresOf(store, head).map(({ title, text }) =>
-    element("div", {}, element("dt", {}, title), element("dd", {}, text)),
-  );
+function normsOf(store, head) {
+  const [codes, lengths] = [store.codes(head), store.keyNorms(head)];
+  return codes && lengths && filtered(codes, store.frame, { special: "keep", between: "all" }, lengths).at;
 }
+
+/** @param {number} value @param {string} unit */
+const measureText = (value, unit) => (Number.isNaN(value) ? "–" : `${fixed(value, 3)}${unit ? ` ${unit}` : ""}`);
 
 /**
  * A cell: both tokens, and its number in each head that is shown.

@@ -150,7 +150,7 @@ export class View {
       current: [view.layer, view.head],
       describe: (head) => headSentence(store, head),
     });
-    this.measures.replaceChildren(...measureList(store, [view.layer, view.head]));
+    this.measures.replaceChildren(...measureList(store, [view.layer, view.head], view.values === "norms"));
     this.measures.setAttribute("aria-label", `Measures of ${headName([view.layer, view.head])}`);
   }
 

@@ -72,7 +72,7 @@ export class Chain {
       summary: size === 1 ? "the one product" : `all ${size} products`,
     });
     const sum = inlineProducts(size, left, right, ["query", "key"]);
-    return [names.q, " · ", names.k, " = ", ...sum, " ", equals(score)];
+    return [how(names.q, " · ", names.k, " = ", ...sum, " "), equals(score)];
   }
 
   /** @param {Attention} attention @param {number} q @param {number} k @param {CellSteps} cell */
@@ -82,13 +82,13 @@ export class Chain {
     /** @param {number} d */
     const own = (d) => value[k * valueSize + d];
     this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k });
+    const share = [span("attention", number(weight)), " × ", span("value", `v${subscript(k)}`), " = "];
     return [
-      span("attention", number(weight)),
-      " × ",
-      span("value", `v${subscript(k)}`),
-      " = ",
-      vector(valueSize, (d) => weight * own(d)),
-      element("br"),
+      how(
+        ...share,
+        vector(valueSize, (d) => weight * own(d)),
+        element("br"),
+      ),
       "Σⱼ ",
       span("attention", "wⱼ"),
       "·",
@@ -123,30 +123,33 @@ export function equals(x) {
   return span("nowrap", "= ", result(x, number(x), { title: String(x) }));
 }
 
+/** How a number comes about: left out where only what it is counts. @param {(Node | string)[]} parts */
+const how = (...parts) => span("how", ...parts);
+
 /** @param {AttentionHeader} header @param {CellSteps} cell */
 function scaled({ scale, scale_label: label }, cell) {
-  if (label === "off") return [number(cell.score), " × 1 ", equals(cell.scaled), span("why", "scaling is off")];
+  if (label === "off") return [how(number(cell.score), " × 1 "), equals(cell.scaled), span("why", "scaling is off")];
   const factor = number(scale);
   const product = `${number(cell.score)} × ${factor}`;
-  if (label === factor || label === String(scale)) return [product, " ", equals(cell.scaled)];
-  return [`${number(cell.score)} × ${label} `, span("nowrap", "= ", product), " ", equals(cell.scaled)];
+  if (label === factor || label === String(scale)) return [how(product, " "), equals(cell.scaled)];
+  return [how(`${number(cell.score)} × ${label} `, span("nowrap", "= ", product), " "), equals(cell.scaled)];
 }
 
 /** @param {AttentionHeader} header @param {number} q @param {number} k @param {CellSteps} cell */
 function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
   if (bias === -Infinity) {
     const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : "hidden: the mask adds −∞ here";
-    return [number(x), " → ", result(y, number(y)), span("why", why)];
+    return [how(number(x), " → "), result(y, number(y)), span("why", why)];
   }
   if (bias !== 0) {
-    return [number(x), " + ", operand(bias, 4), " ", equals(y), span("why", "the mask adds a number here")];
+    return [how(number(x), " + ", operand(bias, 4), " "), equals(y), span("why", "the mask adds a number here")];
   }
   const why = {
     none: "kept: nothing is masked",
     causal: `kept: key ${k} is not after query ${q}`,
     array: "kept: the mask adds 0 here",
   }[mask];
-  return [result(y, number(y), { title: String(y) }), " ", span("why-inline", why)];
+  return [result(y, number(y), { title: String(y) }), how(" ", span("why-inline", why))];
 }
 
 /** @param {CellSteps} cell */
@@ -155,15 +158,14 @@ function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
     return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
   }
   const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
-  const parts = [
+  const parts = how(
     span("nowrap", "e", element("sup", {}, exponent), " / Σⱼ ", "e", element("sup", {}, "…")),
     " ",
     span("nowrap", "= ", number(exponential), " / ", number(sum)),
     " ",
-    equals(weight),
-  ];
+  );
   const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
-  return shift === 0 ? parts : [...parts, span("why", why)];
+  return [parts, equals(weight), ...(shift === 0 ? [] : [how(span("why", why))])];
 }
 
 /** @param {number} count @param {(d: number) => number} at @param {"span" | "b"} tag */

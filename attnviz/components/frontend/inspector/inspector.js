@@ -9,7 +9,7 @@ import { moved, Picture } from "../board/picture.js";
 import { Sheet } from "./sheet.js";
 import { View } from "./view.js";
 
-const COVERED = "Covered: what will stand here? Guess, then click the cell, or press R for the row or A for all.";
+const COVERED = "Covered."; // the line above says what to do
 
 /** @typedef {import("./arithmetic.js").Attention} Attention */
 /**
@@ -84,9 +84,15 @@ export class Inspector {
   setPin(pin) {
     if (!this.attention || samePin(pin, this.pin)) return;
     this.pin = pin;
-    this.view.announce(this.attention, pin);
+    this.view.announce(this.attention, pin, this.covers(pin));
     this.draw();
     this.onPin(pin);
+  }
+
+  /** @param {Pair} pin */
+  covers({ q, k }) {
+    const covered = this.picture.panels().find((one) => one.covered)?.covered;
+    return q !== null && k !== null && Boolean(covered?.(q, k));
   }
 
   unpin() {

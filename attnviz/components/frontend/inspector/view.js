@@ -62,7 +62,10 @@ export class View {
 
   /** @param {import("./inspector.js").Inspected} inspected */
   setInspected({ attention, labels, step, steps }) {
-    if (step !== this.step) this.section.style.minHeight = "";
+    if (step !== this.step) {
+      this.section.style.minHeight = "";
+      delete this.section.dataset.shows; // what it showed of another step says nothing about this one
+    }
     this.step = step;
     this.hasWeights = steps.indexOf(step) >= steps.indexOf("weights");
     this.labels = labels;
@@ -180,15 +183,15 @@ export class View {
 
   /**
    * Announces a pin to screen readers; hovering is not announced.
-   * @param {Attention} attention @param {Pair} pin
+   * @param {Attention} attention @param {Pair} pin @param {boolean} isCovered
    */
-  announce(attention, { q, k }) {
+  announce(attention, { q, k }, isCovered) {
     /** @param {string} kind @param {number | null} i */
     const spoken = (kind, i) => `${kind} ${i} "${this.labels[kind]?.[i ?? -1] ?? ""}"`;
     if (q === null && k === null) {
       this.live.textContent = "Unpinned.";
     } else if (q !== null && k !== null && attention.has(q, k)) {
-      const weight = attention.cell(q, k).weight.toFixed(4);
+      const weight = isCovered ? "covered" : attention.cell(q, k).weight.toFixed(4);
       this.live.textContent = `Pinned ${spoken("query", q)}, ${spoken("key", k)}: weight ${weight}.`;
     } else {
       this.live.textContent = `Pinned ${q === null ? spoken("key", k) : spoken("query", q)}.`;

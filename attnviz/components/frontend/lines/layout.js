@@ -13,6 +13,7 @@ export const SWATCH = 9; // and the mark that says which head's it is
 const SQUARE = 9; // at most; narrower where there are many heads
 const NARROW = 420; // px under which numbers have no column of their own: they stand at the ends of the lines
 const LONGEST = 170;
+const PITCH = { fair: 19, least: 15.5 }; // px from one token to the next: the least only where then all are in sight
 const WIDEST = 620; // px between the two columns: wider lines are harder to follow
 export const TURN = Math.PI / 4;
 
@@ -73,6 +74,7 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }) {
   const depth = room.map((width) => label + width + number + GAP);
   const left = (size.width - between - depth[0] - depth[1]) / 2;
   const window = { from: head, length: Math.max(20, size.height - head - 4) };
+  const least = (most * PITCH.least * unit <= window.length ? PITCH.least : PITCH.fair) * unit;
   return {
     vertical: true,
     turned: false,
@@ -81,7 +83,7 @@ function vertical({ size, longest, type: { unit }, figure, most, squares }) {
     square,
     label,
     room,
-    pitch: Math.min(36 * unit, Math.max(19 * unit, window.length / most)),
+    pitch: Math.min(36 * unit, Math.max(least, window.length / most)),
     number: room.map((width) => label + width + GAP),
     ends: [left + depth[0], left + depth[0] + between],
     overhang: 0,

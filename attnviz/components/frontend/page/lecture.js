@@ -3,6 +3,7 @@
 // also keeps the visitor's own lesson across reloads, manages the browser's history, and closes the side bar's drawer.
 
 import { element, span, theme } from "../core/dom.js";
+import { Hall } from "../core/hall.js";
 import { isShortcut, pressed } from "../core/keys.js";
 import { followDrawer } from "./drawer.js";
 import { oneEntryEach } from "./history.js";
@@ -40,13 +41,31 @@ class Keyboard {
       "div",
       { class: "corner", hidden: true },
       this.button("?", "The keys (?)", "help"),
-      this.button("✕", "Leave lecture mode (L or Esc)", "lecture"),
+      this.button("✕", "Leave lecture mode (L)", "lecture"),
     );
-    this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, this.corner, this.dialog);
+    this.question = this.leaving();
+    const parts = [this.corner, this.dialog, this.question];
+    this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);
+    this.hall = new Hall(this.section);
     this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     followDrawer(this.ends.signal);
+  }
+
+  /** Asks before Esc, which many press for other reasons, ends the lecture. */
+  leaving() {
+    const leave = element("button", { type: "button", class: "close", autofocus: true }, "Leave");
+    const stay = element("button", { type: "button", class: "close" }, "Stay");
+    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
+    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
+    stay.addEventListener("click", () => question.close());
+    leave.addEventListener("click", () => {
+      question.close();
+      this.act("lecture");
+    });
+    question.addEventListener("keydown", (event) => event.stopPropagation());
+    return question;
   }
 
   /** @param {string} text @param {string} title @param {string} act */
@@ -70,6 +89,7 @@ class Keyboard {
     else if (lesson === null || kept()) this.setTriggerValue("lesson", kept());
     this.lecture = lecture;
     this.corner.hidden = !lecture;
+    this.hall.set(lecture);
     this.sends = Object.assign({}, ...lines.map((line) => line.sends));
     this.says.replaceChildren(
       ...lines.map(({ shown, says }) =>
@@ -81,7 +101,7 @@ class Keyboard {
   /** @param {KeyboardEvent} event */
   key(event) {
     const name = pressed(event);
-    const act = name === "Escape" && this.leaves() ? "lecture" : (this.sends[name] ?? this.scrolls(name));
+    const act = name === "Escape" && this.leaves() ? "leaving" : (this.sends[name] ?? this.scrolls(name));
     if (!act || !isShortcut(event)) return;
     event.preventDefault();
     if (!event.repeat) this.act(act);
@@ -112,6 +132,8 @@ class Keyboard {
     /** @type {Record<string, () => void>} */
     const acts = {
       help: () => this.dialog.showModal(),
+      leaving: () => this.question.showModal(),
+      ...this.hall.acts,
       pin,
       theme: () => this.otherTheme(),
       scroll_on: () => scroll(1),
@@ -134,6 +156,7 @@ class Keyboard {
 
   destroy() {
     this.ends.abort();
+    this.hall.destroy();
     this.section.remove();
   }
 }

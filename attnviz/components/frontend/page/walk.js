@@ -3,10 +3,9 @@
 
 import { fetchArrays, fetchFile, fromServer } from "../core/arrays.js";
 import { read } from "../core/document.js";
-import { clickOn } from "../core/dom.js";
 import { unpack } from "../core/packing.js";
 import { PendingUpdates } from "../core/pending_updates.js";
-import { afterWaiting, beforeOthers } from "../core/waiting.js";
+import { beforeOthers } from "../core/waiting.js";
 import { Walk } from "../walk/walk.js";
 import { isBare, valuesIn, withoutValues, withValues } from "./address.js";
 import { Opening } from "./opening.js";
@@ -26,6 +25,7 @@ class WalkComponent {
     /** @type {LinkKeys} */
     this.link = { keys: [], defaults: {}, bare: "", plain: "" };
     this.isOpening = false; // whether the server's view is the one that the app opens on
+    this.asks = false; // whether a lesson asks for the row that is covered
     /** @type {number | undefined} */
     this.writing = undefined;
     /** @type {string | null} the rest of the addresses that were written here, which the server may not know */
@@ -45,8 +45,7 @@ class WalkComponent {
       place: (layer) => fetchPlace(server, this.documents[layer]),
       array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
       changed: (values) => this.changed(values),
-      // A lesson's question ends when the row is revealed.
-      revealed: () => afterWaiting(() => clickOn(".st-key-lesson_reveal button")),
+      revealed: () => this.answered(),
     };
     this.walk = new Walk(root, this.home);
     this.opening = new Opening(this.walk, { server, walkThrough: () => this.walkThrough() });
@@ -56,6 +55,15 @@ class WalkComponent {
     document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
     beforeOthers(() => this.updates.flush(), root, signal);
     window.addEventListener("popstate", () => this.went(), { signal });
+  }
+
+  /** A lesson's question ends when the row is revealed: the page hears of it at once. */
+  answered() {
+    if (!this.asks) return;
+    this.walk.choose({ predict: false });
+    clearTimeout(this.writing);
+    this.write();
+    this.updates.flush();
   }
 
   /** What the user has chosen. @param {Partial<WalkValues>} values */
@@ -104,7 +112,7 @@ class WalkComponent {
   /** @param {WalkHeader} header */
   take(header) {
     const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
-    this.link = link;
+    Object.assign(this, { link, asks: header.asks });
     const isOther = header.opening !== this.isOpening || documents.join() !== this.documents.join();
     if (isOther) this.opening.show(header.opening);
     this.isOpening = header.opening;

@@ -21,6 +21,8 @@ interface Offered {
   place: string;
   /** a fixed one is on by itself */
   switches: [name: string, label: string, help: string, isFixed?: boolean][];
+  /** the row that nobody is to see, of so many */
+  covered?: { row: number; rows: number } | null;
 }
 interface StepperHeader extends Pick<Offered, "steps" | "drawings"> {
   chosen: Record<string, string>;
@@ -38,6 +40,8 @@ interface StageHeader extends BoardPicture {
   /** whether a row is covered until it is guessed, and in which panel */
   predict?: boolean;
   result?: string;
+  /** the row to cover where none is pinned */
+  guess?: number;
 }
 interface CompareHeader extends Pair {
   /** names the picture; where only the pin is another, nothing more is sent */

@@ -9,6 +9,8 @@ interface WalkValues extends Pair {
   drawing: string;
   predict: boolean;
   stretch: boolean;
+  /** Where the colours of scores end; null is at the largest. */
+  limit: number | null;
 }
 /** An array that a document does not hold. */
 interface ArrayReference {
@@ -51,6 +53,8 @@ interface WalkHeader {
   lecture: boolean;
   /** Whether this is the view that the page's bare address stands for. */
   opening: boolean;
+  /** Whether a lesson asks for the row that is covered. */
+  asks: boolean;
   link: LinkKeys;
   plotly: string;
 }

@@ -7,7 +7,7 @@ const SWITCHES = [
   [
     "predict",
     "Guess a row",
-    "Covers one row of the result: the pinned one, or the first. Click a cell to reveal it; R reveals the row, A all.",
+    "Covers one row of the result: the pinned one, or an early one. A click reveals a cell, R the row, A all.",
   ],
 ];
 

@@ -1,9 +1,11 @@
 // The head strip: a button for each head of the layer, with a thumbnail of its attention.
 
-import { channels, HATCH, SCALES } from "../core/colours.js";
+import { channels, COVER, HATCH, SCALES } from "../core/colours.js";
 import { contextOf, element, span } from "../core/dom.js";
 
 const SIDE = 52; // CSS px
+
+/** @typedef {{ row: number, rows: number }} Covered a row of a matrix, of so many */
 
 export class HeadStrip {
   /**
@@ -21,9 +23,10 @@ export class HeadStrip {
 
   /**
    * Draws heads of a layer: `weights` (H, n, m) of all, and `hidden` (n, m) where cells are masked.
-   * @param {Arrays} arrays @param {{ heads: number[], layer: string, shade: Theme }} given the heads to choose from
+   * @param {Arrays} arrays @param {{ heads: number[], layer: string, shade: Theme, covered: Covered | null }} given the
+   *   heads to choose from, and the row that nobody is to see
    */
-  draw({ weights, hidden }, { heads, layer, shade }) {
+  draw({ weights, hidden }, { heads, layer, shade, covered }) {
     const [, height, width] = weights.shape;
     this.root.setAttribute("aria-label", `heads of ${layer}`);
     // A button that is put anew, even in its own place, loses the focus.
@@ -32,14 +35,23 @@ export class HeadStrip {
       this.buttons = heads.map((head) => known.get(head) ?? this.makeButton(head));
       this.root.replaceChildren(...this.buttons.map(({ root }) => root));
     }
-    const drawn = [weights.data, hidden?.data, heads.join(), layer, shade, window.devicePixelRatio];
+    const drawn = [
+      weights.data,
+      hidden?.data,
+      heads.join(),
+      layer,
+      shade,
+      window.devicePixelRatio,
+      covered?.row,
+      covered?.rows,
+    ];
     if (drawn.every((one, n) => one === this.drawn[n])) return;
     this.drawn = drawn;
     const cells = height * width;
     for (const { head, root, canvas } of this.buttons) {
       root.title = `${layer} · head ${head}`;
       const own = weights.data.subarray(head * cells, (head + 1) * cells);
-      paint(canvas, own, hidden?.data, { height, width, shade });
+      paint(canvas, own, hidden?.data, { height, width, shade, covered });
     }
   }
 
@@ -63,12 +75,20 @@ export class HeadStrip {
 }
 
 /**
+ * The rows [from, to) of a thumbnail that hold anything of a row of the matrix.
+ * @param {Covered} covered @param {number} height of the thumbnail
+ */
+export function coveredRows({ row, rows }, height) {
+  return [Math.floor((row * height) / rows), Math.ceil(((row + 1) * height) / rows)];
+}
+
+/**
  * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low. Colours go by the square
  * root of a weight, as on Heads: in a long text most weights are small.
  * @param {HTMLCanvasElement} canvas @param {Numbers} weights @param {Numbers | undefined} hidden
- * @param {Size & { shade: Theme }} looks
+ * @param {Size & { shade: Theme, covered: Covered | null }} looks
  */
-function paint(canvas, weights, hidden, { height, width, shade }) {
+function paint(canvas, weights, hidden, { height, width, shade, covered }) {
   const density = Math.max(1, Math.round(window.devicePixelRatio));
   const side = SIDE * density;
   canvas.width = side;
@@ -90,4 +110,8 @@ function paint(canvas, weights, hidden, { height, width, shade }) {
     }
   }
   context.putImageData(image, 0, 0);
+  if (!covered) return;
+  const [top, end] = coveredRows(covered, height).map((row) => (row * side) / height);
+  context.fillStyle = COVER[shade];
+  context.fillRect(0, Math.floor(top), side, Math.ceil(end) - Math.floor(top));
 }

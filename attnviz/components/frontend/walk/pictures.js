@@ -9,23 +9,26 @@ import { matricesOf } from "./matrices.js";
 /** @typedef {import("../core/document.js").PanelSpec} PanelSpec */
 /** @typedef {import("../core/document.js").PictureSpec} PictureSpec */
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
+/** @typedef {{ own: number, stretch: boolean, limit: number | null }} Given `own` is the head's place */
 
 /**
  * The picture of a step, with its text alternative; null where the step has none. Where arrays must be fetched first,
  * their names.
  * @param {WalkDocument} document @param {string} name the step's @param {number} head
- * @param {{ stretch?: boolean }} options whether the colours of weights are darkened
+ * @param {{ stretch?: boolean, limit?: number | null, predict?: boolean }} options whether the colours of weights are
+ *   darkened, where those of scores end, and whether a row is to be guessed, of which nothing may be told
  * @returns {BoardPicture & { alt: string } | { needs: string[] } | null}
  */
-export function pictureOf(document, name, head, { stretch = false } = {}) {
+export function pictureOf(document, name, head, { stretch = false, limit = null, predict = false } = {}) {
   const { header } = document;
-  const picture = header.steps.find((step) => step.name === name)?.picture;
+  const step = header.steps.find((one) => one.name === name);
+  const picture = step?.picture;
   if (!picture) return null;
   const matrices = matricesOf(document, head);
   const needs = [...new Set(shownIn(picture).flatMap((one) => matrices.missing(one)))];
   if (needs.length) return { needs };
   const own = header.heads.indexOf(head);
-  const panels = picture.panels.map((panel) => filled(panel, matrices, { own, stretch }));
+  const panels = picture.panels.map((panel) => filled(panel, matrices, { own, stretch, limit }));
   return {
     panels,
     grid: picture.grid,
@@ -34,7 +37,10 @@ export function pictureOf(document, name, head, { stretch = false } = {}) {
     products: products(picture, matrices),
     between: picture.between,
     labels: { query: header.query.labels, key: header.key.labels },
-    alt: describe(picture.grid.flatMap((row) => row.flatMap((n) => (n === null ? [] : [panels[n]])))),
+    alt: describe(
+      picture.grid.flatMap((row) => row.flatMap((n) => (n === null ? [] : [panels[n]]))),
+      predict && step.can_be_covered ? name : null,
+    ),
   };
 }
 
@@ -60,14 +66,15 @@ function shownIn({ panels, products: made }) {
 }
 
 /**
- * @param {PanelSpec} panel @param {HeadMatrices} matrices @param {{ own: number, stretch: boolean }} given
+ * @param {PanelSpec} panel @param {HeadMatrices} matrices @param {Given} given
  * @returns {Panel}
  */
-function filled(panel, matrices, { own, stretch }) {
+function filled(panel, matrices, { own, stretch, limit: end }) {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
   const darkens = stretched !== "" && (stretch || shape[1] >= MANY);
-  const limit = darkens ? darkEnd([data], shape[1]) : limitOf(panel, matrices);
+  const isOfScores = panel.role === "attention" && scale === "signed";
+  const limit = darkens ? darkEnd([data], shape[1]) : (isOfScores && end) || limitOf(panel, matrices);
   return {
     name,
     title: darkens ? stretched.replace("{}", endText(limit)) : ofHead(panel.title, own),
@@ -114,11 +121,14 @@ function products(picture, matrices) {
   );
 }
 
-/** The text alternative of a picture, one sentence. @param {Panel[]} panels */
-function describe(panels) {
+/**
+ * The text alternative of a picture, one sentence, without the range of the one that is covered.
+ * @param {Panel[]} panels @param {string | null} covered
+ */
+function describe(panels, covered) {
   const parts = panels.map((panel) => {
     const [rows, columns] = panel.shape;
-    const ends = complete(panel).seen;
+    const ends = panel.name === covered ? null : complete(panel).seen;
     const span = ends ? `, from ${fixed(ends[0])} to ${fixed(ends[1])}` : "";
     return `${panel.title}, ${rows} rows by ${columns} columns${span}`;
   });

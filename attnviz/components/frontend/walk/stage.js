@@ -32,7 +32,7 @@ export class Stage {
       this.onFocus(this.focus.name !== null);
       if (this.header) this.show(this.header);
     });
-    this.board.onHold = () => this.chooseRow(this.board.lights.pinned.query ?? 0);
+    this.board.onHold = () => this.chooseRow(this.meant);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.sizes = new ResizeObserver(() => {
@@ -55,7 +55,8 @@ export class Stage {
     });
     const along = before !== null && before.walk === header.walk && before.order !== header.order;
     if (before?.predict !== header.predict || before?.walk !== header.walk) this.revealed.clear();
-    this.coverUp();
+    if (this.row !== this.meant) this.chooseRow(this.meant);
+    else this.coverUp();
     this.fresh = true;
     if (!header.panels.some(({ name }) => name === this.focus.name)) this.focus.name = null;
     this.onFocus(this.focus.name !== null);
@@ -89,6 +90,11 @@ export class Stage {
   }
 
   // ---- predict, then reveal
+
+  /** The row to be covered: the pinned one, else the header's. */
+  get meant() {
+    return this.board.lights.pinned.query ?? this.header?.guess ?? 0;
+  }
 
   /**
    * Covers the pinned row; when the pin moves to another row, that one is covered.

@@ -52,7 +52,8 @@ export class Stepper {
       this.layer.replaceChildren(...layers);
     }
     this.strip.root.hidden = !pictures.weights;
-    if (pictures.weights) this.strip.draw(pictures, { heads: offered.heads, layer: offered.layerLabel, shade });
+    const strip = { heads: offered.heads, layer: offered.layerLabel, shade, covered: offered.covered ?? null };
+    if (pictures.weights) this.strip.draw(pictures, strip);
     this.offerSwitches(offered.switches);
     this.place.textContent = offered.place;
     this.section.classList.toggle("lecture", Boolean(offered.place));

@@ -3,7 +3,10 @@
 import { matricesOf } from "./matrices.js";
 
 /** @type {WalkValues} */
-const FIRST = { step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage", predict: false, stretch: false };
+const FIRST = {
+  ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
+  ...{ predict: false, stretch: false, limit: null },
+};
 
 /** @typedef {(changed: Set<string>) => void} Listener called with the names of what is new; "document" is one */
 

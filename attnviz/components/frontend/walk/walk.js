@@ -140,7 +140,8 @@ export class Walk {
     if (!document) return;
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
     const pictures = thumbnails && !lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
-    this.stepper.offer(offered(document, values, { home, lecture }), pictures, this.theme);
+    const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
+    this.stepper.offer({ ...offered(document, values, { home, lecture }), covered }, pictures, this.theme);
     this.stepper.select(written(values));
   }
 
@@ -175,7 +176,7 @@ export class Walk {
     const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head, scale };
     const { theme: shade } = this;
     const looks = { drawing: values.drawing, theme: shade, pin: { q: values.q, k: values.k } };
-    this.drawing.take({ ...picture, ...about, predict, result: step.name }, looks);
+    this.drawing.take({ ...picture, ...about, predict, guess: firstGuess(header), result: step.name }, looks);
     this.inspect(document);
     this.loading.later(document, head);
   }
@@ -184,13 +185,19 @@ export class Walk {
   cover(row) {
     this.covered = row;
     this.sayGuess();
+    this.offer(); // the thumbnails cover it too
+  }
+
+  /** The row that a class guesses now, or null. */
+  get guessed() {
+    const { step, values } = this.store;
+    return values.predict && step?.can_be_covered && values.drawing === "stage" ? this.covered : null;
   }
 
   /** Says which row is covered and what to do. */
   sayGuess() {
-    const { document, step, values } = this.store;
-    const isCovered = values.predict && step?.can_be_covered && values.drawing === "stage";
-    const label = isCovered && this.covered !== null ? document?.header.query.labels[this.covered] : undefined;
+    const { document } = this.store;
+    const label = this.guessed === null ? undefined : document?.header.query.labels[this.guessed];
     this.guess.hidden = label === undefined;
     this.guess.textContent = label === undefined ? "" : guessLine(this.covered ?? 0, label);
   }
@@ -321,6 +328,12 @@ export class Walk {
     this.element.remove();
   }
 }
+
+/**
+ * The row to guess where none is pinned: the first that sees more than two keys.
+ * @param {WalkDocument["header"]} header
+ */
+const firstGuess = ({ mask, query }) => (mask === "causal" ? Math.max(0, Math.min(2, query.labels.length - 1)) : 0);
 
 /** @param {{ name: string }[]} steps */
 const names = (steps) => steps.map(({ name }) => name);
