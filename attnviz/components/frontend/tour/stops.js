@@ -6,6 +6,7 @@
  * @typedef {{ title: string, says: string, at: Place[] }} Stop
  */
 
+const PLAY = " The play button below shows how the numbers are computed.";
 const DRAWER = " This button opens the drawer with all of that.";
 
 /** @type {Stop[]} */
@@ -29,7 +30,11 @@ export const STOPS = [
     says:
       "Each row is a query, the token that looks. Each column is a key, a token that is looked at. The colour of a " +
       "cell, and its number, say how much.",
-    at: [{ walk: ".picture:not([hidden])" }, { walk: ".tokens:not([hidden])" }],
+    at: [
+      { walk: ".walk:has(.player:not([hidden])) .picture:not([hidden])", hint: PLAY },
+      { walk: ".picture:not([hidden])" },
+      { walk: ".tokens:not([hidden])" },
+    ],
   },
   {
     title: "One cell, worked out",
