@@ -6,10 +6,12 @@ import { clickOn } from "../core/dom.js";
 const DRAWER = matchMedia("(max-width: 768px)"); // Streamlit's own limit
 const LOW = matchMedia("(max-height: 520px)");
 const SIDE_BAR = "[data-testid=stSidebar]";
-/** What is chosen at once: a page, one of a few, an entry of a list. A slider is often followed by another. */
+/** What is chosen at once: a page, one of a few, an example, an entry of a list. Another slider may follow one. */
 const CHOICES = [
   `${SIDE_BAR} [data-testid=stSidebarNavLink]`,
   `${SIDE_BAR} [data-testid=stButtonGroup] button:not(.stTooltipIcon *)`,
+  ".st-key-surprise button",
+  "[class*=st-key-example_] button",
   "[role=option]",
 ].join();
 const SETTLED = 250; // ms after which Streamlit has sent the choice

@@ -23,7 +23,7 @@ export const STOPS = [
     says:
       "The text becomes tokens, and attention goes from them to its output in these steps. Go through them with the " +
       "arrows, or with the keys ← and →. The formula boxes what each step adds.",
-    at: [{ walk: ".steps" }],
+    at: [{ walk: ".steps" }, { walk: ".steps [role=radiogroup]" }],
   },
   {
     title: "The picture",
