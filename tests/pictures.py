@@ -118,7 +118,7 @@ def _panel(spec: PanelSpec, matrices: Matrices, stretch: bool) -> dict[str, Any]
         limit = matrices.limit(spec.name) if stretched or spec.limit is None else float(spec.limit)  # type: ignore[arg-type]
     if stretched and values.shape[1] >= 40:  # nine rows in ten have no weight above it
         limit = float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
-    panel = {
+    panel: dict[str, Any] = {
         "name": spec.name, "title": spec.stretched.format(f"{limit:.2g}") if stretched else title, "role": spec.role,
         "rows": spec.rows, "cols": spec.cols, "low": -limit if spec.scale == "signed" else 0.0, "high": limit,
         "scale": spec.scale, "numbered": spec.numbered, "bar": spec.bar,
