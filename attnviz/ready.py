@@ -6,23 +6,25 @@ for check in checks(port=8501):
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import socket
 import sys
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from attnviz import files
+from attnviz.hosts import is_local
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
@@ -33,6 +35,11 @@ TOLERANCE = 1e-5
 """The largest allowed difference between our weights and those of torch's own multi-head attention."""
 RECOMMENDED_GB, MINIMUM_GB = 1.5, 0.7
 """Free memory that one process needs with full caches, and to start."""
+BROWSERS = (
+    "chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "google-chrome-stable",
+    "microsoft-edge", "firefox",
+)  # fmt: skip
+"""Commands of browsers that show the app"""
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
@@ -186,17 +193,10 @@ def _install_audit_hook() -> None:
             return
         hosts = _hosts.get()
         host = args[0] if event == "socket.getaddrinfo" else args[1][0] if isinstance(args[1], tuple) else None
-        if hosts is not None and host is not None and not _is_local(str(host)):
+        if hosts is not None and host is not None and not is_local(str(host)):
             hosts.append(str(host))
 
     sys.addaudithook(hook)
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _lessons() -> Check:
@@ -234,10 +234,29 @@ def _browser_files() -> Check:
 
 
 def _browser() -> Check:
-    try:
+    with suppress(webbrowser.Error, AttributeError):
         return Check("Browser", "ok", f"{webbrowser.get().name} is installed")
-    except (webbrowser.Error, AttributeError):
-        return Check("Browser", "ok", "none on this machine; open the app from another one. Exports need no browser")
+    # webbrowser looks for names in PATH only, and without a screen for text browsers only.
+    found = next(filter(None, (shutil.which(name) for name in BROWSERS)), None)
+    found = found or next((str(path) for path in installed_browsers() if path.is_file()), None)
+    return Check("Browser", "ok", f"{found} is installed") if found else _no_browser()
+
+
+def installed_browsers() -> Iterator[Path]:
+    """Yield where the installers of Chromium's family put it on each system, and where Playwright does."""
+    for drive in filter(None, map(os.environ.get, ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))):
+        yield Path(drive) / "Google/Chrome/Application/chrome.exe"
+        yield Path(drive) / "Microsoft/Edge/Application/msedge.exe"
+    for name in ("Google Chrome", "Chromium", "Microsoft Edge", "Firefox"):
+        yield Path(f"/Applications/{name}.app/Contents/MacOS/{name}")
+    yield from map(Path, ("/snap/bin/chromium", "/usr/lib/chromium/chromium", "/opt/google/chrome/chrome"))
+    caches = os.environ.get("PLAYWRIGHT_BROWSERS_PATH"), "~/.cache/ms-playwright", "~/Library/Caches/ms-playwright"
+    for cache_folder in filter(None, caches):
+        yield from sorted(Path(cache_folder).expanduser().glob("chromium*/*/*"))
+
+
+def _no_browser() -> Check:
+    return Check("Browser", "ok", "none on this machine; open the app from another one. Exports need no browser")
 
 
 def _port(port: int) -> Check:

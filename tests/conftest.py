@@ -31,9 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def is_here(host: object) -> bool:
-    """Return whether this host is the machine itself."""
+    """Return whether this host is the machine itself, or nobody's: `attnviz.hosts` names an address for documentation.
+
+    It connects a datagram socket, which sends nothing.
+    """
     name = host.decode(errors="replace") if isinstance(host, bytes) else host
-    if name in (None, "", "localhost"):
+    if name in (None, "", "localhost", "192.0.2.1"):
         return True
     try:
         return ipaddress.ip_address(str(name)).is_loopback

@@ -39,13 +39,15 @@ def qr_modules(address: str) -> npt.NDArray[np.uint8]:
     return np.array([list(row) for row in code.matrix], dtype=np.uint8)
 
 
-def share(requested: str, *, key: str, on_code: Callable[[str], None]) -> None:
+def share(requested: str, *, host: str = "", key: str, on_code: Callable[[str], None]) -> None:
     """Mount the address, a button that copies it, and the QR code of `requested`; "" before the user requests one.
+
+    `host` is the server's address for other machines, or "".
 
     `on_code(address)` is called before the script reruns when the user requests a code. The script also reruns if the
     address changes while the component is open, so that the rest of the dialog is updated.
     """
-    header: dict[str, Any] = {"address": requested, "sentence": ""}
+    header: dict[str, Any] = {"address": requested, "sentence": "", "host": host}
     arrays: dict[str, npt.NDArray[Any]] = {}
     if requested:
         try:

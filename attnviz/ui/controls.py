@@ -10,8 +10,10 @@ import streamlit as st
 from attnviz.links.link import MAX_TEXT
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
+from attnviz.toy.config import WIDTH
 from attnviz.ui import state
 from attnviz.ui.sources import settle
+from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.tokens.tokenizers import choose_charset
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ one for K, one for V. A trained model has learned them; here they are drawn from
 *X itself*: no weights; query, key and value are all X.
 
 *Mix positions (U·X)*: a matrix U (T × T) mixes the rows of X, so each position gets a fixed mixture of all of them."""
+MAX_TITLE = 20
+"""The most characters of a model's name in the choice of a source."""
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
@@ -38,7 +42,7 @@ def choose_source() -> str:
         st.segmented_control,
         "Attention from",
         list(SOURCES),
-        format_func=lambda key: SOURCES[key].title,
+        format_func=_source_title,
         required=True,
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in SOURCES.values() if source.help),
@@ -47,6 +51,13 @@ def choose_source() -> str:
     if caution:
         st.caption(caution)
     return source
+
+
+def _source_title(key: str) -> str:
+    """Return the title of a source; one of models with names is titled by the built-in one, so another is named."""
+    source = SOURCES[key]
+    name = state.get("model")
+    return source.title if source.names is None or name == source.names.fallback else shorten(name, MAX_TITLE)
 
 
 def settings_of(keys: Collection[str]) -> None:
@@ -77,6 +88,8 @@ def block_controls() -> None:
     """Show the settings of the toy's queries, keys and values."""
     state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get, help=QKV_HELP)
     linear = state.get("qkv") == "linear"
+    if state.get("qkv") == "identity":
+        st.caption(f"X itself is one head, as wide as X: 1 head of {WIDTH}.")
     left, right = st.columns(2)
     with left:
         state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")

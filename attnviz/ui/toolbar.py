@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.links.pages import PAGES
 from attnviz.ui.guide import tour
 from attnviz.ui.lecture import mode as lecture
 
@@ -48,11 +49,17 @@ def show(page: str) -> None:
 
                 show_share(page)
                 show_add(page)
-        with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
-            if export.open:
-                _show_exports(page)
+        if PAGES[page].in_lessons:  # the others have no picture
+            _export(page)
         lecture.switch()
-        tour.show(page)
+
+
+def _export(page: str) -> None:
+    """Show the button Export; its content is created when it opens."""
+    with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
+        if export.open:
+            _show_exports(page)
+    tour.show(page)
 
 
 def _show_exports(page: str) -> None:

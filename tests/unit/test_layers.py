@@ -24,6 +24,7 @@ LEVELS = (
         "attnviz.formulas",
         "attnviz.formatting",
         "attnviz.files",
+        "attnviz.hosts",
         "attnviz.settings",
     ),
     ("attnviz.trace",),

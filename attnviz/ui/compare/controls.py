@@ -120,8 +120,9 @@ def _source(pane: Pane) -> None:
     shown = SOURCES[pane.get("source")].entry or pane.get("model")
     st.session_state[key] = None if open_ else shown
     options = list(dict.fromkeys([*_entries(), A.get("model"), B.get("model")]))
+    label = f"Model of {pane.name}, as A: {shown}" if open_ else f"Model of {pane.name}"
     st.selectbox(
-        f"Model of {pane.name}", options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
+        label, options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
         accept_new_options=True, label_visibility="collapsed", on_change=_take_source, args=(pane, key),
     )  # fmt: skip
 
@@ -182,6 +183,8 @@ def _select(pane: Pane, name: str, options: Iterable[Any], written: Callable[[An
     options = list(options)
     value = A.get(name)
     placeholder = f"= A: {written(value)}" if value in options else f"{written(options[-1])}, the last"
+    if pane.own(name) is None:  # the menu is empty, for assistive technology too: its label says what B takes
+        label = f"{label}, {placeholder.replace('= A:', 'as A:')}"
     state.bound(pane.key(name), st.selectbox, label, options, index=None, placeholder=placeholder, **options_of_widget)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.components.share import share
+from attnviz.hosts import address_for_others
 from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
 from attnviz.lessons.scene import query_of
 from attnviz.ui import state
@@ -18,7 +19,8 @@ TITLE, SENTENCE = "A shared view", "Made with Share in attnviz."
 def show_share(page: str) -> None:
     """Show the address, the QR code and the scene file of the view."""
     st.markdown("**Share this view**")
-    share(st.session_state.get(_ASKED, ""), key="share_link", on_code=_take_code)
+    host = address_for_others(st.get_option("server.address"))
+    share(st.session_state.get(_ASKED, ""), host=host, key="share_link", on_code=_take_code)
     if page not in PATHS:
         return  # the page Lessons can't be a scene
     try:

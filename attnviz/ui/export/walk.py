@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from attnviz.export.views import on_page
+from attnviz.hosts import is_local
 from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from attnviz.export.drawing.themes import Theme
     from attnviz.export.formats import Format
     from attnviz.trace.walk import Walk
+
+
+_LINKED = "export_local_link"
+"""Whether files have a link that opens on this machine only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +72,10 @@ def shown_walk() -> ShownWalk:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
     view = shown_view("step_by_step")
-    return ShownWalk(view, char_vocab(view["text"]), _site())
+    site = _site()
+    if _is_local(site) and not st.session_state.get(_LINKED):
+        site = ""
+    return ShownWalk(view, char_vocab(view["text"]), site)
 
 
 def shown_view(page: str) -> dict[str, Any]:
@@ -94,6 +102,9 @@ def show_walk_export() -> None:
     from attnviz.export.drawing.themes import THEMES
     from attnviz.export.formats import FORMATS, TooLongError
 
+    if _is_local(_site()):
+        st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
+                  help="Its address opens here only, so files have no link otherwise.")  # fmt: skip
     found = walk_to_export()
     if found is None:
         return
@@ -114,9 +125,10 @@ def show_walk_export() -> None:
             write = _writer(kind, now, THEMES[colours if kind.themed else "light"])
             file = f"{_file_name(walk.name)}{kind.suffix}"
             file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
+    link = " and a link back" if walk.link else ""
     st.caption(
-        f"{plain(walk.name)}: one slide or page per step, with formula, notice and a link back. Slides are editable "
-        "and have speaker notes; the TikZ file only needs pdflatex and is always light."
+        f"{plain(walk.name)}: one slide or page per step, with formula, notice{link}. Slides are editable and "
+        "have speaker notes; the TikZ file only needs pdflatex and is always light."
     )
     for sentence in refused:
         st.caption(sentence)
@@ -137,6 +149,10 @@ def _site() -> str:
     """Return the address of this app without a page, or "" if it is unknown."""
     here = urlsplit(st.context.url or "")
     return f"{here.scheme}://{here.netloc}" if here.netloc else ""
+
+
+def _is_local(site: str) -> bool:
+    return is_local(urlsplit(site).hostname or "")
 
 
 def _file_name(name: str) -> str:

@@ -38,6 +38,7 @@ class Compare {
     this.announcement = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
+    this.line.attnvizPinned = () => (this.pinned() ? this.said() : "");
     this.board = new Board(this.frame, {
       onPoint: (at) => this.point(at),
       onClick: (at) => this.click(at),
@@ -164,6 +165,11 @@ class Compare {
     this.board.light({ hovered: this.hovered, pinned: { query: q, key: k } });
     const pinned = q !== null && k !== null ? { panel: "", i: q, j: k } : null;
     this.write(this.header, this.hovered ?? pinned);
+  }
+
+  /** The line as one text, its parts apart. */
+  said() {
+    return Array.from(this.line.children, ({ textContent }) => textContent).join(" · ");
   }
 
   /** @param {CompareHeader} header @param {{ panel: string, i: number, j: number } | null} at */

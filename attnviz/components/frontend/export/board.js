@@ -10,6 +10,7 @@ export function boardPicture(board) {
     get ready() {
       return Boolean(board.places);
     },
+    tokens: () => board.labels?.query ?? [],
     paint(pen, { theme }) {
       const from = board.theme;
       const places = (board.places ?? []).map((at) => ({

@@ -4,11 +4,24 @@ import { element, span } from "../core/dom.js";
 
 const FORMATS = { svg: "SVG", png: "PNG", pdf: "PDF", gif: "GIF" };
 const SCALES = { 1: "1×", 2: "2×", 3: "3×", 4: "4×" };
+const SHAPES = { drawn: "As drawn", wide: "16:9" };
 const GROUNDS = { paper: "Paper", none: "Transparent" };
 const THEMES = { light: "Light", dark: "Dark" };
 
-/** @type {{ format: keyof typeof FORMATS, scale: string, ground: string, theme: Theme | null, written: boolean }} */
-const kept = { format: "svg", scale: "2", ground: "paper", theme: null, written: true };
+/**
+ * @type {{ format: keyof typeof FORMATS, scale: string, shape: string, ground: string, theme: Theme | null,
+ *   written: boolean, chips: boolean, pinned: boolean }}
+ */
+const kept = {
+  format: "svg",
+  scale: "2",
+  shape: "drawn",
+  ground: "paper",
+  theme: null,
+  written: true,
+  chips: false,
+  pinned: true,
+};
 
 export class Fields {
   /**
@@ -22,6 +35,7 @@ export class Fields {
     this.boxes = [];
     this.format = this.choice("Format", "format", FORMATS);
     this.scale = this.choice("Size", "scale", SCALES);
+    this.shape = this.choice("Shape", "shape", SHAPES);
     this.ground = this.choice("Background", "ground", GROUNDS);
     this.theme = this.choice("Colours", "theme", THEMES);
     this.moves = element(
@@ -29,13 +43,14 @@ export class Fields {
       { class: "moves", hidden: true },
       "How this step is computed, in motion, as a 16:9 slide.",
     );
-    this.written = element("input", { type: "checkbox", checked: kept.written });
+    this.written = this.box("written", " Title and caption");
+    this.chips = this.box("chips", " Tokens above");
+    this.pinned = this.box("pinned", " Arithmetic of the pinned cell");
     this.title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
     this.caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
     this.words = element("div", { class: "words" }, this.title, this.caption);
     this.download = element("button", { type: "button", class: "download" });
     this.copy = element("button", { type: "button", class: "copy" }, "Copy picture");
-    this.written.addEventListener("change", () => this.keep("written", this.written.checked));
     for (const field of [this.title, this.caption]) field.addEventListener("input", () => this.onChange());
     this.download.addEventListener("click", onDownload);
     this.copy.addEventListener("click", onCopy);
@@ -45,12 +60,15 @@ export class Fields {
       this.pictures,
       this.format,
       this.scale,
+      this.shape,
       this.ground,
       this.theme,
       this.moves,
       element("div", { class: "buttons" }, this.download, this.copy),
       said,
-      element("label", { class: "switch" }, this.written, " Title and caption"),
+      this.written,
+      this.chips,
+      this.pinned,
       this.words,
     );
     this.element.addEventListener("submit", (event) => event.preventDefault());
@@ -68,6 +86,16 @@ export class Fields {
       row.append(element("label", {}, input, span("", text)));
     }
     return row;
+  }
+
+  /**
+   * A switch.
+   * @param {"written" | "chips" | "pinned"} name @param {string} title
+   */
+  box(name, title) {
+    const input = element("input", { type: "checkbox", checked: kept[name] });
+    input.addEventListener("change", () => this.keep(name, input.checked));
+    return element("label", { class: "switch" }, input, title);
   }
 
   /** @param {keyof typeof kept} name @param {string | boolean} value */
@@ -104,10 +132,11 @@ export class Fields {
   }
 
   /**
-   * Offers these pictures, all of them chosen.
-   * @param {string[]} names
+   * Offers these pictures, all of them chosen; and tokens and the pinned cell, where there are any.
+   * @param {string[]} names @param {{ tokens: boolean, pinned: boolean }} has
    */
-  setPictures(names) {
+  setPictures(names, { tokens, pinned }) {
+    [this.chips.hidden, this.pinned.hidden] = [!tokens, !pinned];
     this.boxes = names.map(() => element("input", { type: "checkbox", checked: true }));
     this.pictures.hidden = names.length < 2;
     const labels = names.map((name, n) => element("label", {}, this.boxes[n], ` ${name}`));
@@ -131,7 +160,10 @@ export class Fields {
       scale: Number(kept.scale),
       paper: kept.ground === "paper",
       theme: kept.theme ?? "light",
+      wide: kept.shape === "wide",
       written: kept.written,
+      chips: kept.chips,
+      pinned: kept.pinned,
       title: this.title.value.trim(),
       caption: this.caption.value.trim(),
     };

@@ -1,5 +1,7 @@
 // Finds the pictures on the page. Each component sets an object on its picture's element:
-//   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise }
+//   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise, tokens?() }
+// and one that says the arithmetic of the pinned cell has
+//   element.attnvizPinned = () => string
 
 /**
  * The pictures that can be seen: [{name, element, picture}], in the order of the page.
@@ -12,6 +14,15 @@ export function findPictures() {
     const { width, height } = element.getBoundingClientRect();
     return width && height && picture.ready ? [{ name: picture.name, element, picture }] : [];
   });
+}
+
+/** The arithmetic of the cell that is pinned on the page, "" where none is. */
+export function findPinned() {
+  for (const element of elements(document)) {
+    const said = element.checkVisibility() ? element.attnvizPinned?.() : "";
+    if (said) return said;
+  }
+  return "";
 }
 
 /** @param {Document | ShadowRoot} root @returns {Generator<HTMLElement>} */

@@ -10,6 +10,10 @@ const MARGIN = 16; // px
 const LEAST = 260; // px in width, so that a caption has room
 const TITLE = { size: 17, line: 22, font: "600 17px" };
 const CAPTION = { size: 12, line: 16.5, font: "12px" };
+const PINNED = { size: 14, line: 19, font: "600 14px" };
+const CHIP = { size: 13, height: 22, pad: 5, gap: 4 };
+const CHIP_GROUND = { light: "#ECECF2", dark: "#2C2C39" };
+const SLIDE = 16 / 9;
 const APART = 10; // px between the words and the picture
 
 /**
@@ -18,7 +22,8 @@ const APART = 10; // px between the words and the picture
  * unless empty.
  * @param {FoundPicture[]} found @param {SheetLooks} looks @returns {Promise<Sheet | null>}
  */
-export async function compose(found, { theme, paper, title, caption, written, family }) {
+export async function compose(found, looks) {
+  const { theme, paper, title, caption, written, wide, pinned, family } = looks;
   for (const { picture } of found) await picture.prepare?.(theme);
   const ground = paper ? PAPER[theme] : null;
   const boxes = found.map(({ element }) => element.getBoundingClientRect());
@@ -33,14 +38,49 @@ export async function compose(found, { theme, paper, title, caption, written, fa
   draw(trial, 0, 0);
   const drawn = bounds(trial.marks);
   if (!drawn) return null;
-  const width = Math.max(LEAST, Math.ceil(drawn.width)) + 2 * MARGIN;
-  const pen = new Pen({ paper: ground });
-  let y = MARGIN;
-  if (written && title) y = write(pen, title, { ...TITLE, y, ink: TITLE_INK[theme], width, family }) + APART;
-  draw(pen, MARGIN - drawn.x, y - drawn.y);
-  y += Math.ceil(drawn.height);
-  if (written && caption) y = write(pen, caption, { ...CAPTION, y: y + APART, ink: INK[theme].text, width, family });
-  return { marks: pen.marks, width, height: Math.ceil(y + MARGIN), paper: ground, title, caption };
+  const tokens = looks.chips ? (found.find(({ picture }) => picture.tokens)?.picture.tokens?.() ?? []) : [];
+  /** @param {number} width */
+  const lay = (width) => {
+    const pen = new Pen({ paper: ground });
+    const words = { ink: INK[theme].text, width, family };
+    let y = MARGIN;
+    if (written && title) y = write(pen, title, { ...TITLE, ...words, y, ink: TITLE_INK[theme] }) + APART;
+    if (tokens.length) y = writeChips(pen, tokens, { ...words, y, theme }) + APART;
+    draw(pen, (width - drawn.width) / 2 - drawn.x, y - drawn.y);
+    y += Math.ceil(drawn.height);
+    if (pinned) y = write(pen, pinned, { ...PINNED, ...words, y: y + APART, ink: TITLE_INK[theme] });
+    if (written && caption) y = write(pen, caption, { ...CAPTION, ...words, y: y + APART });
+    return { pen, height: Math.ceil(y + MARGIN) };
+  };
+  let width = Math.max(LEAST, Math.ceil(drawn.width)) + 2 * MARGIN;
+  let laid = lay(width);
+  if (wide) {
+    // Wider lines of text are fewer, so the sheet is laid out once more.
+    width = Math.max(width, Math.ceil(laid.height * SLIDE));
+    laid = lay(width);
+  }
+  const height = wide ? Math.max(laid.height, Math.round(width / SLIDE)) : laid.height;
+  return { marks: laid.pen.marks, width, height, paper: ground, title, caption };
+}
+
+/**
+ * Writes tokens as chips, in as many lines as they need; returns where the next thing may begin.
+ * @param {Pen} pen @param {string[]} tokens
+ * @param {{ y: number, ink: string, width: number, family: string, theme: Theme }} looks
+ */
+function writeChips(pen, tokens, { ink, width, family, theme, ...from }) {
+  const font = `${CHIP.size}px ${family}`;
+  let [x, y] = [MARGIN, from.y];
+  for (const token of tokens) {
+    const wide = measure(font, token).width + 2 * CHIP.pad;
+    if (x > MARGIN && x + wide > width - MARGIN) [x, y] = [MARGIN, y + CHIP.height + CHIP.gap];
+    Object.assign(pen, { fillStyle: CHIP_GROUND[theme] });
+    pen.fillRect(x, y, wide, CHIP.height);
+    Object.assign(pen, { font, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
+    pen.fillText(token, x + CHIP.pad, y + CHIP.height / 2);
+    x += wide + CHIP.gap;
+  }
+  return y + CHIP.height;
 }
 
 /**

@@ -4,7 +4,7 @@ import { element, span, theme } from "../core/dom.js";
 import { gifOf } from "./animation.js";
 import { Fields } from "./fields.js";
 import { makeFile, pngOf } from "./files.js";
-import { findPictures } from "./find.js";
+import { findPictures, findPinned } from "./find.js";
 import { ExportServer } from "./server.js";
 import { compose } from "./sheet.js";
 import { unpack } from "../core/packing.js";
@@ -81,7 +81,10 @@ class ExportView {
     this.none.textContent = this.words?.none ?? "";
     this.none.hidden = found.length > 0;
     this.fields.element.hidden = this.preview.hidden = found.length === 0;
-    this.fields.setPictures(found.map(({ name }) => name));
+    this.fields.setPictures(
+      found.map(({ name }) => name),
+      { tokens: found.some(({ picture }) => picture.tokens?.().length), pinned: Boolean(findPinned()) },
+    );
     this.fields.offerMotion(found.some(({ element: own }) => own.dataset.plays !== undefined));
     this.show();
   }
@@ -96,9 +99,9 @@ class ExportView {
   }
 
   async sheet() {
-    const { chosen, ...looks } = this.fields.values;
+    const { chosen, pinned, ...looks } = this.fields.values;
     const some = (this.found ?? []).filter((_, n) => chosen[n]);
-    return some.length ? compose(some, { ...looks, family: this.family }) : null;
+    return some.length ? compose(some, { ...looks, pinned: pinned ? findPinned() : "", family: this.family }) : null;
   }
 
   async show() {

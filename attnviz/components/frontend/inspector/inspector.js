@@ -52,6 +52,7 @@ export class Inspector {
       onUnpin: () => this.unpin(),
     });
     this.sheet = new Sheet(this.view.section, { isWanted: isCramped, onClose: () => this.close() });
+    this.view.section.attnvizPinned = () => (this.attention ? this.view.said(this.attention, this.pin) : "");
     this.picture = new Picture({
       find,
       onPoint: (at) => this.point(at),

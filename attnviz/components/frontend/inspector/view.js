@@ -2,6 +2,7 @@
 
 import { Chain } from "./chain.js";
 import { element, focused, screenReaderOnly, span } from "../core/dom.js";
+import { number } from "../core/format.js";
 import { meaningOf } from "./meaning.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
@@ -179,6 +180,24 @@ export class View {
     const quoted = element("bdi", { class: "token", title: text }, text);
     const role = place === kind ? [] : [" ", span("kind", `(${kind})`)];
     return span(`place ${kind}`, `${place} ${i} "`, quoted, '"', ...role);
+  }
+
+  /**
+   * The arithmetic of the pinned cell as a line of text, "" where none is pinned.
+   * @param {Attention} attention @param {Pair} pin
+   */
+  said(attention, { q, k }) {
+    if (q === null || k === null || !attention.has(q, k)) return "";
+    const { score, scaled, bias, masked, weight } = attention.cell(q, k);
+    const added = bias && Number.isFinite(masked) ? [`+ ${number(bias)} = ${number(masked)}`] : [];
+    const chain = Number.isFinite(masked)
+      ? [`× ${number(attention.header.scale)} = ${number(scaled)}`, ...added, `softmax: ${number(weight)}`]
+      : ["masked: 0"];
+    return [
+      `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`,
+      `q · k = ${number(score)}`,
+      ...chain,
+    ].join(" · ");
   }
 
   /**

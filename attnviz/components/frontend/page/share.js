@@ -9,6 +9,7 @@ const SETTLED = 200; // ms after a change until the server hears of it: what Str
 const TOUCHES = ["focusin", "pointerenter"]; // when the address is read again in browsers without that API
 const QUIET = 4; // white modules around a QR code (ISO/IEC 18004, section 6.3.8)
 const SHOWN = 160; // characters of an address under the code
+const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
 const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
@@ -31,11 +32,8 @@ class Share {
     this.codeButton.addEventListener("click", () => this.ask());
     this.said = element("p", { class: "said", role: "status" });
     this.length = element("p", { class: "length" });
-    this.local = element(
-      "p",
-      { class: "local" },
-      "This address opens on this machine only. To share it, open the app under the machine's own address first.",
-    );
+    this.local = element("p", { class: "local" });
+    this.host = "";
     this.code = document.createElementNS(SVG, "svg");
     this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
@@ -80,6 +78,8 @@ class Share {
     /** @type {Payload<ShareHeader>} */
     const { header, arrays } = unpack(data);
     this.known = { address: header.address, modules: arrays.modules, sentence: header.sentence };
+    this.host = header.host;
+    this.sayLocal();
     if (this.asked && this.asked === header.address) this.show();
   }
 
@@ -97,7 +97,19 @@ class Share {
       ? `${count}: too long for mail and chat, which may cut it. Send the scene file instead.`
       : `${count}. It opens this view, with the same numbers, in any browser.`;
     this.length.classList.toggle("long", long);
-    this.local.hidden = !["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+    this.local.hidden = !LOCAL.includes(hostname);
+    this.sayLocal();
+  }
+
+  /** On an address of this machine alone: the address for others, where the server knows it. */
+  sayLocal() {
+    if (!this.host) {
+      this.local.textContent = "Only on this computer: the server does not listen for others.";
+      return;
+    }
+    const others = new URL(this.address);
+    others.hostname = this.host.includes(":") ? `[${this.host}]` : this.host;
+    this.local.replaceChildren("Only on this computer. For others: ", element("a", { href: others.href }, others.href));
   }
 
   /** Lets the scene file follow. @param {string} address */

@@ -2,7 +2,8 @@
 
 import { canvasOf } from "./canvas.js";
 
-const FALLBACK = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', sans-serif";
+// PowerPoint and Keynote take no font from the file: then one that is there and about as narrow.
+const FALLBACK = "'Source Sans', 'Source Sans 3', 'Source Sans Pro', Calibri, Carlito, 'Segoe UI', Arial, sans-serif";
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what XML 1.0 has no place for
 /** @type {Record<string, string>} */
@@ -113,7 +114,7 @@ function shapeElement({ path, fill, stroke, lineWidth, dash, alpha }) {
 }
 
 /** @param {TextMark} mark */
-function textElement({ text, matrix, size, bold, anchor, fill, alpha }) {
+function textElement({ text, matrix, size, bold, anchor, width, fill, alpha }) {
   const [a, b, c, d, e, f] = matrix;
   const plain = a === 1 && b === 0 && c === 0 && d === 1;
   const place = plain
@@ -123,6 +124,8 @@ function textElement({ text, matrix, size, bold, anchor, fill, alpha }) {
     bold ? ' font-weight="600"' : "",
     anchor === "start" ? "" : ` text-anchor="${anchor}"`,
     alpha < 1 ? ` opacity="${short(alpha, 4)}"` : "",
+    // In any other font the text has the same width, so nothing overlaps.
+    text.trim().length > 1 ? ` textLength="${short(width)}" lengthAdjust="spacingAndGlyphs"` : "",
     RIGHT_TO_LEFT.test(text) ? ' unicode-bidi="plaintext"' : "",
   ].join("");
   return `<text ${place} font-size="${short(size)}"${more} fill="${fill}">${written(text)}</text>\n`;

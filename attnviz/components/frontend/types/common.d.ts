@@ -90,6 +90,8 @@ interface Lit {
 interface HTMLElement {
   attnviz?: import("../board/board.js").Board;
   attnvizPicture?: PagePicture;
+  /** the arithmetic of the pinned cell, "" where none is */
+  attnvizPinned?: () => string;
   _fullLayout?: { font: { family: string }; meta?: { products?: Products }; [axis: string]: unknown };
   _fullData?: PlotlyTrace[];
   _ev?: PlotlyEmitter;

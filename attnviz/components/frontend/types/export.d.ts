@@ -55,6 +55,12 @@ interface SheetLooks {
   title: string;
   caption: string;
   written: boolean;
+  /** a sheet of 16:9, as a slide is */
+  wide: boolean;
+  /** the text's tokens above the picture */
+  chips: boolean;
+  /** the arithmetic of the pinned cell, under the picture; "" where nothing is pinned */
+  pinned: string;
   family: string;
 }
 /** What an element that can leave the page carries. */
@@ -63,6 +69,8 @@ interface PagePicture {
   readonly ready: boolean;
   paint(pen: import("../pen/pen.js").Pen, looks: { theme: Theme }): void;
   prepare?(theme: Theme): Promise<void>;
+  /** the tokens of the text that it shows */
+  tokens?(): string[];
   /** what is played, as pictures; null where nothing is */
   animation?(looks: { theme: Theme; title: string }): PageAnimation | null;
 }

@@ -66,6 +66,8 @@ interface ChartHeader extends BoardPicture, Pair {
 interface ShareHeader {
   address: string;
   sentence: string;
+  /** the server's address for other machines, or "" */
+  host: string;
 }
 /** One's own lesson: a text to keep, null where the server asks for it. */
 interface KeyboardHeader {
