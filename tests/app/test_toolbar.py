@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 import pytest
 import segno
 import yaml
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.share import MAX_BYTES, qr_modules
+from attnviz.lessons import shipped
 from attnviz.ui import FRAME
 from attnviz.ui.export.share import scene_file
 from attnviz.ui.plain import plain
+from tests.app.pages import payload
 
 APP = FRAME
 
@@ -99,3 +103,12 @@ def test_a_text_that_is_too_long_for_a_web_page_gets_the_limit() -> None:
         "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this text has 113."
     )
     assert plain(sentence) in [one.value for one in at.caption]
+
+
+def test_a_scene_of_a_lesson_is_exported_with_its_own_words() -> None:
+    number, scene = next((n, s) for n, s in enumerate(shipped()["why"].scenes, 1) if s.page == "step_by_step")
+    at = opened("export", lesson="why", scene=str(number), **dict(parse_qsl(scene.query)))
+    words, _ = payload(at, "export_view")
+    assert words["title"] == scene.title
+    assert words["caption"].startswith(scene.sentence)
+    assert words["caption"].endswith("Rows are queries (from), columns are keys (to).")

@@ -219,6 +219,16 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
     assert "animal" in export.pdf().extract_text()
 
+    export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
+    plain = export.svg()
+    export.section.get_by_role("checkbox", name="Tokens above").check()
+    slide = export.choose(shape="wide").svg()
+    assert slide.size[0] / slide.size[1] > 1.77
+    assert slide.size[0] / slide.size[1] < 1.79
+    assert sum(slide.texts.count(token) - plain.texts.count(token) for token in a.labels) == len(a) - 1  # street | road
+    assert f"A {one[2, 1]:.4f} − B {two[2, 1]:.4f} = " in " ".join(slide.texts)
+    assert all(text.get("textLength") for text in slide.root.iter(f"{SVG}text") if len(text.text or "") > 1)
+
     export = Exporting(page, app_url, text=TEXT, step="weights", drawing="chart")
     chart = export.choose(theme="dark").svg()
     chart.check_self_contained()

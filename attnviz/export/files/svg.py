@@ -11,7 +11,10 @@ from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import RULE, Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.raster import data_url, is_raster
 
-FALLBACK = f"'{fonts.FAMILY}', 'Source Sans 3', 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', sans-serif"
+FALLBACK = (
+    f"'{fonts.FAMILY}', 'Source Sans 3', Calibri, Carlito, 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', "
+    "sans-serif"
+)
 """Font families for characters that the embedded font lacks"""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attnviz.components.export_view import export_view
 from attnviz.export.captions import caption, title
 from attnviz.ui import state
+from attnviz.ui.lessons import state as lesson_state
 
 NO_PICTURE = {
     "tokens": "This page has words and tables but no picture to export.",
@@ -14,11 +15,13 @@ NO_PICTURE = {
 
 def show_export(page: str) -> None:
     """Show the export of a page's picture; `page` is the page's name."""
+    here = lesson_state.here()
+    scene = here.scene if here and here.scene.page == page else None
     words = {
         # On Step by step the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
-        "title": title(page, state.get),
-        "caption": caption(page, state.get),
+        "title": scene.title if scene else title(page, state.get),
+        "caption": f"{scene.sentence} {caption(page, state.get)}" if scene else caption(page, state.get),
         "name": f"attnviz-{page.replace('_', '-')}-{_part(page)}".rstrip("-"),
         "none": NO_PICTURE.get(page, "There is no picture on this page yet. Wait until it is drawn, and try again."),
     }

@@ -108,7 +108,7 @@ export class Fields {
   settle() {
     this.words.hidden = !kept.written;
     this.scale.hidden = kept.format !== "png"; // the others have no pixels, or those of a slide
-    this.ground.hidden = kept.format === "gif";
+    this.ground.hidden = this.shape.hidden = kept.format === "gif";
     this.moves.hidden = kept.format !== "gif";
     this.download.textContent = `Download ${FORMATS[kept.format]}`;
     /** @type {NodeListOf<HTMLInputElement>} */
