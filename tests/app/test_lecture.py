@@ -28,17 +28,20 @@ EVERYWHERE = {"theme", "lecture", "help"}
 HEAD = {"head_on", "head_back"}
 LAYER = {"layer_on", "layer_back"}
 STEP = {"next", "previous"}
-ONLY_STEP = {"pin", "predict", "stretch", "listing", "drawing", "reveal_row", "reveal_all"}
+MOTION = {"play", "cell_on", "cell_back"}
+ONLY_STEP = {"pin", "predict", "stretch", "listing", "drawing", "reveal_row", "reveal_all"} | MOTION
 
 
 @pytest.mark.parametrize(
     ("page", "query", "expected"),
     [
-        ("", {}, STEP | HEAD | ONLY_STEP),
+        ("", {"source": "toy"}, STEP | HEAD | ONLY_STEP),
+        ("", {}, STEP | HEAD | LAYER | ONLY_STEP),
         ("", {"source": "pretrained"}, STEP | HEAD | LAYER | ONLY_STEP),
         ("averages", {}, STEP | {"drawing"}),
         ("tokens", {}, set()),
-        ("compare", {}, HEAD | {"pin"}),
+        ("compare", {}, HEAD | LAYER | {"pin"}),
+        ("compare", {"source": "toy"}, HEAD | {"pin"}),
         ("heads", {}, HEAD | LAYER | {"pin", "show", "stretch"}),
         ("", {"step": "weights"}, STEP | HEAD | ONLY_STEP),
     ],
@@ -87,7 +90,7 @@ def test_a_link_with_nonsense_is_no_lecture(nonsense: str) -> None:
         ("reveal_row", {"step": "weights", "predict": "1"}, {"predict": True}),  # in the browser
         ("show", {}, {"show": "both"}),  # a key of Heads
         ("lecture", {"lecture": "1"}, {"lecture": False}),
-        ("no such thing", {}, {"head": 0}),
+        ("no such thing", {"head": "1"}, {"head": 1}),
     ],
 )
 def test_what_a_key_does(act: str, before: dict[str, str], after: dict[str, Any]) -> None:

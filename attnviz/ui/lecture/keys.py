@@ -92,7 +92,7 @@ def _pictures(page: str) -> list[Shortcut]:
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
     if page in ("heads", "step_by_step"):
-        found.append(Shortcut(("S",), "stretch the colours, or end them at 1", {"s": "stretch"}))
+        found.append(Shortcut(("S",), "darken: colours end at the largest weight, or at 1", {"s": "stretch"}))
     if page in WITH_STEPS:
         found.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
     return found
