@@ -10,7 +10,7 @@ import pytest
 
 from attnviz.pretrained import opening
 from attnviz.settings import Settings
-from attnviz.ui import caches, model_box
+from attnviz.ui import caches
 from tests.app.pages import boxes, choose, open_page
 from tests.app.walking import of_head, step_of, walk
 from tests.unit.families import drop_special_tokens, save
@@ -66,7 +66,6 @@ def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) ->
         raise opening.ModelError("The built-in model is not installed.")
 
     monkeypatch.setattr(caches, "model", nothing)
-    assert model_box.caches.model is nothing
     at = open_page(source="pretrained")
     assert boxes(at, "error") == ["The built-in model is not installed."]
 

@@ -71,7 +71,7 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
     expect(second.locator(STAGE)).to_be_visible()
     figures = answer(f"{served.url}/metrics")[1]
     assert "\nattnviz_sessions 2.0\n" in figures
-    assert '\nattnviz_cache_entries{cache="traces"} 1.0\n' in figures
+    assert '\nattnviz_cache_entries{cache="traces"} 2.0\n' in figures
     assert answer(f"{served.url}/readyz") == (503, "full\n")
 
     third = new_context().new_page()

@@ -185,6 +185,8 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
     settled(page)
     page.locator(".st-key-export button").first.click()
     page.get_by_role("tab", name="All steps").click()
+    page.get_by_text("Files link to this computer").click()  # which they don't unless asked
+    settled(page)
     deck = taken(page, "PowerPoint", tmp_path)
     address = check_slides(Presentation(str(deck)), app_url)
     other = new_context(color_scheme="dark").new_page()

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from tests.browser.board import matrix
 from tests.browser.settle import frames
@@ -63,7 +64,7 @@ def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(new_conte
     opened(page, sites / "heads" / f"scene-{number:02d}.html")
     link = scene.values()
     layer, head = int(link["layer"]), int(link["head"])
-    wanted = load("minilm").trace(link["text"]).attentions(layer).numpy()
+    wanted = load("minilm").trace(link.get("text", DEFAULT_TEXT)).attentions(layer).numpy()
     name = f"layer {layer} · head {head}"
     np.testing.assert_allclose(matrix(page, name, HEADS), wanted[head], rtol=0, atol=7.7e-6)
     page.get_by_role("grid").press("ArrowRight")

@@ -320,7 +320,7 @@ def test_tokens_are_chips_and_a_table(page: Page, app_url: str) -> None:
 
 
 def test_hostile_text_is_text_among_the_tokens(page: Page, app_url: str) -> None:
-    page.goto(app_url)
+    page.goto(f"{app_url}/?source=toy")
     settled(page)
     area = page.locator(".st-key-text textarea")
     area.fill(HOSTILE)

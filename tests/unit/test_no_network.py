@@ -15,8 +15,8 @@ def test_names_and_addresses_of_other_machines_are_refused_and_listed(asked_outs
     with pytest.raises(OSError, match=r"example\.org was asked for"):
         urllib.request.urlopen("https://example.org/")
     with pytest.raises(NoNetworkError), socket.socket() as ours:
-        ours.connect(("192.0.2.1", 80))
-    assert asked_outside == ["example.org", "192.0.2.1"]
+        ours.connect(("198.51.100.1", 80))
+    assert asked_outside == ["example.org", "198.51.100.1"]
 
 
 def test_this_machine_is_reached(asked_outside: list[str]) -> None:
