@@ -42,7 +42,7 @@ def choose_source() -> str:
         st.segmented_control,
         "Attention from",
         list(SOURCES),
-        format_func=_source_title,
+        format_func={key: _source_title(key) for key in SOURCES}.get,
         required=True,
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in SOURCES.values() if source.help),

@@ -10,7 +10,7 @@ import pytest
 
 from attnviz.pretrained import opening
 from attnviz.settings import Settings
-from attnviz.ui import caches
+from attnviz.ui import caches, sources
 from tests.app.pages import boxes, choose, open_page
 from tests.app.walking import of_head, step_of, walk
 from tests.unit.families import drop_special_tokens, save
@@ -62,10 +62,11 @@ def test_a_failed_load_is_cached_and_reported_on_every_page(monkeypatch: pytest.
 
 
 def test_without_any_model_the_page_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(_: str) -> None:
+    def nothing(*_: str) -> None:
         raise opening.ModelError("The built-in model is not installed.")
 
     monkeypatch.setattr(caches, "model", nothing)
+    monkeypatch.setattr(sources, "described", nothing)
     at = open_page(source="pretrained")
     assert boxes(at, "error") == ["The built-in model is not installed."]
 

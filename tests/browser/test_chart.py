@@ -117,7 +117,7 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("n", [1, 16, 17, 40])
+@pytest.mark.parametrize("n", [1, 17])
 def test_a_toys_figures_are_pythons(run: Run, n: int) -> None:
     pieces = (HOSTILE * 3)[:n]
     walks = [run_block(range(n), config, pieces).walk(0, 0) for config in CONFIGS.values()]
