@@ -67,13 +67,13 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     app_url: str, new_context: Contexts
 ) -> None:
     page = new_context(**PHONE).new_page()
-    page.goto(app_url)
+    page.goto(f"{app_url}/?step=weights")  # of the toy: the address alone opens BERT
     settled(page)
     side_bar = page.get_by_test_id("stSidebar")
     ends: list[Callable[[], None]] = [
         lambda: page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap(),
         lambda: page.touchscreen.tap(370, 500),
-        lambda: side_bar.get_by_text("Real BERT").tap(),
+        lambda: side_bar.get_by_text("Real BERT (MiniLM)").tap(),
     ]
     for end in ends:
         page.get_by_test_id("stExpandSidebarButton").tap()
