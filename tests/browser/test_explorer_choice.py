@@ -48,8 +48,8 @@ def test_the_grid_says_which_head_is_active(explore: Explore) -> None:
     explored.page.keyboard.press("ArrowDown")
     explored.page.keyboard.press("ArrowRight")
     cell = explored.grid.get_by_role("gridcell")
-    entropy, peak = model.measures[1, 1]
-    value = f"layer 1 head 1; [SEP]; <b>bold</b>; entropy {entropy:.3f} bits; largest weight {peak:.3f}"
+    entropy, first = model.measures[1, 1]
+    value = f"layer 1 head 1; [SEP]; <b>bold</b>; entropy {entropy:.3f} bits; to first token {first:.3f}"
     expect(cell).to_have_accessible_name(value)
     expect(cell).to_have_attribute("aria-selected", "true")
     assert explored.grid.get_attribute("aria-activedescendant") == cell.get_attribute("id")

@@ -72,6 +72,10 @@ def test_norm_weighted_values_are_weight_times_norm(explore: Explore) -> None:
     for q, k in [(3, 2), (15, 15)]:
         assert explored.value_at(q, k) == pytest.approx(float(product[q, k]), abs=4 * HALF_A_STEP)
     expect(explored.section.locator("[data-field=values] .note")).to_contain_text("Kobayashi")
+    measures = explored.section.locator("dl.measures")
+    expect(measures).to_contain_text("of norms, each row divided by its sum")
+    found = [float(text.removesuffix(" bits")) for text in measures.locator("dd").all_inner_texts()]
+    assert found == pytest.approx(model.norm_measures[2, 2].tolist(), abs=2e-3)
 
 
 def test_what_is_drawn_is_counted(explore: Explore) -> None:

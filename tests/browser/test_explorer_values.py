@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnviz.measures.labels import BROAD_HEAD, MIN_BROAD_ENTROPY, shown
+from attnviz.measures.names import NAMES
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 
@@ -124,6 +125,27 @@ def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     shown = filtered(run, weights, ([1] * 5, [1] * 3), norms=norms)
     assert shown["at"] == pytest.approx(weights * norms, abs=12 * ERROR)
     assert shown["errors"] == pytest.approx([12 * ERROR] * 5)
+
+
+def test_every_measure_of_weights_is_one_of_norms_too(run: Run) -> None:
+    labels = ["[CLS]", "one", ",", "two", "[SEP]"]
+    rows = softmax_rows(6, 5, 5)
+    body = "return given.names.map((name) => m.normMeasure(name, Float32Array.from(given.norms), given.labels))"
+    norms = rows * np.array([[0.5], [3], [0.01], [7], [1]])  # rows are divided by their sums
+    found = run("heads/norm_measures.js", body, {"names": NAMES, "norms": norms.ravel().tolist(), "labels": labels})
+    at = np.arange(5)
+    expected = {
+        "entropy": -(rows * np.log2(rows)).sum(-1).mean(),
+        "distance": (rows * abs(at[:, None] - at)).sum(-1).mean(),
+        "previous": np.diagonal(rows, -1).mean(),
+        "next": np.diagonal(rows, 1).mean(),
+        "same": np.diagonal(rows).mean(),
+        "first": rows[:, 0].mean(),
+        "cls": rows[:, 0].mean(),
+        "sep": rows[:, 4].mean(),
+        "punctuation": rows[:, 2].mean(),
+    }
+    assert dict(zip(NAMES, found, strict=True)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(("rows", "causal"), [(12, False), (40, False), (17, True), (25, True), (64, True)])

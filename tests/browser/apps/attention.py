@@ -12,7 +12,7 @@ from tests.browser.apps.operands import HOSTILE
 
 MEASURES = [
     {"name": "entropy", "title": "entropy", "unit": "bits", "low": 0.0, "high": 9.0},
-    {"name": "peak", "title": "largest weight", "unit": "", "low": 0.0, "high": 1.0},
+    {"name": "first", "title": "to first token", "unit": "", "low": 0.0, "high": 1.0},
 ]
 UNKIND = ["[CLS]", "The", HOSTILE, "\u202etfel", "'s", " ", "a" * 200, "🙂", "##ing", "كلمة", "the", "."]
 
@@ -69,10 +69,14 @@ class Model:
 
     @property
     def measures(self) -> np.ndarray:
-        """Entropy in bits and the largest weight, (L, H, 2)."""
-        weights = self.weights
-        entropy = -torch.where(weights > 0, weights * torch.log2(weights), 0).sum(-1).mean(-1)
-        return torch.stack([entropy, weights.amax((-1, -2))], -1).numpy().astype(np.float32)
+        """Entropy in bits and the weight on the first key, (L, H, 2)."""
+        return measures_of(self.weights)
+
+    @property
+    def norm_measures(self) -> np.ndarray:
+        """The same of the norms, each row divided by its sum, (L, H, 2)."""
+        norms = self.weights * self.key_norms[:, :, None]
+        return measures_of(norms / norms.sum(-1, keepdim=True))
 
     @property
     def labels(self) -> list[str]:
@@ -101,6 +105,12 @@ class Model:
         kept = torch.tensor(self.groups) != 0
         left = self.head(layer, head).double() * kept
         return torch.where(kept[:, None] & kept, left / left.sum(-1, keepdim=True), torch.nan)
+
+
+def measures_of(rows: torch.Tensor) -> np.ndarray:
+    """Entropy in bits and the share of the first key, (..., 2), of rows that sum to 1, (..., Tq, Tk)."""
+    entropy = -torch.where(rows > 0, rows * torch.log2(rows), 0).sum(-1).mean(-1)
+    return torch.stack([entropy, rows[..., 0].mean(-1)], -1).numpy().astype(np.float32)
 
 
 def softmax_rows(seed: int, rows: int, cols: int, *, sharp: float = 2.0, causal: bool = False) -> np.ndarray:
