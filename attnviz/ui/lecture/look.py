@@ -46,6 +46,9 @@ CSS = """
 .stHorizontalBlock:has(.notice) .tv-id { font-size: 1.1rem; }
 .st-key-explorer { min-height: 0; }
 .st-key-comparison { margin-top: 1.5rem; }
+/* Without a lesson the texts stand beside the corner's buttons, and the picture needs no space for these. */
+:root:has(.stMain .sentences) .st-key-comparison { margin-top: 0; }
+:root:not(:has(.st-key-lesson_bar)) .sentences { padding-right: 5rem; }
 
 /* In a lesson the scene's sentence replaces the notice. */
 :root:has(.st-key-lesson_bar) .st-key-comparison { margin-top: 0; }
