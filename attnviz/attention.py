@@ -80,11 +80,9 @@ class Mask(ShortRepr):
 
     def and_causal(self, n: int) -> Mask:
         """Return this mask over n positions combined with the causal mask."""
-        causal = causal_mask(n)
         if self.cells is None or self.kind == "causal":
-            return Mask("causal", causal)
-        both = self.cells & causal if self.cells.dtype == torch.bool else self.cells.masked_fill(~causal, -torch.inf)
-        return Mask("other", both)
+            return Mask.causal(n)
+        return Mask("other", and_causal(self.cells, n))
 
     def hidden(self, shape: tuple[int, ...]) -> Tensor:
         """Return the hidden cells of scores of this shape, bool (True = hidden)."""
@@ -172,6 +170,14 @@ def apply_mask(scaled: Tensor, mask: Tensor) -> Tensor:
 def causal_mask(n: int) -> Tensor:
     """Return the causal mask, (n, n) bool: query i may look at keys 0 to i."""
     return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def and_causal(mask: Tensor | None, n: int) -> Tensor:
+    """Return a mask, bool or float, that broadcasts to (..., n, n), combined with the causal mask."""
+    causal = causal_mask(n)
+    if mask is None:
+        return causal
+    return mask & causal if mask.dtype == torch.bool else mask.masked_fill(~causal, -torch.inf)
 
 
 def padding_mask(lengths: Tensor, n: int) -> Tensor:

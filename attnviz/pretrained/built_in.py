@@ -19,7 +19,9 @@ from attnviz.pretrained.loading import FEED_FORWARD, HEADS, LAYERS, VOCABULARY, 
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
-from attnviz.toy.encoder import Embeddings, Encoder, EncoderLayer
+from attnviz.toy.bert import Bert, Embeddings
+from attnviz.toy.layers import EncoderLayer
+from attnviz.toy.stacks import Encoder
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Pass
 
@@ -33,13 +35,13 @@ RENAMED = (
     (r"^embeddings\.word", "embeddings.token"),
     (r"^embeddings\.token_type_embeddings", "embeddings.segment"),
     (r"^embeddings\.LayerNorm", "embeddings.norm"),
-    (r"^encoder\.layer\.", "layers."),
+    (r"^encoder\.layer\.", "encoder.layers."),
     (r"\.attention\.self\.", ".attention."),
     (r"\.attention\.output\.dense", ".attention.output"),
     (r"\.attention\.output\.LayerNorm", ".attention_norm"),
-    (r"\.intermediate\.dense", ".feed_forward_in"),
-    (r"(layers\.\d+)\.output\.dense", r"\1.feed_forward_out"),
-    (r"(layers\.\d+)\.output\.LayerNorm", r"\1.block_norm"),
+    (r"\.intermediate\.dense", ".feed_forward.first"),
+    (r"(layers\.\d+)\.output\.dense", r"\1.feed_forward.second"),
+    (r"(layers\.\d+)\.output\.LayerNorm", r"\1.feed_forward_norm"),
 )
 """Pattern -> replacement, applied in order, from BERT's parameter names to those of our encoder"""
 
@@ -60,11 +62,11 @@ class BuiltInModel(PretrainedModel):
         """
         super().__init__()
         check_digest(folder)
-        self.encoder = load_encoder(folder / "model.safetensors")
-        self._run = compiled(self.encoder)
+        self.bert = load_bert(folder / "model.safetensors")
+        self._run = compiled(self.bert)
         self._tokenizer = read_tokenizer(folder)
-        self.blocks = tuple(_maps(layer) for layer in self.encoder.layers if isinstance(layer, EncoderLayer))
-        self.description = describe(_parameters(self.encoder))
+        self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
+        self.description = describe(_parameters(self.bert))
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair, as [CLS] text [SEP] pair [SEP]."""
@@ -73,7 +75,7 @@ class BuiltInModel(PretrainedModel):
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the encoder on one text and return the last hidden state, (T, C)."""
         del decoder_ids  # this model has no decoder
-        hidden: Tensor = self.encoder(torch.tensor(ids), torch.tensor(segments))
+        hidden: Tensor = self.bert(torch.tensor(ids), torch.tensor(segments))
         return hidden
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
@@ -100,15 +102,17 @@ def check_digest(folder: Path) -> None:
         raise ModelError("The built-in model's file is not the one that its publisher lists; install it again.")
 
 
-def load_encoder(file: Path) -> Encoder:
-    """Return our encoder with copies of the weights in a file with BERT's parameter names."""
+def load_bert(file: Path) -> Bert:
+    """Return our BERT with copies of the weights in a file with transformers' parameter names."""
     # Not on the device "meta": there, the random initialisation of embeddings imports torch's compiler for 4 s.
     with torch.random.fork_rng(devices=[]):
-        layers = [EncoderLayer(WIDTH, HEADS, FEED_FORWARD, eps=EPS) for _ in range(LAYERS)]
-        encoder = Encoder(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), layers)
+        encoder = Encoder(
+            WIDTH, layers=LAYERS, heads=HEADS, feed_forward=FEED_FORWARD, activation="gelu", eps=EPS
+        )  # fmt: skip
+        bert = Bert(Embeddings(VOCABULARY, MAX_POSITIONS, WIDTH, eps=EPS), encoder)
     weights = {renamed(name): weight for name, weight in load_file(file).items()}
-    encoder.load_state_dict({name: weights[name].clone() for name in encoder.state_dict()}, assign=True)
-    return encoder.eval().requires_grad_(False)
+    bert.load_state_dict({name: weights[name].clone() for name in bert.state_dict()}, assign=True)
+    return bert.eval().requires_grad_(False)
 
 
 def renamed(name: str) -> str:
@@ -123,16 +127,16 @@ def _maps(layer: EncoderLayer) -> BlockMaps:
     return BlockMaps("encoder", attention.projections(), attention.output_projection(), after_attention=layer.after)
 
 
-def _parameters(encoder: Encoder) -> dict[str, int]:
+def _parameters(bert: Bert) -> dict[str, int]:
     """Count the parameters of each part."""
 
     def count(*modules: nn.Module) -> int:
         return sum(parameter.numel() for module in modules for parameter in module.parameters())
 
-    layers = [layer for layer in encoder.layers if isinstance(layer, EncoderLayer)]
+    layers = [layer for layer in bert.encoder.layers if isinstance(layer, EncoderLayer)]
     return {
-        "embeddings": count(encoder.embeddings),
+        "embeddings": count(bert.embeddings),
         "attention": count(*(layer.attention for layer in layers)),
-        "feed_forward": count(*(m for layer in layers for m in (layer.feed_forward_in, layer.feed_forward_out))),
-        "norms": count(*(norm for layer in layers for norm in (layer.attention_norm, layer.block_norm))),
+        "feed_forward": count(*(layer.feed_forward for layer in layers)),
+        "norms": count(*(norm for layer in layers for norm in (layer.attention_norm, layer.feed_forward_norm))),
     }

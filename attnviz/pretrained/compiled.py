@@ -17,36 +17,36 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from attnviz.toy.encoder import Encoder
+from attnviz.toy.bert import Bert
 from attnviz.trace.recorder import Call, Pass, recording
 
 EXAMPLE = (101, 102)
 """Token ids of the pass from which the graph is made: [CLS] [SEP]. The graph takes any number of tokens."""
 OPERANDS = 4
-"""Tensors that `RecordedEncoder` returns of each layer"""
+"""Tensors that `RecordedBert` returns of each layer"""
 
 
-class RecordedEncoder(nn.Module):
-    """An encoder that returns the operands of its attention calls as plain tensors."""
+class RecordedBert(nn.Module):
+    """BERT that returns the operands of its attention calls as plain tensors."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, bert: Bert) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.bert = bert
 
     def forward(self, ids: Tensor, segments: Tensor) -> tuple[Tensor, ...]:
         """Encode (T,) ids and segments: returns query, key, value and input of each layer, then the hidden state."""
         with recording() as recorder:
-            hidden = self.encoder(ids, segments)
+            hidden = self.bert(ids, segments)
         operands = [(call.query, call.key, call.value, call.query_input) for call in recorder.calls]
         return (*(tensor for of_call in operands for tensor in of_call if tensor is not None), hidden)
 
 
-def compiled(encoder: Encoder) -> Callable[[Tensor, Tensor], Pass]:
-    """Return a function from (T,) ids and segments to the record of the encoder's forward pass."""
+def compiled(bert: Bert) -> Callable[[Tensor, Tensor], Pass]:
+    """Return a function from (T,) ids and segments to the record of the forward pass."""
     example = torch.tensor(EXAMPLE), torch.zeros(len(EXAMPLE), dtype=torch.long)
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # of the deprecation, and that Python's values become constants of the graph
-        graph = torch.jit.trace(RecordedEncoder(encoder), example, check_trace=False)
+        graph = torch.jit.trace(RecordedBert(bert), example, check_trace=False)
 
     def run(ids: Tensor, segments: Tensor) -> Pass:
         with torch.inference_mode():

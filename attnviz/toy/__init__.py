@@ -1,0 +1,36 @@
+"""Models that are small enough to follow: the toy block of the pages, and the layers and stacks of a transformer.
+
+Importing this imports no torch; taking a name does.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
+    from attnviz.toy.positions import lab_positions, sinusoidal_positions
+    from attnviz.toy.stacks import Decoder, Encoder, Seq2Seq
+
+__all__ = [
+    "Decoder",
+    "DecoderLayer",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
+    "MultiHeadAttention",
+    "Seq2Seq",
+    "lab_positions",
+    "sinusoidal_positions",
+]
+_MODULES = {
+    "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "MultiHeadAttention"),
+    "positions": ("lab_positions", "sinusoidal_positions"),
+    "stacks": ("Decoder", "Encoder", "Seq2Seq"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

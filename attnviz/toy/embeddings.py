@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.config import MAX_TOKENS, WIDTH, Positions
+from attnviz.toy.positions import sinusoidal_positions
 from attnviz.toy.weights import draw
 
 
@@ -35,12 +36,11 @@ def embed_tokens(ids: Sequence[int], seed: int) -> Tensor:
 def embed_positions(n: int, kind: Positions, seed: int) -> Tensor | None:
     """Return the position embeddings, (n, C), or None for "none".
 
-    sinusoidal: sin and cos of position / 10000^(2i/C), interleaved (Vaswani et al. 2017, section 3.5).
+    sinusoidal: see `sinusoidal_positions`.
     random: one standard normal vector per position, like a learned table before training.
     """
     if kind == "none":
         return None
     if kind == "random":
         return draw(seed, "position", 0, MAX_TOKENS, WIDTH)[:n]
-    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, WIDTH, 2) / WIDTH)  # (n, C/2)
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # (n, C/2, 2) -> (n, C)
+    return sinusoidal_positions(n, WIDTH)

@@ -36,7 +36,14 @@ class BlockSteps(ShortRepr):
     block_output: Tensor
     """(T, C): the next block's input: LayerNorm(feed_forward_residual) (post-norm) or that sum itself (pre-norm)"""
     feed_forward_norm: Tensor | None = None
-    """(T, C): LayerNorm(attention_residual) in a pre-norm block, else None"""
+    """(T, C): what a pre-norm block's feed-forward reads: LayerNorm(attention_residual), or
+    LayerNorm(cross_attention_residual) where there is one; None in a post-norm block"""
+    cross_attention_residual: Tensor | None = None
+    """(T, C): attention_norm (post-norm) or attention_residual (pre-norm) + the output of the attention to the encoder;
+    None if the block has none"""
+    cross_attention_norm: Tensor | None = None
+    """(T, C): LayerNorm(cross_attention_residual) (post-norm) or LayerNorm(attention_residual) (pre-norm), which that
+    attention's queries are made from; None if the block has none"""
 
 
 AfterAttention = Callable[[Tensor, Tensor], BlockSteps]

@@ -101,7 +101,7 @@ def recorded_attention(
     if recorder is not None:
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
-            mask = None if mask is None else mask[0]
+            mask = mask[0] if mask is not None and mask.ndim > 3 else mask
         recorder.modules.append(module)
         recorder.calls.append(Call(query, key, value, mask, steps.scale, *recorder.inputs, recorder.block_input))
         recorder.inputs, recorder.block_input = (None, None), None

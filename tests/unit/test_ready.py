@@ -44,7 +44,7 @@ def test_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
     def off() -> object:
         model = load()
-        model.encoder.layers[2].attention.query.bias.add_(0.01)
+        model.bert.encoder.layers[2].attention.query.bias.add_(0.01)
         return model
 
     with socket.socket() as taken:

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from attnviz.toy.encoder import EncoderLayer
-from attnviz.trace.block import Block, BlockSteps
+from attnviz.toy.layers import EncoderLayer
+from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.recorder import recording
 
@@ -22,22 +21,6 @@ def torchs(*, pre_norm: bool) -> nn.TransformerEncoderLayer:
     for parameter in layer.parameters():  # biases start at 0 and would hide a mistake
         nn.init.normal_(parameter, std=0.5)
     return layer.requires_grad_(False)
-
-
-def with_weights_of(layer: nn.TransformerEncoderLayer) -> EncoderLayer:
-    """Our layer with the weights of torch's."""
-    ours, attention = EncoderLayer(C, H, F).requires_grad_(False), layer.self_attn
-    maps = (ours.attention.query, ours.attention.key, ours.attention.value)
-    projections = zip(maps, attention.in_proj_weight.chunk(3), attention.in_proj_bias.chunk(3), strict=True)
-    for own, weight, bias in projections:
-        own.load_state_dict({"weight": weight, "bias": bias})
-    same = {
-        ours.attention.output: attention.out_proj, ours.attention_norm: layer.norm1, ours.block_norm: layer.norm2,
-        ours.feed_forward_in: layer.linear1, ours.feed_forward_out: layer.linear2,
-    }  # fmt: skip
-    for own, theirs in same.items():
-        own.load_state_dict(theirs.state_dict())
-    return ours
 
 
 def traced(ours: EncoderLayer, x: Tensor) -> LayerTrace:
@@ -60,7 +43,7 @@ def x() -> Tensor:
 
 def test_a_post_norm_block_is_torchs(x: Tensor) -> None:
     theirs = torchs(pre_norm=False)
-    ours = with_weights_of(theirs)
+    ours = EncoderLayer.from_torch(theirs)
     block = Block(traced(ours, x), ours.after)
     steps = block.steps()
     assert steps is not None
@@ -73,17 +56,9 @@ def test_a_post_norm_block_is_torchs(x: Tensor) -> None:
 
 def test_a_pre_norm_block_starts_from_the_input_of_its_norm(x: Tensor) -> None:
     theirs = torchs(pre_norm=True)
-
-    def after(block_input: Tensor, output: Tensor) -> BlockSteps:
-        residual = block_input + output
-        normed = theirs.norm2(residual)
-        hidden = functional.gelu(theirs.linear1(normed))
-        added = theirs.linear2(hidden)
-        end = residual + added
-        return BlockSteps(residual, theirs.norm1(block_input), hidden, added, end, end, normed)
-
-    attention = traced(with_weights_of(theirs), theirs.norm1(x))
-    block = Block(attention, after, pre_norm_input=x)
+    ours = EncoderLayer.from_torch(theirs)
+    attention = traced(ours, theirs.norm1(x))
+    block = Block(attention, ours.after, pre_norm_input=x)
     steps = block.steps()
     assert steps is not None
     assert block.input is x
@@ -93,7 +68,7 @@ def test_a_pre_norm_block_starts_from_the_input_of_its_norm(x: Tensor) -> None:
 
 
 def test_without_all_that_they_need_there_are_no_steps(x: Tensor) -> None:
-    ours = with_weights_of(torchs(pre_norm=False))
+    ours = EncoderLayer.from_torch(torchs(pre_norm=False))
     attention = traced(ours, x)
     assert Block(attention).steps() is None
     assert Block(replace(attention, query_input=None), ours.after).steps() is None

@@ -1,4 +1,4 @@
-"""Our encoder with BERT's weights is BERT: against transformers' eager model, bit for bit."""
+"""Our layers with BERT's weights are BERT: against transformers' eager model, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.tokens import from_encoding
-from attnviz.toy.encoder import MultiHeadAttention
 
 CAT = "The animal didn't cross the street because it was too tired."
 TEXTS = {
@@ -118,11 +117,6 @@ def test_code_that_loads_transformers_finds_the_modules_by_our_names(minilm: Pre
             ours = minilm.blocks[layer].projections[projection].weight
             assert torch.equal(ours.transpose(1, 2).flatten(0, 1), attention.get_submodule(name).weight)
         assert torch.equal(minilm.blocks[layer].output.weight.T, theirs.get_submodule(names.output).weight)
-
-
-def test_heads_that_do_not_fit_the_width_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"a width of 512 .* 6 heads"):
-        MultiHeadAttention(512, 6)
 
 
 def test_loading_leaves_the_random_numbers_as_they_were() -> None:

@@ -1,0 +1,321 @@
+"""The layers of a transformer (Vaswani et al. 2017): multi-head attention, feed-forward, encoder and decoder layer.
+
+Every layer takes (T, C) or, with a batch axis, (B, T, C), and returns the same shape. With copied weights
+(`from_torch`) it computes what torch's layer computes.
+
+Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C / H head width, F feed-forward width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.attention import and_causal
+from attnviz.toy import copying
+from attnviz.trace.block import BlockSteps
+from attnviz.trace.layer import OutputProjection, Projection
+from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
+Activation = Literal["relu", "gelu"]
+"""relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016)."""
+WIDTH, HEADS, EPS = 32, 4, 1e-5
+
+M = TypeVar("M", bound=nn.Module)
+
+
+class MultiHeadAttention(nn.Module):
+    """H heads of attention side by side, and W_O (section 3.2.2)."""
+
+    def __init__(self, width: int = WIDTH, heads: int = HEADS, *, bias: bool = True) -> None:
+        """Draw the weights as `nn.Linear` does.
+
+        Raises:
+            ValueError: the width can't be divided into so many heads.
+        """
+        if heads < 1 or width < 1 or width % heads:
+            raise ValueError(f"a width of {width} can't be divided into {heads} heads")
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias=bias) for _ in range(4))
+        watch_inputs(self, _inputs)
+
+    @classmethod
+    def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
+        """Return the same attention with copies of the weights.
+
+        Raises:
+            ValueError: the module has other widths for keys or values, or adds keys of its own.
+        """
+        made = cls(module.embed_dim, module.num_heads, bias=module.in_proj_bias is not None)
+        copying.copy_attention(module, made)
+        return made.train(module.training)
+
+    def forward(self, x: Tensor, context: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:
+        """Let the tokens of x look at those of the context, or at each other: returns (..., Tq, C).
+
+        Args:
+            x: (..., Tq, C), from which the queries are made.
+            context: (..., Tk, C), from which keys and values are made; x if None.
+            mask: as in `attnviz.attention.attend`; broadcasts to (..., H, Tq, Tk).
+
+        Raises:
+            ValueError: a shape does not fit; the message names both.
+        """
+        context = x if context is None else context
+        width = self.query.in_features
+        for name, one in (("x", x), ("context", context)):
+            if one.ndim not in (2, 3) or one.shape[-1] != width:
+                raise ValueError(f"{name} {tuple(one.shape)} is neither (T, {width}) nor (B, T, {width})")
+        if x.shape[:-2] != context.shape[:-2]:
+            raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
+        query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
+        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
+        return output
+
+    def _split(self, projected: Tensor) -> Tensor:
+        heads: Tensor = projected.unflatten(-1, (self.heads, -1)).transpose(-3, -2)  # (T, C) -> (T, H, D) -> (H, T, D)
+        return heads
+
+    def projections(self) -> dict[str, Projection]:
+        """Return the projections of query, key and value, split by head."""
+        maps = {"query": self.query, "key": self.key, "value": self.value}
+        width = self.query.out_features // self.heads
+        return {
+            name: Projection.of_heads(map_.weight.detach().T, _detached(map_.bias), self.heads, width)
+            for name, map_ in maps.items()
+        }
+
+    def output_projection(self) -> OutputProjection:
+        """Return W_O and its bias."""
+        return OutputProjection(self.output.weight.detach().T, _detached(self.output.bias))
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation between them, for each token alone (section 3.3)."""
+
+    def __init__(
+        self, width: int = WIDTH, hidden: int | None = None, *, activation: Activation = "relu", bias: bool = True
+    ) -> None:
+        """Draw the weights as `nn.Linear` does.
+
+        Args:
+            width: C.
+            hidden: F; 4 · C if None.
+            activation: see `Activation`.
+            bias: whether the maps add one.
+
+        Raises:
+            ValueError: there is no such activation.
+        """
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"there is no activation {activation!r}: {', '.join(ACTIVATIONS)}")
+        super().__init__()
+        self.activation = activation
+        hidden = 4 * width if hidden is None else hidden
+        self.first, self.second = nn.Linear(width, hidden, bias=bias), nn.Linear(hidden, width, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply both maps to (..., T, C)."""
+        output: Tensor = self.second(self.hidden(x))
+        return output
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """Return activation(x @ W_1 + b_1), (..., T, F)."""
+        return ACTIVATIONS[self.activation](self.first(x))
+
+
+class EncoderLayer(nn.Module):
+    """Attention, then feed-forward, each added to its input (the residual) with a LayerNorm.
+
+    Post-norm, the norm follows the sum, as in the paper and in BERT; pre-norm, it precedes attention and feed-forward,
+    as in GPT-2. With a causal mask this is the layer of a decoder-only model.
+    """
+
+    def __init__(
+        self,
+        width: int = WIDTH,
+        heads: int = HEADS,
+        feed_forward: int | None = None,
+        *,
+        activation: Activation = "relu",
+        norm_first: bool = False,
+        dropout: float = 0.0,
+        bias: bool = True,
+        eps: float = EPS,
+    ) -> None:
+        """Draw the weights as `nn.Linear` does.
+
+        Args:
+            width: C.
+            heads: H.
+            feed_forward: F; 4 · C if None.
+            activation: see `Activation`.
+            norm_first: whether it is pre-norm.
+            dropout: the share of each sublayer's output that is set to 0 in training (section 5.4); torch's layers
+                also drop weights of attention and hidden activations.
+            bias: whether linear maps and norms add one.
+            eps: is added to the variance in the norms.
+
+        Raises:
+            ValueError: the width can't be divided into so many heads, or there is no such activation.
+        """
+        super().__init__()
+        self.norm_first = norm_first
+        self.attention = MultiHeadAttention(width, heads, bias=bias)
+        self.attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
+        self.feed_forward = FeedForward(width, feed_forward, activation=activation, bias=bias)
+        self.feed_forward_norm = nn.LayerNorm(width, eps=eps, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+        if norm_first:
+            watch_norm(self.attention_norm)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerEncoderLayer) -> EncoderLayer:
+        """Return the same layer with copies of the weights.
+
+        Raises:
+            ValueError: the module has an activation that is not in `Activation`.
+        """
+        made = cls(**copying.settings_of_layer(module))
+        copying.copy_encoder_layer(module, made)
+        return made.train(module.training)
+
+    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """Apply the layer to (..., T, C); `mask` is as in `MultiHeadAttention`."""
+        output = self.attention(self.attention_norm(x) if self.norm_first else x, mask=mask)
+        return self.after(x, output).block_output
+
+    def after(self, x: Tensor, output: Tensor) -> BlockSteps:
+        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C)."""
+        residual = x + self.dropout(output)
+        if self.norm_first:
+            return _finish(self, residual, attention_norm=self.attention_norm(x))
+        return _finish(self, residual, attention_norm=self.attention_norm(residual))
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, then attention to the encoder's output, then feed-forward; each with residual and norm.
+
+    In the attention to the encoder (cross-attention), the queries come from the decoder, keys and values from the
+    encoder. The causal mask is always on.
+    """
+
+    def __init__(
+        self,
+        width: int = WIDTH,
+        heads: int = HEADS,
+        feed_forward: int | None = None,
+        *,
+        activation: Activation = "relu",
+        norm_first: bool = False,
+        dropout: float = 0.0,
+        bias: bool = True,
+        eps: float = EPS,
+    ) -> None:
+        """Draw the weights as `nn.Linear` does; arguments and errors are those of `EncoderLayer`."""
+        super().__init__()
+        self.norm_first = norm_first
+        self.attention, self.cross_attention = (MultiHeadAttention(width, heads, bias=bias) for _ in range(2))
+        self.feed_forward = FeedForward(width, feed_forward, activation=activation, bias=bias)
+        self.attention_norm, self.cross_attention_norm, self.feed_forward_norm = (
+            nn.LayerNorm(width, eps=eps, bias=bias) for _ in range(3)
+        )
+        self.dropout = nn.Dropout(dropout)
+        if norm_first:
+            watch_norm(self.attention_norm)
+            watch_norm(self.cross_attention_norm)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerDecoderLayer) -> DecoderLayer:
+        """Return the same layer with copies of the weights. torch's layer is causal only if it is given the mask.
+
+        Raises:
+            ValueError: the module has an activation that is not in `Activation`.
+        """
+        made = cls(**copying.settings_of_layer(module))
+        copying.copy_decoder_layer(module, made)
+        return made.train(module.training)
+
+    def forward(
+        self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
+    ) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            y: (..., Tq, C), the decoder's tokens.
+            encoded: (..., Tk, C), the encoder's output.
+            mask: hides tokens of the decoder beyond those that the causal mask hides, such as padding.
+            encoded_mask: hides tokens of the encoder, such as padding.
+
+        Raises:
+            ValueError: a shape does not fit; the message names both.
+        """
+        return self.steps(y, encoded, mask=mask, encoded_mask=encoded_mask).block_output
+
+    def steps(
+        self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
+    ) -> BlockSteps:
+        """Apply the layer as `forward` does, and keep every step after its first attention."""
+        causal = and_causal(mask, y.shape[-2])
+        if self.norm_first:
+            normed = self.attention_norm(y)
+            attention_residual = y + self.dropout(self.attention(normed, mask=causal))
+            cross_norm = self.cross_attention_norm(attention_residual)
+            output = self.cross_attention(cross_norm, encoded, mask=encoded_mask)
+            cross_residual = attention_residual + self.dropout(output)
+        else:
+            attention_residual = y + self.dropout(self.attention(y, mask=causal))
+            normed = self.attention_norm(attention_residual)
+            output = self.cross_attention(normed, encoded, mask=encoded_mask)
+            cross_residual = normed + self.dropout(output)
+            cross_norm = self.cross_attention_norm(cross_residual)
+        return _finish(
+            self, attention_residual, attention_norm=normed, cross_residual=cross_residual, cross_norm=cross_norm
+        )
+
+
+def _finish(
+    layer: EncoderLayer | DecoderLayer,
+    attention_residual: Tensor,
+    *,
+    attention_norm: Tensor,
+    cross_residual: Tensor | None = None,
+    cross_norm: Tensor | None = None,
+) -> BlockSteps:
+    """Apply the feed-forward, which comes last, to the stream of residuals (pre-norm) or to the last norm."""
+    if layer.norm_first:
+        stream = attention_residual if cross_residual is None else cross_residual
+        feed_forward_norm = read = layer.feed_forward_norm(stream)
+    else:
+        stream = read = attention_norm if cross_norm is None else cross_norm
+        feed_forward_norm = None
+    hidden = layer.feed_forward.hidden(read)
+    output = layer.feed_forward.second(hidden)
+    residual = stream + layer.dropout(output)
+    return BlockSteps(
+        attention_residual,
+        attention_norm,
+        hidden,
+        output,
+        residual,
+        residual if layer.norm_first else layer.feed_forward_norm(residual),
+        feed_forward_norm,
+        cross_residual,
+        cross_norm,
+    )
+
+
+def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+    """Find the inputs of queries and of keys among the arguments of `MultiHeadAttention.forward`."""
+    x = args[0] if args else kwargs["x"]
+    context = args[1] if len(args) > 1 else kwargs.get("context")
+    return x, x if context is None else context
+
+
+def _detached(bias: Tensor | None) -> Tensor | None:
+    return None if bias is None else bias.detach()

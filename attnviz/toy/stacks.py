@@ -1,0 +1,173 @@
+"""Stacks of layers: encoder, decoder, and the sequence-to-sequence transformer of the paper (Vaswani et al. 2017).
+
+They take vectors, not ids: what embeds a text stands before them. Shapes are those of `attnviz.toy.layers`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnviz.attention import and_causal
+from attnviz.toy import copying
+from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer
+
+LAYERS = 2
+
+
+class Encoder(nn.Module):
+    """Encoder layers one after another, and a final norm where the layers are pre-norm."""
+
+    def __init__(
+        self,
+        width: int = WIDTH,
+        *,
+        layers: int = LAYERS,
+        causal: bool = False,
+        final_norm: bool | None = None,
+        eps: float = EPS,
+        **settings: Any,
+    ) -> None:
+        """Draw the weights.
+
+        Args:
+            width: C.
+            layers: L.
+            causal: whether a token looks only at itself and those before it, as in a decoder-only model (GPT).
+            final_norm: whether a norm follows the last layer; if None, only after pre-norm layers, as in GPT-2.
+            eps: is added to the variance in the norms.
+            settings: the other arguments of `EncoderLayer`.
+
+        Raises:
+            ValueError: as `EncoderLayer`, or there is no layer.
+        """
+        super().__init__()
+        self.causal = causal
+        self.layers = nn.ModuleList(EncoderLayer(width, eps=eps, **settings) for _ in range(_checked(layers)))
+        self.norm = _final_norm(width, final_norm, eps, settings)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerEncoder, *, causal: bool = False) -> Encoder:
+        """Return the same stack with copies of the weights; torch's is causal only if it is given the mask.
+
+        Raises:
+            ValueError: as `EncoderLayer.from_torch`.
+        """
+        made = cls(**_settings_of_stack(module), causal=causal)
+        made.layers = nn.ModuleList(map(EncoderLayer.from_torch, module.layers))
+        _copy_norm(module, made)
+        return made.train(module.training)
+
+    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`."""
+        if self.causal:
+            mask = and_causal(mask, x.shape[-2])
+        for layer in self.layers:
+            x = layer(x, mask=mask)
+        normed: Tensor = self.norm(x)
+        return normed
+
+
+class Decoder(nn.Module):
+    """Decoder layers one after another, which all look at the same encoder's output; causal by themselves."""
+
+    def __init__(
+        self,
+        width: int = WIDTH,
+        *,
+        layers: int = LAYERS,
+        final_norm: bool | None = None,
+        eps: float = EPS,
+        **settings: Any,
+    ) -> None:
+        """Draw the weights; arguments and errors are those of `Encoder`."""
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(width, eps=eps, **settings) for _ in range(_checked(layers)))
+        self.norm = _final_norm(width, final_norm, eps, settings)
+
+    @classmethod
+    def from_torch(cls, module: nn.TransformerDecoder) -> Decoder:
+        """Return the same stack with copies of the weights; torch's is causal only if it is given the mask.
+
+        Raises:
+            ValueError: as `DecoderLayer.from_torch`.
+        """
+        made = cls(**_settings_of_stack(module))
+        made.layers = nn.ModuleList(map(DecoderLayer.from_torch, module.layers))
+        _copy_norm(module, made)
+        return made.train(module.training)
+
+    def forward(
+        self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
+    ) -> Tensor:
+        """Apply all layers; the arguments are those of `DecoderLayer.forward`."""
+        for layer in self.layers:
+            y = layer(y, encoded, mask=mask, encoded_mask=encoded_mask)
+        normed: Tensor = self.norm(y)
+        return normed
+
+
+class Seq2Seq(nn.Module):
+    """The whole model of the paper, without embeddings and output layer: an encoder of x, and a decoder of y."""
+
+    def __init__(self, width: int = WIDTH, *, layers: int = LAYERS, **settings: Any) -> None:
+        """Draw the weights; `layers` are those of the encoder and of the decoder. Arguments are those of `Encoder`."""
+        super().__init__()
+        self.encoder = Encoder(width, layers=layers, **settings)
+        self.decoder = Decoder(width, layers=layers, **settings)
+
+    @classmethod
+    def from_torch(cls, module: nn.Transformer) -> Seq2Seq:
+        """Return the same model with copies of the weights; torch's is causal only if it is given the mask.
+
+        Raises:
+            ValueError: encoder or decoder are not torch's own, or as `EncoderLayer.from_torch`.
+        """
+        theirs = module.encoder, module.decoder
+        if not isinstance(theirs[0], nn.TransformerEncoder) or not isinstance(theirs[1], nn.TransformerDecoder):
+            raise ValueError(f"{type(theirs[0]).__name__} and {type(theirs[1]).__name__} are not torch's own stacks")
+        made = cls.__new__(cls)
+        nn.Module.__init__(made)
+        made.encoder, made.decoder = Encoder.from_torch(theirs[0]), Decoder.from_torch(theirs[1])
+        return made.train(module.training)
+
+    def forward(self, x: Tensor, y: Tensor, *, x_mask: Tensor | None = None, y_mask: Tensor | None = None) -> Tensor:
+        """Encode x and decode y.
+
+        Args:
+            x: (..., Tk, C), the text that is read.
+            y: (..., Tq, C), the text that is written so far.
+            x_mask: hides tokens of x, such as padding, from encoder and decoder.
+            y_mask: hides tokens of y beyond those that the causal mask hides.
+
+        Returns:
+            (..., Tq, C).
+
+        Raises:
+            ValueError: a shape does not fit; the message names both.
+        """
+        decoded: Tensor = self.decoder(y, self.encoder(x, mask=x_mask), mask=y_mask, encoded_mask=x_mask)
+        return decoded
+
+
+def _checked(layers: int) -> int:
+    if layers < 1:
+        raise ValueError(f"{layers} layers: a stack has at least 1")
+    return layers
+
+
+def _final_norm(width: int, wanted: bool | None, eps: float, settings: dict[str, Any]) -> nn.Module:
+    if settings.get("norm_first", False) if wanted is None else wanted:
+        return nn.LayerNorm(width, eps=eps, bias=settings.get("bias", True))
+    return nn.Identity()
+
+
+def _settings_of_stack(module: nn.TransformerEncoder | nn.TransformerDecoder) -> dict[str, Any]:
+    settings = copying.settings_of_layer(module.layers[0])
+    return {**settings, "layers": len(module.layers), "final_norm": module.norm is not None}
+
+
+def _copy_norm(theirs: nn.TransformerEncoder | nn.TransformerDecoder, ours: Encoder | Decoder) -> None:
+    if theirs.norm is not None:
+        copying.copy_norm(theirs.norm, ours.norm)

@@ -1,0 +1,243 @@
+"""Our layers and stacks with the weights of torch's compute what torch's compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from attnviz.attention import causal_mask, padding_mask
+from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward, MultiHeadAttention, Seq2Seq
+from attnviz.trace.recorder import recording
+
+B, T, S, C, H, F = 3, 5, 7, 24, 4, 40
+LENGTHS = torch.tensor([7, 4, 1])
+"""Of the texts that the encoder reads, padded to S"""
+NEAR = {"rtol": 1e-5, "atol": 1e-5}
+CHOICES = [
+    pytest.param(
+        {"norm_first": pre, "activation": activation, "bias": bias}, id=f"pre={pre}, {activation}, bias={bias}"
+    )
+    for pre, activation, bias in product((False, True), ("relu", "gelu"), (True, False))
+]
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def drawn(module: nn.Module) -> Any:
+    """The module with all parameters drawn: biases and norms start at 0 and 1, which would hide a mistake."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return module.eval()
+
+
+def torchs(layer: Callable[..., nn.Module], **choice: Any) -> Any:
+    return drawn(layer(C, H, F, dropout=0.1, batch_first=True, **choice))
+
+
+def hides(lengths: Tensor, n: int) -> Tensor:
+    """torch's padding mask, (B, n): True where a token is hidden."""
+    return torch.arange(n) >= lengths[:, None]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_attention_is_torchs(bias: bool) -> None:
+    theirs = drawn(nn.MultiheadAttention(C, H, bias=bias, batch_first=True))
+    ours = MultiHeadAttention.from_torch(theirs)
+    x, context = torch.randn(B, T, C), torch.randn(B, S, C)
+    torch.testing.assert_close(ours(x), theirs(x, x, x)[0], **NEAR)
+    torch.testing.assert_close(ours(x[0]), theirs(x[0], x[0], x[0])[0], **NEAR)
+    expected = theirs(x, context, context, key_padding_mask=hides(LENGTHS, S))[0]
+    torch.testing.assert_close(ours(x, context, mask=padding_mask(LENGTHS, S)), expected, **NEAR)
+    expected = theirs(x, x, x, attn_mask=~causal_mask(T))[0]
+    torch.testing.assert_close(ours(x, mask=causal_mask(T)), expected, **NEAR)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_an_encoder_layer_is_torchs(choice: dict[str, Any]) -> None:
+    theirs = torchs(nn.TransformerEncoderLayer, **choice)
+    ours = EncoderLayer.from_torch(theirs)
+    x = torch.randn(B, S, C)
+    torch.testing.assert_close(ours(x), theirs(x), **NEAR)
+    torch.testing.assert_close(ours(x[0]), theirs(x[0]), **NEAR)
+    expected = theirs(x, src_key_padding_mask=hides(LENGTHS, S))
+    visible = ~hides(LENGTHS, S)  # torch's fast path sets rows of padding to 0
+    torch.testing.assert_close(ours(x, mask=padding_mask(LENGTHS, S))[visible], expected[visible], **NEAR)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_decoder_layer_is_torchs_with_its_causal_mask(choice: dict[str, Any]) -> None:
+    theirs = torchs(nn.TransformerDecoderLayer, **choice)
+    ours = DecoderLayer.from_torch(theirs)
+    y, encoded = torch.randn(B, T, C), torch.randn(B, S, C)
+    mask = ~causal_mask(T)
+    torch.testing.assert_close(ours(y, encoded), theirs(y, encoded, tgt_mask=mask), **NEAR)
+    torch.testing.assert_close(ours(y[0], encoded[0]), theirs(y[0], encoded[0], tgt_mask=mask), **NEAR)
+    lengths = torch.tensor([5, 2, 3])
+    expected = theirs(
+        y, encoded, tgt_mask=mask, tgt_key_padding_mask=hides(lengths, T), memory_key_padding_mask=hides(LENGTHS, S)
+    )
+    got = ours(y, encoded, mask=padding_mask(lengths, T), encoded_mask=padding_mask(LENGTHS, S))
+    torch.testing.assert_close(got, expected, **NEAR)
+
+
+@pytest.mark.parametrize("final_norm", [True, False])
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_stacks_are_torchs(final_norm: bool, pre_norm: bool) -> None:
+    norm = nn.LayerNorm(C) if final_norm else None
+    layer = torchs(nn.TransformerEncoderLayer, norm_first=pre_norm)
+    encoder = drawn(nn.TransformerEncoder(layer, 3, norm, enable_nested_tensor=False))
+    x, y = torch.randn(B, S, C), torch.randn(B, T, C)
+    torch.testing.assert_close(Encoder.from_torch(encoder)(x), encoder(x), **NEAR)
+    causal = Encoder.from_torch(encoder, causal=True)
+    torch.testing.assert_close(causal(x), encoder(x, mask=~causal_mask(S)), **NEAR)
+    decoder = drawn(nn.TransformerDecoder(torchs(nn.TransformerDecoderLayer, norm_first=pre_norm), 2, norm))
+    expected = decoder(y, x, tgt_mask=~causal_mask(T))
+    torch.testing.assert_close(Decoder.from_torch(decoder)(y, x), expected, **NEAR)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # torch's model asks for it where it can't be
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_whole_model_is_torchs(choice: dict[str, Any]) -> None:
+    theirs = drawn(nn.Transformer(C, H, 2, 3, F, batch_first=True, **choice))
+    ours = Seq2Seq.from_torch(theirs)
+    x, y = torch.randn(B, S, C), torch.randn(B, T, C)
+    mask = ~causal_mask(T)
+    torch.testing.assert_close(ours(x, y), theirs(x, y, tgt_mask=mask), **NEAR)
+    torch.testing.assert_close(ours(x[0], y[0]), theirs(x[0], y[0], tgt_mask=mask), **NEAR)
+    hidden = hides(LENGTHS, S)
+    expected = theirs(x, y, tgt_mask=mask, src_key_padding_mask=hidden, memory_key_padding_mask=hidden)
+    torch.testing.assert_close(ours(x, y, x_mask=padding_mask(LENGTHS, S)), expected, **NEAR)
+
+
+def test_the_steps_of_a_decoder_layer_are_torchs_sublayers() -> None:
+    y, encoded = torch.randn(T, C), torch.randn(S, C)
+    theirs = torchs(nn.TransformerDecoderLayer)
+    steps = DecoderLayer.from_torch(theirs).steps(y, encoded)
+    residual = y + theirs.self_attn(y, y, y, attn_mask=~causal_mask(T))[0]
+    torch.testing.assert_close(steps.attention_residual, residual, **NEAR)
+    torch.testing.assert_close(steps.attention_norm, theirs.norm1(residual), **NEAR)
+    cross = theirs.norm1(residual) + theirs.multihead_attn(theirs.norm1(residual), encoded, encoded)[0]
+    torch.testing.assert_close(steps.cross_attention_residual, cross, **NEAR)
+    torch.testing.assert_close(steps.cross_attention_norm, theirs.norm2(cross), **NEAR)
+    assert steps.feed_forward_norm is None
+    before = torchs(nn.TransformerDecoderLayer, norm_first=True)
+    steps = DecoderLayer.from_torch(before).steps(y, encoded)
+    torch.testing.assert_close(steps.attention_norm, before.norm1(y), **NEAR)
+    torch.testing.assert_close(steps.cross_attention_norm, before.norm2(steps.attention_residual), **NEAR)
+    assert steps.cross_attention_residual is not None
+    torch.testing.assert_close(steps.feed_forward_norm, before.norm3(steps.cross_attention_residual), **NEAR)
+    assert steps.block_output is steps.feed_forward_residual
+
+
+@given(changed=st.integers(0, T - 1), pre_norm=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_no_token_of_a_decoder_sees_a_later_one(changed: int, pre_norm: bool) -> None:
+    model = Seq2Seq(C, heads=H, norm_first=pre_norm).eval()
+    gpt = Encoder(C, heads=H, causal=True, norm_first=pre_norm).eval()
+    x, y = torch.randn(S, C), torch.randn(T, C)
+    other = y.clone()
+    other[changed] = torch.randn(C)  # not plus 1: LayerNorm would take it away
+    for one, two in ((model(x, y), model(x, other)), (gpt(y), gpt(other))):
+        assert torch.equal(one[:changed], two[:changed])
+        assert not torch.allclose(one[changed], two[changed])
+
+
+@given(st.permutations(range(S)))
+@settings(max_examples=20, deadline=None)
+def test_an_encoder_without_positions_permutes_with_its_tokens(order: list[int]) -> None:
+    encoder, x = Encoder(C, heads=H).eval(), torch.randn(S, C)
+    torch.testing.assert_close(encoder(x[order]), encoder(x)[order], **NEAR)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_gradients_reach_every_parameter(norm_first: bool) -> None:
+    model = Seq2Seq(C, heads=H, norm_first=norm_first, activation="gelu")
+    (model(torch.randn(B, S, C), torch.randn(B, T, C)) * torch.randn(C)).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        if not name.endswith("key.bias"):  # it adds the same to all scores of a row, which softmax ignores
+            assert parameter.grad.abs().max() > 0, name
+
+
+def test_everything_has_defaults() -> None:
+    x, y = torch.randn(6, 32), torch.randn(4, 32)
+    assert MultiHeadAttention()(x).shape == (6, 32)
+    assert FeedForward()(x).shape == (6, 32)
+    assert FeedForward().hidden(x).shape == (6, 128)
+    assert EncoderLayer()(x).shape == Encoder()(x).shape == (6, 32)
+    assert DecoderLayer()(y, x).shape == Decoder()(y, x).shape == Seq2Seq()(x, y).shape == (4, 32)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: MultiHeadAttention(512, 6), "a width of 512 .* 6 heads"),
+        (lambda: Encoder(30, heads=4), "a width of 30 .* 4 heads"),
+        (lambda: Encoder(layers=0), "0 layers"),
+        (lambda: EncoderLayer(activation="swish"), "'swish': relu, gelu"),
+        (lambda: EncoderLayer(32)(torch.zeros(4, 31)), r"\(4, 31\) .* \(T, 32\)"),
+        (lambda: EncoderLayer(32)(torch.zeros(1, 2, 4, 32)), r"\(1, 2, 4, 32\) .* \(T, 32\)"),
+        (lambda: DecoderLayer()(torch.zeros(4, 32), torch.zeros(6, 16)), r"context \(6, 16\) .* \(T, 32\)"),
+        (lambda: Seq2Seq()(torch.zeros(2, 4, 32), torch.zeros(3, 4, 32)), r"x \(3, 4, 32\) and context \(2, 4, 32\)"),
+        (lambda: Seq2Seq()(torch.zeros(2, 4, 32), torch.zeros(4, 32)), r"x \(4, 32\) and context \(2, 4, 32\)"),
+        (
+            lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, kdim=4, vdim=4)),
+            "keys of width 4 and values of 4, not 8",
+        ),
+        (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)), "a key of its own"),
+        (
+            lambda: EncoderLayer.from_torch(nn.TransformerEncoderLayer(8, 2, activation=torch.tanh)),
+            "neither ReLU nor GELU",
+        ),
+        (lambda: Seq2Seq.from_torch(nn.Transformer(8, 2, custom_encoder=nn.Identity())), "Identity .* torch's own"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_a_sentence(run: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run()
+
+
+def test_dropout_draws_zeros_in_training_alone() -> None:
+    layer = EncoderLayer(C, H, dropout=0.5)
+    x, output = torch.zeros(200, C), torch.ones(200, C)
+    dropped = layer.after(x, output).attention_residual
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}  # what stays is scaled by 1 / (1 − p)
+    assert abs(float((dropped == 0).float().mean()) - 0.5) < 0.05
+    assert torch.equal(layer.eval().after(x, output).attention_residual, output)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_copy_is_in_torchs_mode_and_on_its_own(training: bool) -> None:
+    theirs = nn.TransformerEncoderLayer(C, H, F, dropout=0.25, layer_norm_eps=1e-3).train(training)
+    ours = EncoderLayer.from_torch(theirs)
+    assert (ours.training, ours.dropout.p, ours.attention_norm.eps) == (training, 0.25, 1e-3)
+    before = ours.feed_forward.first.weight.clone()
+    with torch.no_grad():
+        theirs.linear1.weight.zero_()
+    assert torch.equal(ours.feed_forward.first.weight, before)
+
+
+def test_a_recording_holds_the_inputs_of_each_attention() -> None:
+    model, x, y = Seq2Seq(C, heads=H, layers=1, norm_first=True).eval(), torch.randn(B, S, C), torch.randn(B, T, C)
+    with torch.no_grad(), recording() as recorder:
+        model(x, y)
+        encoded = model.encoder(x)
+    encoder, decoder, cross, _ = recorder.calls
+    assert [tuple(call.query.shape) for call in (encoder, decoder, cross)] == [(H, n, C // H) for n in (S, T, T)]
+    assert tuple(cross.key.shape) == (H, S, C // H)
+    assert torch.equal(encoder.block_input, x[0])
+    assert encoder.key_input is encoder.query_input
+    assert torch.equal(decoder.mask, causal_mask(T))
+    assert torch.equal(cross.key_input, encoded[0])
+    assert cross.block_input is not None
+    assert torch.equal(model.decoder.layers[0].cross_attention_norm(cross.block_input), cross.query_input)
