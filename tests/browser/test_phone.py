@@ -81,3 +81,17 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
         end()
         expect(side_bar).to_have_attribute("data-collapsed", "true")
     page.wait_for_url(re.compile("source=pretrained"))
+
+
+@pytest.mark.parametrize(("width", "height"), [(853, 480), (844, 390)])
+def test_a_low_window_clips_neither_the_formula_nor_the_board(
+    app_url: str, new_context: Contexts, width: int, height: int
+) -> None:
+    """1280 x 720 at 150 %, and a phone on its side; with the opening's words above the walk."""
+    page = new_context(viewport={"width": width, "height": height}).new_page()
+    page.goto(app_url)
+    settled(page)
+    expect(page.get_by_role("link", name="Start a lesson")).to_be_visible()
+    formula = page.locator(".walk-formula")
+    assert formula.evaluate("(e) => e.clientHeight >= e.querySelector('math').getBoundingClientRect().height")
+    assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.4 * height

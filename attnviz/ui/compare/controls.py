@@ -34,12 +34,10 @@ CSS = """
 .figures b { font-size: 1.05rem; }
 .figure-name, .figures .of { font-size: 0.8rem; opacity: 0.75; }
 .figures .of { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-@media (max-width: 1000px) {
+@media (max-width: 1000px) { .st-key-row_a, .st-key-row_b { gap: 0.5rem; } }
+@media (max-width: 640px) {
   .st-key-row_a, .st-key-row_b { flex-wrap: wrap; }
   .st-key-row_a > :has(input), .st-key-row_b > :has(input) { min-width: 9.5rem; }
-}
-@media (max-width: 640px) {
-  .st-key-row_a, .st-key-row_b { gap: 0.5rem; }
   [class*=st-key-row_] > .st-key-compare_source_A, [class*=st-key-row_] > .st-key-compare_source_B { min-width: 7rem; }
   [class*=st-key-row_] > :is(.st-key-layer, .st-key-head, .st-key-b_layer, .st-key-b_head) { min-width: 5.7rem; }
   .figures .of { white-space: normal; }
