@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.ui import shell, state
-from attnviz.ui.lessons import builder as lesson_builder
+from attnviz.ui.lessons import own as own_lesson
 from attnviz.ui.lessons import ready
 from attnviz.ui.lessons import shipped as lesson_list
 
@@ -15,7 +15,7 @@ if tabs["Lessons"].open:
         lesson_list.show_shipped()
 if tabs["Your own"].open:
     with tabs["Your own"]:
-        lesson_builder.show_own()
+        own_lesson.show_own()
 if tabs["Example sentences"].open:
     with tabs["Example sentences"]:
         lesson_list.show_gallery()

@@ -15,6 +15,7 @@ def walk(
     *,
     key: str,
     on_update: Callable[[Mapping[str, object]], None],
+    on_tour: Callable[[], None],
 ) -> None:
     """Mount the walk.
 
@@ -25,9 +26,11 @@ def walk(
       lesson asks for the row that is covered), `link` (the `keys` of the page's links in their order, and the
       `defaults` of the values: the browser writes the address).
 
+    `on_tour()` is called when the user asks for the guided tour.
+
     `on_update(values)` is called before the script reruns, with the settings that the user changed. They come from the
     client and are not validated. The browser sends them when it has something else to send: until then no part of the
     page outside the walk depends on them.
     """
     given = {**header, "plotly": PLOTLY_PATH, "acknowledged": acknowledged(key)}
-    mount("walk", given, {}, key=key, on_updates_change=update_handler(key, on_update))
+    mount("walk", given, {}, key=key, on_updates_change=update_handler(key, on_update), on_tour_change=on_tour)

@@ -16,6 +16,7 @@ from attnviz.lessons.scene import (
     LessonError,
     Scene,
     check_scene,
+    check_summary,
     check_text,
     query_of,
 )
@@ -30,16 +31,18 @@ _MAX_DEPTH = 5
 def read_lesson(data: bytes, name: str) -> Lesson:
     """Read a lesson from the bytes of a YAML file.
 
-    The file is a mapping of `title`, `summary` and `scenes`. A scene has `title`, `sentence`, either `link`
-    ("/heads?layer=3&head=1") or `page` ("heads") with `query` (a mapping), and optionally `question`.
+    The file is a mapping of `title`, `scenes` and optionally `summary`. A scene has `title`, `sentence`, either `link`
+    ("/heads?layer=3&head=1") or `page` ("heads") with `query` (a mapping), and optionally `question` and `steps` (a
+    list of names).
 
     Raises:
         LessonError: the file is not a valid lesson. The message gives the reason, and the scene's number if it applies.
     """
     whole = _mapping(read_yaml(data), "The file", ("title", "summary", "scenes"))
-    title, summary = (_string(whole, key) for key in ("title", "summary"))
+    title, summary = _string(whole, "title"), _string(whole, "summary")
     check_text("title", title)
-    check_text("summary", summary)
+    summary = summary if summary.strip() else ""
+    check_summary(summary)
     raw = whole.get("scenes")
     if not isinstance(raw, list) or not raw:
         raise LessonError("The lesson has no list of scenes.")
@@ -100,11 +103,19 @@ def _numbered(raw: list[Any]) -> Iterator[Scene]:
 
 
 def _scene(raw: Any) -> Scene:
-    fields = _mapping(raw, "A scene", ("title", "sentence", "link", "page", "query", "question"))
+    fields = _mapping(raw, "A scene", ("title", "sentence", "link", "page", "query", "question", "steps"))
     page, query = _by_link(_string(fields, "link")) if "link" in fields else _by_page(fields)
     if "link" in fields and ("page" in fields or "query" in fields):
         raise LessonError("It has both a link and a page or query: give one of them.")
-    return Scene(_string(fields, "title"), _string(fields, "sentence"), page, query, _string(fields, "question"))
+    title, sentence, question = (_string(fields, key) for key in ("title", "sentence", "question"))
+    return Scene(title, sentence, page, query, question, _steps(fields))
+
+
+def _steps(fields: dict[str, Any]) -> tuple[str, ...]:
+    steps = fields.get("steps") or []
+    if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
+        raise LessonError("The steps are not a list of names.")
+    return tuple(steps)
 
 
 def _by_page(fields: dict[str, Any]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import PAGES
+from attnviz.steps import STEPS
 
 OWN = "own"
 """The name, in links, of the lesson that a visitor has uploaded or is building."""
@@ -40,6 +41,8 @@ class Scene:
     """The link's query string, without the question mark"""
     question: str = ""
     """Shown until the covered row is revealed, in place of the sentence; only with predict=1 in the link"""
+    steps: tuple[str, ...] = ()
+    """Steps of the page Step by step that follow the link's own one before the next scene: names of `attnviz.steps`"""
 
     @property
     def link(self) -> str:
@@ -50,6 +53,16 @@ class Scene:
         """Return the query as a dictionary."""
         return dict(parse_qsl(self.query, keep_blank_values=True))
 
+    @property
+    def walk(self) -> tuple[str, ...]:
+        """The link's step and those that follow it; empty if no step follows."""
+        return (self.values().get("step", KEYS["step"].default), *self.steps) if self.steps else ()
+
+    def step_beside(self, step: str, by: int) -> str | None:
+        """Return the step `by` places after this one in the scene; None where there is none, as for another step."""
+        at = self.walk.index(step) + by if step in self.walk else -1
+        return self.walk[at] if 0 <= at < len(self.walk) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -59,6 +72,7 @@ class Lesson:
     """Its name in links: a short word, or `OWN`"""
     title: str
     summary: str
+    """What it is about; may be empty"""
     scenes: tuple[Scene, ...]
 
 
@@ -88,6 +102,27 @@ def check_scene(scene: Scene) -> None:
         check_text("question", scene.question)
         if scene.page != "step_by_step" or values.get("predict") != "1" or "q" not in values:
             raise LessonError("A question needs a link to step_by_step with predict=1 and q, the row to cover.")
+    _check_steps(scene)
+
+
+def _check_steps(scene: Scene) -> None:
+    unknown = [step for step in scene.steps if step not in STEPS]
+    if unknown:
+        raise LessonError(f"“{unknown[0][:40]}” is not one of the steps {', '.join(STEPS)}.")
+    if scene.steps and scene.page != "step_by_step":
+        raise LessonError("Only a scene of step_by_step has steps.")
+    if len(set(scene.walk)) < len(scene.walk):
+        raise LessonError("The steps name one twice, or the one that the link opens.")
+
+
+def check_summary(text: str) -> None:
+    """Check that a lesson's summary, which may be empty, is not too long.
+
+    Raises:
+        LessonError: it is too long.
+    """
+    if text:
+        check_text("summary", text)
 
 
 def check_text(kind: str, text: str) -> None:

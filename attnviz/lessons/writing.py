@@ -27,7 +27,8 @@ def write_lesson(lesson: Lesson) -> str:
     Raises:
         LessonError: the file would exceed `MAX_BYTES`.
     """
-    whole = {"title": lesson.title, "summary": lesson.summary, "scenes": [_fields(scene) for scene in lesson.scenes]}
+    about = {"title": lesson.title, **({"summary": lesson.summary} if lesson.summary else {})}
+    whole = {**about, "scenes": [_fields(scene) for scene in lesson.scenes]}
     text: str = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
     size = len(text.encode("utf-8"))
     if size > MAX_BYTES:
@@ -40,4 +41,5 @@ def _fields(scene: Scene) -> dict[str, Any]:
     return {
         **{name: value for name, value in fields.items() if value},
         **({"query": scene.values()} if scene.query else {}),
+        **({"steps": list(scene.steps)} if scene.steps else {}),
     }

@@ -17,6 +17,7 @@ from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import STEPS
 from attnviz.steps.averages import WAYS
+from attnviz.steps.picture import AXES
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
@@ -88,6 +89,13 @@ def read_scale(raw: str) -> str:
     return f"{number:g}"
 
 
+def read_matrix(raw: str) -> str:
+    """Parse the name of a matrix that a step may show. There are too many for a note to list."""
+    if raw not in AXES:
+        raise BadValueError("is not the name of a matrix")
+    return raw
+
+
 def read_switch(raw: str) -> bool:
     """Parse a switch, 1 or 0."""
     return one_of("0", "1")(raw) == "1"
@@ -153,6 +161,7 @@ KEYS: dict[str, Key] = {
     "stretch": Key(False, read_switch, write_switch),
     "limit": Key(None, read_limit, "{:g}".format),
     "drawing": Key("stage", one_of("stage", "chart")),
+    "focus": Key("", read_matrix),
     "predict": Key(False, read_switch, write_switch),
     "way": Key("loop", one_of(*WAYS)),
     "block_size": Key(8, whole(1, 64)),

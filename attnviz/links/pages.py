@@ -80,7 +80,7 @@ PAGES: dict[str, Page] = {
     for page in (
         Page(
             "step_by_step", "Step by step", "/",
-            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict"), shows_source=True,
+            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus"), shows_source=True,
             opening=OPENING,
         ),
         Page(

@@ -134,8 +134,11 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     text = write_lesson(Lesson(OWN, HOSTILE, HOSTILE, scenes))
     at.get("file_uploader")[0].set_value(("good.yaml", text.encode(), "application/yaml")).run()
     assert messages(at) == ""
-    at.button(key="lesson_down_1").click().run()
-    at.button(key="lesson_remove_3").click().run()
+    assert at.radio(key="lesson_at").value == 0
+    at.button(key="lesson_down").click().run()
+    assert at.radio(key="lesson_at").value == 1  # the scene that was moved is still the chosen one
+    at.radio(key="lesson_at").set_value(2).run()
+    at.button(key="lesson_remove").click().run()
     assert not at.exception
     kept = at.session_state["lesson_own"]
     assert [scene.title[-1] for scene in kept.scenes] == ["1", "0"]
@@ -148,6 +151,110 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     at.run()
     at.button(key="lesson_drop").click().run()
     assert lecture_header(at)["lesson"] == ""  # which the browser forgets
+    at.button(key="lesson_undo").click().run()
+    assert at.session_state["lesson_own"] == kept
+    assert read_lesson(lecture_header(at)["lesson"].encode(), OWN) == kept
+
+
+def own_lesson(text: str) -> AppTest:
+    """Open a lesson file on the page Lessons."""
+    at = go_to_page(open_page(), "lessons", {})
+    at.session_state["lessons_tab"] = "Your own"
+    at.run()
+    at.get("file_uploader")[0].set_value(("own.yaml", text.encode(), "application/yaml")).run()
+    assert messages(at) == ""
+    return at
+
+
+def field(at: AppTest, kind: str, name: str) -> Any:
+    """Return a field of the form that edits the chosen scene."""
+    (found,) = [one for one in at.get(kind) if str(one.key).startswith(f"lesson_edit_{name}_")]
+    return found
+
+
+THREE = (
+    "title: T\nscenes:\n"
+    "  - {title: one, sentence: Says one., link: '/?source=pretrained&layer=3&head=1&step=weights&q=3'}\n"
+    "  - {title: two, sentence: Says two., link: '/heads?layer=1'}\n"
+    "  - {title: three, sentence: Says three., link: '/tokens'}\n"
+)
+
+
+def test_a_scene_is_edited_and_every_change_is_undone() -> None:
+    at = own_lesson(THREE)
+    opened = at.session_state["lesson_own"]
+    assert at.text_input(key="lesson_summary").value == ""
+    field(at, "text_input", "title").set_value(HOSTILE)
+    field(at, "text_area", "sentence").set_value("Says more.")
+    field(at, "toggle", "predict").set_value(True)
+    field(at, "number_input", "q").set_value(5)
+    field(at, "text_input", "question").set_value("Which?")
+    field(at, "multiselect", "steps").set_value(["head_outputs", "concat"])
+    at.button(key="FormSubmitter:lesson_edit_0-Save").click().run()
+    assert (messages(at), at.exception) == ("", [])
+    edited = at.session_state["lesson_own"]
+    link = {"source": "pretrained", "layer": "3", "head": "1", "step": "weights", "q": "5", "predict": "1"}
+    assert edited.scenes[0].values() == link
+    words = (HOSTILE, "Says more.", "Which?", ("head_outputs", "concat"))
+    assert (
+        edited.scenes[0].title,
+        edited.scenes[0].sentence,
+        edited.scenes[0].question,
+        edited.scenes[0].steps,
+    ) == words
+    assert edited.scenes[1:] == opened.scenes[1:]
+
+    field(at, "toggle", "predict").set_value(False)  # but the question stands
+    at.button(key="FormSubmitter:lesson_edit_0-Save").click().run()
+    assert "A question needs" in messages(at)
+    assert at.session_state["lesson_own"] == edited
+
+    at.radio(key="lesson_at").set_value(1).run()
+    assert not [one for one in at.get("multiselect") if "steps" in str(one.key)]  # a scene of Heads has none
+    at.button(key="lesson_remove").click().run()
+    assert [scene.title for scene in at.session_state["lesson_own"].scenes] == [HOSTILE, "three"]
+    for expected in (edited, opened):
+        at.button(key="lesson_undo").click().run()
+        assert at.session_state["lesson_own"] == expected
+    at.button(key="lesson_undo").click().run()
+    assert at.session_state["lesson_own"] is None
+    assert not at.get("button_group")
+    assert not [one for one in at.button if one.key == "lesson_undo"]
+
+
+def test_the_view_of_a_scene_is_replaced_by_the_one_that_is_open() -> None:
+    at = own_lesson(THREE)
+    go_to_page(at, "heads", {"layer": "4", "head": "5"})
+    at.session_state["share"] = True
+    at.run()
+    at.selectbox(key="lesson_replace_at").set_value(1)
+    at.session_state["share"] = True
+    at.button(key="FormSubmitter:lesson_replace-Replace its view").click().run()
+    first, second, third = at.session_state["lesson_own"].scenes
+    assert (second.title, second.sentence, second.page) == ("two", "Says two.", "heads")
+    assert second.values() == {"layer": "4", "head": "5"}
+    assert (first.title, third.title) == ("one", "three")
+
+
+def test_next_goes_through_the_steps_of_a_scene_and_its_answer_before_the_next_scene() -> None:
+    asked = THREE.replace("q=3'}", "q=3&predict=1', question: Which?, steps: [head_outputs, output]}")
+    at = own_lesson(asked)
+    scene = at.session_state["lesson_own"].scenes[0]
+    go_to_page(at, "step_by_step", {**scene.values(), "lesson": OWN})
+    assert "Which?" in bar(at)
+    at.button(key="lesson_reveal").click().run()
+    for step in ("head_outputs", "output"):
+        at.button(key="scene_on_button").click().run()
+        assert (link(at)["step"], link(at)["lesson"], "scene" in link(at)) == (step, OWN, False)
+        assert "Says one." in bar(at)
+    assert not [one for one in at.button if one.key == "scene_on_button"]  # the next scene is on another page: a link
+    for step in ("head_outputs", "weights"):
+        at.button(key="scene_back_button").click().run()
+        assert link(at)["step"] == step
+    assert at.button(key="scene_back_button").disabled  # the first scene
+    at.button(key="scene_on_button").click().run()
+    choose(at, "step", "scores")  # which is none of the scene's
+    assert not [one for one in at.button if one.key == "scene_on_button"]
 
 
 def lecture_header(at: AppTest) -> dict[str, Any]:

@@ -58,15 +58,20 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
 
     doors(page).get_by_role("button", name="Walk through it").click()
-    expect(page.get_by_role("radio", name="Tokens", exact=True)).to_be_checked()
     expect(doors(page)).to_be_hidden()
-    expect(page.get_by_text("Go on with ›")).to_be_visible()
-    page.wait_for_url("**step=tokens**")
-    assert query(page) == {**OPENING, "step": "tokens"}
-    page.keyboard.press("Enter")  # the button that leads on has the focus
-    expect(page.get_by_role("radio", name="Embeddings")).to_be_checked()
-    expect(page.get_by_text("Go on with ›")).to_be_hidden()
-    page.wait_for_url("**step=embeddings**")
+    card = page.get_by_role("dialog").filter(has=page.locator("h2"))
+    expect(card).to_have_accessible_name("Your text")
+    page.keyboard.press("ArrowRight")  # the card has the focus
+    expect(card).to_have_accessible_name("Step by step")
+    assert page.url.rstrip("/") == app_url  # the view is the same
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    expect(doors(page)).to_be_hidden()
+    settled(page)
+    for step in ("Tokens", "Embeddings"):
+        page.get_by_role("radio", name=step, exact=True).click()
+        page.wait_for_url(f"**step={step.lower()}**")
+    assert query(page) == {**OPENING, "step": "embeddings"}
     copied = open_bare(new_context().new_page(), page.url)
     expect(copied.get_by_role("radio", name="Embeddings")).to_be_checked()
     expect(doors(copied)).to_be_hidden()

@@ -14,6 +14,7 @@ from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
+from attnviz.steps import STEPS
 from tests.browser.board import matrix
 from tests.browser.settle import frames
 
@@ -80,6 +81,30 @@ def test_only_what_has_no_page_of_its_own_is_a_picture(sites: Path) -> None:
         for number, scene in enumerate(lesson.scenes, 1):
             text = (sites / name / f"scene-{number:02d}.html").read_text(encoding="utf-8")
             assert ("attnviz-picture" in text) == (scene.page in ("averages", "tokens")), (name, number)
+
+
+def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Contexts, sites: Path) -> None:
+    lesson = shipped()["attention"]
+    number = next(n for n, scene in enumerate(lesson.scenes, 1) if scene.steps)
+    scene = lesson.scenes[number - 1]
+    page = new_context(offline=True).new_page()
+    opened(page, sites / "attention" / f"scene-{number:02d}.html")
+
+    def is_at(step: str) -> None:
+        expect(page.get_by_role("radio", name=STEPS[step].title, exact=True)).to_be_checked()
+        expect(page.get_by_text(scene.sentence)).to_be_visible()
+
+    is_at(scene.walk[0])
+    for step in scene.steps:
+        page.keyboard.press("PageDown")
+        is_at(step)
+    page.get_by_role("link", name="Previous").click()
+    is_at(scene.walk[-2])
+    for step in reversed(scene.walk[:-2]):
+        page.keyboard.press("ArrowLeft")
+        is_at(step)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**/scene-{number - 1:02d}.html*")
 
 
 def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:

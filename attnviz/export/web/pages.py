@@ -21,7 +21,7 @@ from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.shown import KIND_NAMES, Shown, shown
 from attnviz.tokens import NoTokensError
 
-WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit")
+WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus")
 """The keys of links for what is chosen in a walk"""
 HEADS_KEYS = ("layer", "head", "rollout", "chosen", "q", "k", "show", "direction", "threshold", "strongest", "special",
               "between", "values", "mean", "stretch", "sort", "label")  # fmt: skip

@@ -107,20 +107,22 @@ def _heading(lesson: Lesson, number: int) -> str:
         else ""
     )
     hidden = " hidden" if scene.question else ""
+    steps = f' data-steps="{escape(" ".join(scene.walk))}"' if scene.walk else ""
     return (
         f'<div class="attnviz-top"><h1>{escape(scene.title)}</h1>\n'
-        f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}">{" ".join(ways)}</nav></div>\n'
+        f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}"{steps}>{" ".join(ways)}</nav></div>\n'
         f'{question}<p class="attnviz-sentence"{hidden}>{escape(scene.sentence)}</p>\n'
     )
 
 
 def _index(lesson: Lesson) -> str:
+    summary = f"<p>{escape(lesson.summary)}</p>\n" if lesson.summary else ""
     scenes = "\n".join(
         f'<li><a href="{file_of(number)}">{escape(scene.title)}</a></li>'
         for number, scene in enumerate(lesson.scenes, 1)
     )
     return (
-        f'<main class="attnviz-index"><h1>{escape(lesson.title)}</h1>\n<p>{escape(lesson.summary)}</p>\n'
+        f'<main class="attnviz-index"><h1>{escape(lesson.title)}</h1>\n{summary}'
         f'<ol class="attnviz-scenes">\n{scenes}\n</ol>\n'
         '<p class="attnviz-note">→ and ←, or Page Down and Page Up, go through the scenes. L is lecture mode: larger '
         "type; in it, B is a black screen, Shift T a timer, Shift F the full screen.</p></main>"

@@ -12,7 +12,7 @@ _RUNS = "tour_runs"
 
 
 def start() -> None:
-    """Start the tour, from a callback of any button on Step by step."""
+    """Start the tour, from a callback of its button, or of the first view's "Walk through it"."""
     st.session_state[_RUNS] = True
 
 

@@ -1,5 +1,7 @@
 """The bar of an open lesson, on every page: the scene's text, and controls to change scene or leave.
 
+Next goes on within the scene first: it reveals what a question covers, then it goes through the scene's own steps.
+
 A callback opens a scene on the same page by setting the address; a link opens a scene on another page. Both keep the
 session and add one entry per scene to the browser's history.
 """
@@ -69,13 +71,18 @@ def show(page: str) -> None:
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(CSS + (LARGE if state.get("lecture") else SMALL) + f"<style>:root{{--done:{done:.1f}%}}</style>")
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
-        _scene_control("scene_back", "Previous scene", ":material/chevron_left:", here.at(here.number - 1), page)
+        if _step_beside(here, -1):
+            _step_control("scene_back", "Previous step", ":material/chevron_left:", -1)
+        else:
+            _scene_control("scene_back", "Previous scene", ":material/chevron_left:", here.at(here.number - 1), page)
         st.html(_text(here, page))
         _outline(here, page)
         _scene_control("lesson_back", "Back to the scene as it was", ":material/restart_alt:", here, page)
         if _has_question(here, page):
             with st.container(key="scene_on"):
                 st.button("Reveal", key="lesson_reveal", type="primary", on_click=go, args=(1,))
+        elif _step_beside(here, 1):
+            _step_control("scene_on", "Next", ":material/chevron_right:", 1)
         else:
             _scene_control("scene_on", "Next", ":material/chevron_right:", here.at(here.number + 1), page)
         st.button(
@@ -93,12 +100,16 @@ def is_open() -> bool:
 
 
 def go(by: int) -> None:
-    """Go forward or back by some scenes, from a callback. At a question, the first step forward reveals the answer."""
+    """Go on (1) or back (-1), from a callback: first to the answer of a question, then to the scene's steps."""
     here = lesson_state.here()
     if here is None:
         return
     if by > 0 and lesson_state.asks():
         state.put("predict", False)
+        return
+    step = _step_beside(here, by)
+    if step is not None:
+        state.put("step", step)
         return
     there = here.at(here.number + by)
     if there is not None:
@@ -132,6 +143,16 @@ def _scene_control(key: str, label: str, icon: str, there: Here | None, page: st
             st.page_link(
                 PAGES[there.scene.page].script, label=label, icon=icon, query_params=lesson_state.link_to(there)
             )
+
+
+def _step_beside(here: Here, by: int) -> str | None:
+    """Return the scene's own step after (1) or before (-1) the one that is open; None at the first and last."""
+    return here.scene.step_beside(state.get("step"), by)
+
+
+def _step_control(key: str, label: str, icon: str, by: int) -> None:
+    with st.container(key=key, width="content"):
+        st.button(label, key=f"{key}_button", icon=icon, on_click=go, args=(by,))
 
 
 def _visit(there: Here | None) -> None:

@@ -35,7 +35,8 @@ def show_shipped() -> None:
 
 def _card(lesson: Lesson) -> None:
     st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
-    st.caption(plain(lesson.summary))
+    if lesson.summary:
+        st.caption(plain(lesson.summary))
     first = Here(lesson, 1)
     with st.container(key=f"lesson_start_{lesson.name}"):
         st.page_link(

@@ -12,16 +12,17 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.sources.shown import Shown
 from attnviz.ui import shell, state
+from attnviz.ui.guide import tour
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.picture import PICTURES
 from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.step_by_step.documents import offer_documents
 from attnviz.ui.tokens.tokenizers import char_vocab
 
-VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit")
+VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
 """The link keys of what a user chooses in the walk"""
-_ANSWERED = "lesson_answered"
-"""Set if the browser has revealed the row that a lesson asked for"""
+_RUN_ALL = "walk_run_all"
+"""Set if what the user did in the walk, which is a fragment, changes other parts of the page"""
 
 
 def show_walk(here: Shown) -> None:
@@ -30,8 +31,8 @@ def show_walk(here: Shown) -> None:
     Raises:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
-    if st.session_state.pop(_ANSWERED, False):
-        st.rerun()  # the bar of the lesson shows the answer
+    if st.session_state.pop(_RUN_ALL, False):
+        st.rerun()
     queries, keys = here.axes()
     shell.token_notes(queries)
     for name, axis, tokens in (("q", "row", queries), ("k", "column", keys)):
@@ -54,7 +55,7 @@ def show_walk(here: Shown) -> None:
             "defaults": {name: KEYS[name].default for name in VALUES},
         },
     }
-    walk(header, key="walk", on_update=_take)
+    walk(header, key="walk", on_update=_take, on_tour=_start_tour)
 
 
 def _take(values: Mapping[str, object]) -> None:
@@ -62,7 +63,12 @@ def _take(values: Mapping[str, object]) -> None:
     state.take(values, VALUES)
     state.expect(values, VALUES)
     if asked and not lesson_state.asks():
-        st.session_state[_ANSWERED] = True
+        st.session_state[_RUN_ALL] = True  # the bar of the lesson shows the answer
+
+
+def _start_tour() -> None:
+    tour.start()
+    st.session_state[_RUN_ALL] = True
 
 
 def _check_pin(name: str, axis: str, count: int) -> None:

@@ -45,6 +45,7 @@ MORE = {
         f"/?{CAT}&step=output&projection=0",
         f"/?{CAT}&step=weights&drawing=chart&mask=causal&q=1&k=0",
         f"/?{CAT}&step=qkv&drawing=chart",
+        f"/?{CAT}&step=qkv&focus=query&q=1",
         f"/?{CAT}&step=scores&lecture=1&q=1&k=4",
         "/?text=To+be+or+not+to+be&tokenizer=char&step=weights",
         "/?text=To+be+%C3%A9+or+not&tokenizer=char&step=tokens",

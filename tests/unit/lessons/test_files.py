@@ -50,6 +50,9 @@ def scenes(draw: st.DrawFn) -> Scene:
     if draw(st.booleans()):
         asked = query_of({**query, "predict": "1", "q": "3"})
         scene = replace(scene, page="step_by_step", query=asked, question=draw(texts))
+        scene = replace(
+            scene, steps=tuple(draw(st.lists(st.sampled_from(["weights", "tokens", "output"]), unique=True)))
+        )
     return scene
 
 
@@ -58,6 +61,24 @@ def scenes(draw: st.DrawFn) -> Scene:
 def test_what_is_written_reads_back_the_same(title: str, summary: str, written: list[Scene]) -> None:
     lesson = Lesson("x", title, summary, tuple(written))
     assert read_lesson(write_lesson(lesson).encode(), "x") == lesson
+
+
+@pytest.mark.parametrize("line", ["", "summary:\n", "summary: ''\n", "summary: '  '\n"])
+def test_a_file_without_a_summary_is_taken_and_written_without_one(line: str) -> None:
+    lesson = read_lesson(f"title: T\n{line}scenes:\n{GOOD}".encode(), OWN)
+    assert (lesson.title, lesson.summary) == ("T", "")
+    assert "summary" not in write_lesson(lesson)
+    assert read_lesson(write_lesson(lesson).encode(), OWN) == lesson
+
+
+def test_steps_follow_that_of_the_link() -> None:
+    walk = "  - {title: a, sentence: b, link: '/?q=1', steps: [weights, head_outputs]}\n"
+    (scene,) = read_lesson((HEAD + walk).encode(), OWN).scenes
+    assert scene.walk == ("scores", "weights", "head_outputs")  # "scores" is what a link without a step opens
+    assert [scene.step_beside(step, 1) for step in scene.walk] == ["weights", "head_outputs", None]
+    assert [scene.step_beside(step, -1) for step in scene.walk] == [None, "scores", "weights"]
+    assert scene.step_beside("output", 1) is scene.step_beside("output", -1) is None  # where no scene leads
+    assert replace(scene, steps=()).step_beside("scores", 1) is None
 
 
 def test_a_link_may_be_copied_from_any_address_bar() -> None:
@@ -119,6 +140,11 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + GOOD.replace("title: a", "question: c, title: a")).encode(), "A question needs"),
         ((HEAD + "  - {title: a, sentence: b, question: c, link: '/?predict=1'}\n").encode(), "A question needs"),
         ((HEAD + "  - {title: a, sentence: b, page: heads, query: {layer: [1]}}\n").encode(), "query is not a mapping"),
+        ((HEAD + GOOD.replace("title: a", "steps: [scores], title: a")).encode(), "Only a scene of step_by_step has"),
+        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [scores]}\n").encode(), "The steps name one twice"),
+        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [s, s]}\n").encode(), "“s” is not one of the steps"),
+        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: weights}\n").encode(), "not a list of names"),
+        ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [[a]]}\n").encode(), "not a list of names"),
         ((HEAD + GOOD * 101).encode(), "101 scenes; at most 100 are allowed"),
     ],
 )  # fmt: skip

@@ -36,6 +36,7 @@ DEFAULTS = {
     "stretch": False,
     "limit": None,
     "drawing": "stage",
+    "focus": "",
     "predict": False,
     "way": "loop",
     "block_size": 8,
@@ -92,6 +93,7 @@ GOOD = [
     ("limit", "30", 30.0),
     ("limit", "0.25", 0.25),
     ("drawing", "chart", "chart"),
+    ("focus", "key_t", "key_t"),
     ("predict", "1", True),
     ("way", "softmax", "softmax"),
     ("seed", "999999", 999_999),
@@ -121,7 +123,7 @@ WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["drawing", "predict", "lecture"]
+CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more"]
 
 BAD = [
@@ -232,6 +234,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
     "drawing": st.sampled_from(["stage", "chart"]),
+    "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
     "compare": st.sampled_from(["", "same"]),
     "quantity": st.sampled_from(["scores", "scaled", "masked", "weights"]),
     "lecture": st.booleans(),

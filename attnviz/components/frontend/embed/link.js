@@ -17,11 +17,12 @@ export function isLecture() {
 
 /** As a walk has it. @returns {Partial<WalkValues>} */
 export function values() {
-  const { step, ...rest } = chosen();
+  const { step, focus = "", ...rest } = chosen();
   /** @type {(name: string) => [string, unknown][]} */
   const number = (name) => (name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : []);
   return {
     ...(step && { step }),
+    focus,
     ...Object.fromEntries(NUMBERS.flatMap(number)),
     ...Object.fromEntries(SWITCHES.map((name) => [name, rest[name] === "1"])),
   };

@@ -1,4 +1,5 @@
-// The scenes of a lesson as a static site: the keys that go through them, and the question that a scene may begin with.
+// The scenes of a lesson as a static site: the keys that go through them, the question that a scene may begin with, and
+// the steps that it may go through before the next scene.
 
 import { isShortcut, pressed } from "../core/keys.js";
 
@@ -11,13 +12,27 @@ const isForPicture = (event) =>
   event.key.startsWith("Arrow") &&
   event.composedPath().some((one) => one instanceof Element && one.matches(MOVES_INSIDE));
 
+/** What a scene without a walk does: nothing is covered, and no step follows. */
+const STILL = {
+  reveal: () => {},
+  step: () => "",
+  /** @param {string} _step */
+  choose: (_step) => {},
+};
+
 export class Scene {
-  /** `reveal()` uncovers what the question asks for. @param {() => void} [reveal] */
-  constructor(reveal = () => {}) {
-    this.reveal = reveal;
+  /**
+   * `reveal` uncovers what the question asks for, `step` is the step that is open, `choose` opens another.
+   * @param {{ reveal: () => void, step: () => string, choose: (step: string) => void }} does
+   */
+  constructor(does = STILL) {
+    this.does = does;
     this.question = /** @type {HTMLElement | null} */ (document.querySelector(".attnviz-question"));
     this.sentence = /** @type {HTMLElement | null} */ (document.querySelector(".attnviz-sentence"));
-    this.question?.querySelector("button")?.addEventListener("click", () => this.reveal());
+    this.ways = /** @type {HTMLElement | null} */ (document.querySelector(".attnviz-scene"));
+    this.steps = this.ways?.dataset.steps?.split(" ") ?? [];
+    this.question?.querySelector("button")?.addEventListener("click", () => this.does.reveal());
+    this.ways?.addEventListener("click", (event) => this.click(event));
     // Before the view, in which the same keys go through the steps.
     window.addEventListener("keydown", (event) => this.key(event), { capture: true });
   }
@@ -31,13 +46,32 @@ export class Scene {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (!isShortcut(event) || !(pressed(event) in RELATIONS) || isForPicture(event)) return;
+    if (!isShortcut(event) || !(pressed(event) in RELATIONS) || isForPicture(event) || !this.ways) return;
     const relation = RELATIONS[/** @type {keyof typeof RELATIONS} */ (pressed(event))];
-    const link = document.querySelector(`.attnviz-scene a[rel=${relation}]`);
-    if (!document.querySelector(".attnviz-scene")) return;
     event.preventDefault();
     if (event.repeat) return;
-    if (relation === "next" && this.question?.hidden === false) this.reveal();
-    else if (link instanceof HTMLElement) link.click();
+    const link = this.ways.querySelector(`a[rel=${relation}]`);
+    if (link instanceof HTMLElement) link.click();
+    else this.goes(relation);
+  }
+
+  /** A link to the next scene goes on within this one first. @param {MouseEvent} event */
+  click(event) {
+    const { rel = "" } = event.target instanceof HTMLAnchorElement ? event.target : {};
+    if (event.ctrlKey || event.metaKey || event.shiftKey || !this.goes(rel)) return;
+    event.preventDefault();
+  }
+
+  /** Goes on or back within the scene; says whether there was anywhere to go. @param {string} relation */
+  goes(relation) {
+    if (relation === "next" && this.question?.hidden === false) {
+      this.does.reveal();
+      return true;
+    }
+    const at = this.steps.indexOf(this.does.step());
+    const by = { next: 1, prev: -1 }[relation] ?? 0;
+    const step = at < 0 || !by ? undefined : this.steps[at + by];
+    if (step) this.does.choose(step);
+    return step !== undefined;
   }
 }

@@ -19,7 +19,7 @@ async function start() {
     },
     revealed: reveal,
   });
-  const scene = new Scene(reveal);
+  const scene = new Scene({ reveal, step: () => walk.store.values.step, choose: (step) => walk.choose({ step }) });
   const ask = () => scene.ask(walk.store.values.predict);
   walk.show(values(), read(numbers()));
   followLecture(() => {

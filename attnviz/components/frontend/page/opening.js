@@ -4,17 +4,16 @@
 import { clickOn, element } from "../core/dom.js";
 
 const SAYS = "shows what attention computes in a real BERT, down to the last number.";
-const HAS_KEYS = matchMedia("(hover: hover)"); // a phone has none
 const NAVIGATION = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 const FIELD = ".st-key-text textarea";
 
 export class Opening {
   /**
-   * `walkThrough` goes to the first step, and returns the button that leads on.
+   * `tour` starts the guided tour.
    * @param {import("../walk/walk.js").Walk} walk below it
-   * @param {{ server: string, walkThrough: () => HTMLElement }} does
+   * @param {{ server: string, tour: () => void }} does
    */
-  constructor(walk, { server, walkThrough }) {
+  constructor(walk, { server, tour }) {
     const lesson = element("a", { href: `${server}/lessons`, class: "door" }, "Start a lesson");
     lesson.addEventListener("click", (event) => this.visit(event, lesson));
     this.section = element(
@@ -24,7 +23,10 @@ export class Opening {
       element(
         "div",
         { class: "doors" },
-        door("Walk through it", () => this.guide(walkThrough())),
+        door("Walk through it", () => {
+          this.show(false);
+          tour();
+        }),
         door("Your own sentence", () => this.write()),
         lesson,
       ),
@@ -33,9 +35,7 @@ export class Opening {
     this.help = button("?", "What this is, and how to begin", "arrow help", () =>
       this.show(Boolean(this.section.hidden)),
     );
-    this.hint = element("p", { class: "go-on", role: "status", hidden: true });
     walk.element.before(this.section);
-    walk.element.append(this.hint);
     walk.stepper.drawings.root.after(this.help);
     this.show(false);
   }
@@ -44,21 +44,6 @@ export class Opening {
   show(isShown) {
     this.section.hidden = !isShown;
     this.help.setAttribute("aria-expanded", String(isShown));
-    this.hint.hidden = true;
-  }
-
-  /** Says how to go on, beside the button that does so. @param {HTMLElement} next */
-  guide(next) {
-    this.show(false);
-    next.focus({ preventScroll: true });
-    this.hint.textContent = HAS_KEYS.matches ? "Go on with › or the key →" : "Go on with ›";
-    this.hint.hidden = false;
-    const [at, within] = [next, this.hint.parentElement ?? next].map((one) => one.getBoundingClientRect());
-    const middle = (at.left + at.right) / 2 - within.left;
-    const left = Math.max(0, Math.min(middle - this.hint.offsetWidth / 2, within.width - this.hint.offsetWidth));
-    this.hint.style.left = `${left}px`;
-    this.hint.style.top = `${at.bottom - within.top}px`;
-    this.hint.style.setProperty("--middle", `${middle - left}px`);
   }
 
   /** Puts the cursor into the text field, which may be behind the button of a closed side bar. */

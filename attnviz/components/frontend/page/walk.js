@@ -48,7 +48,7 @@ class WalkComponent {
       revealed: () => this.answered(),
     };
     this.walk = new Walk(root, this.home);
-    this.opening = new Opening(this.walk, { server, walkThrough: () => this.walkThrough() });
+    this.opening = new Opening(this.walk, { server, tour: () => this.setTriggerValue("tour", Date.now()) });
     this.ends = new AbortController();
     const { signal } = this.ends;
     window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
@@ -72,13 +72,6 @@ class WalkComponent {
     this.updates.set(values, Infinity);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.write(), BURST);
-  }
-
-  /** Begins a walk through all steps of this head; returns the button that leads on. */
-  walkThrough() {
-    const { document } = this.walk.store;
-    if (document) this.walk.choose({ step: document.header.steps[0].name });
-    return this.walk.stepper.next;
   }
 
   /** Writes what is chosen into the address. */

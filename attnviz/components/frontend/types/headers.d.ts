@@ -40,6 +40,8 @@ interface StageHeader extends BoardPicture {
   /** whether a row is covered until it is guessed, and in which panel */
   predict?: boolean;
   result?: string;
+  /** the panel that takes the whole picture, "" for all of them; where nothing is said, the user's choice stays */
+  focus?: string;
   /** the row to cover where none is pinned */
   guess?: number;
 }

@@ -11,6 +11,8 @@ interface WalkValues extends Pair {
   stretch: boolean;
   /** Where the colours of scores end; null is at the largest. */
   limit: number | null;
+  /** The matrix that takes the whole picture; "" for all of them. */
+  focus: string;
 }
 /** An array that a document does not hold. */
 interface ArrayReference {

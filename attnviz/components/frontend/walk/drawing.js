@@ -9,21 +9,14 @@ import { Stage } from "./stage.js";
 export class Drawing {
   /**
    * @param {HTMLElement} root @param {Home} home
-   * @param {{ onCovered: (row: number | null) => void, onFocus: (isOne: boolean) => void }} does as of Stage
+   * @param {{ onCovered: (row: number | null) => void, onFocus: (name: string | null) => void }} does as of Stage
    */
   constructor(root, home, { onCovered, onFocus }) {
     this.root = root;
     this.home = home;
     /** @type {{ header: StageHeader | null, pin: Pair }} what can be played */
     this.played = { header: null, pin: NOTHING };
-    this.stage = new Stage(root, {
-      onRevealed: () => home.revealed?.(),
-      onCovered,
-      onFocus: (isOne) => {
-        onFocus(isOne);
-        this.follow();
-      },
-    });
+    this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onCovered, onFocus });
     this.motion = new Motion(root, this.stage.board);
     /** @type {Chart | null} null until one is chosen */
     this.chart = null;
@@ -37,7 +30,7 @@ export class Drawing {
    * @param {{ drawing: string, theme: Theme, pin: Pair }} looks
    */
   take(header, { drawing, theme, pin }) {
-    this.isChart = drawing === "chart" && Boolean(this.home.plotly);
+    this.isChart = this.draws(drawing) === "chart";
     if (this.isChart) this.makeChart().show(/** @type {any} */ (header), { theme, pin });
     else this.stage.take(header);
     this.stage.board.element.hidden = this.isChart;
@@ -45,6 +38,11 @@ export class Drawing {
     // What is covered must not be computed before one's eyes.
     this.played = { header: this.isChart || header.predict ? null : header, pin };
     this.follow();
+  }
+
+  /** What a picture is drawn as where this is chosen. @param {string} drawing */
+  draws(drawing) {
+    return drawing === "chart" && this.home.plotly ? "chart" : "stage";
   }
 
   /** The bar that plays the step, which needs all its matrices. */

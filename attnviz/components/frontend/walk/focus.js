@@ -8,22 +8,19 @@ const LEGIBLE = 11; // px, of numbers, for which a decimal is given up
 const ABOVE = 36; // px of a button's top over its matrix
 
 export class Focus {
-  /** @param {import("../board/board.js").Board} board @param {() => void} onChange */
-  constructor(board, onChange) {
+  /**
+   * `onChoice(name)` is called when the user focuses on a matrix, and with null when on none any more.
+   * @param {import("../board/board.js").Board} board @param {(name: string | null) => void} onChoice
+   */
+  constructor(board, onChoice) {
     this.board = board;
-    this.onChange = onChange;
+    this.onChoice = onChoice;
     /** @type {string | null} the matrix that is focused on */
     this.name = null;
     this.buttons = element("div", { class: "focus-buttons modebar" });
     board.element.append(this.buttons);
     board.element.addEventListener("attnviz-drawn", () => this.placeButtons());
     board.element.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  /** @param {string | null} name */
-  set(name) {
-    this.name = name;
-    this.onChange();
   }
 
   /**
@@ -70,7 +67,7 @@ export class Focus {
     made.addEventListener("pointerdown", (event) => event.stopPropagation());
     made.addEventListener("click", (event) => {
       event.stopPropagation();
-      this.set(this.name === null ? panel : null);
+      this.onChoice(this.name === null ? panel : null);
     });
     return made;
   }
@@ -81,6 +78,6 @@ export class Focus {
     if (event.key !== "Escape" || this.name === null || query !== null || key !== null) return;
     event.preventDefault();
     event.stopPropagation();
-    this.set(null);
+    this.onChoice(null);
   }
 }

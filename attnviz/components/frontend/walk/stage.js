@@ -8,15 +8,15 @@ import { Focus } from "./focus.js";
 export class Stage {
   /**
    * `onRevealed()` is called when a click has revealed the last cell of the covered row; `onCovered(row)` when another
-   * row is covered, or none any more; `onFocus(isOne)` when one matrix takes the whole picture, or none any more.
+   * row is covered, or none any more; `onFocus(name)` when the user chooses a matrix to take the whole picture, or null
+   * for all again: the next header then says so. Without it the stage does so by itself.
    * @param {Element | ShadowRoot} root
    * @param {{ onRevealed?: () => void, onCovered?: (row: number | null) => void,
-   *   onFocus?: (isOne: boolean) => void }} does
+   *   onFocus?: (name: string | null) => void }} does
    */
-  constructor(root, { onRevealed = () => {}, onCovered = () => {}, onFocus = () => {} } = {}) {
+  constructor(root, { onRevealed = () => {}, onCovered = () => {}, onFocus } = {}) {
     this.onRevealed = onRevealed;
     this.onCovered = onCovered;
-    this.onFocus = onFocus;
     this.painted = 0;
     this.row = 0;
     /** @type {Set<number | "row" | "all">} columns that are revealed, or more at once */
@@ -28,10 +28,7 @@ export class Stage {
     this.narrow = false;
     this.fresh = false;
     this.board = new Board(root, { className: "attnviz-stage" });
-    this.focus = new Focus(this.board, () => {
-      this.onFocus(this.focus.name !== null);
-      if (this.header) this.show(this.header);
-    });
+    this.focus = new Focus(this.board, onFocus ?? ((name) => this.setFocus(name)));
     this.board.onHold = () => this.chooseRow(this.meant);
     this.board.uncover = (at) => this.uncover(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
@@ -58,9 +55,15 @@ export class Stage {
     if (this.row !== this.meant) this.chooseRow(this.meant);
     else this.coverUp();
     this.fresh = true;
-    if (!header.panels.some(({ name }) => name === this.focus.name)) this.focus.name = null;
-    this.onFocus(this.focus.name !== null);
+    const focus = header.focus ?? this.focus.name;
+    this.focus.name = header.panels.some(({ name }) => name === focus) ? focus : null;
     this.show(header, { morph: along, backwards: along && header.order < before.order });
+  }
+
+  /** @param {string | null} name */
+  setFocus(name) {
+    this.focus.name = name;
+    if (this.header) this.show(this.header);
   }
 
   isNarrow() {

@@ -5,7 +5,7 @@ import { matricesOf } from "./matrices.js";
 /** @type {WalkValues} */
 const FIRST = {
   ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
-  ...{ predict: false, stretch: false, limit: null },
+  ...{ predict: false, stretch: false, limit: null, focus: "" },
 };
 
 /** @typedef {(changed: Set<string>) => void} Listener called with the names of what is new; "document" is one */
@@ -43,10 +43,12 @@ export class Store {
     const { heads, steps, query, key } = this.document.header;
     /** @param {number | null} at @param {string[]} labels */
     const inside = (at, labels) => (at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null);
+    const step = steps.find(({ name }) => name === values.step) ?? steps[0];
     return {
       ...values,
       head: heads.includes(values.head) ? values.head : heads[0],
-      step: steps.some(({ name }) => name === values.step) ? values.step : steps[0].name,
+      step: step.name,
+      focus: step.picture?.panels.some(({ name }) => name === values.focus) ? values.focus : "",
       q: inside(values.q, query.labels),
       k: inside(values.k, key.labels),
     };

@@ -54,7 +54,7 @@ export class Walk {
     this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
     this.drawing = new Drawing(this.picture, home, {
       onCovered: (row) => this.cover(row),
-      onFocus: (isOne) => this.element.toggleAttribute("data-focus", isOne),
+      onFocus: (name) => this.choose({ focus: name ?? "" }),
     });
     this.inspector = new Inspector(this.beside, {
       onPin: ({ q, k }) => this.choose({ q, k }),
@@ -171,12 +171,13 @@ export class Walk {
       this.drawing.motion.follow(null);
       return;
     }
-    const { predict, layer, head } = values;
+    const { predict, layer, head, focus } = values;
     const { scale } = header;
     const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head, scale };
     const { theme: shade } = this;
     const looks = { drawing: values.drawing, theme: shade, pin: { q: values.q, k: values.k } };
-    this.drawing.take({ ...picture, ...about, predict, guess: firstGuess(header), result: step.name }, looks);
+    this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
+    this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
     this.inspect(document);
     this.loading.later(document, head);
   }
