@@ -63,6 +63,22 @@ class Tokens(ShortRepr):
     def __len__(self) -> int:
         return len(self.pieces)
 
+    @property
+    def characters_per_token(self) -> float | None:
+        """The characters of the text and its pair, as far as they were read, over the tokens made of them.
+
+        Added tokens don't count, white space does. None if there is no such token.
+        """
+        own = [index for index in range(len(self)) if not self.special[index]]
+        if not own:
+            return None
+        texts = [self.text] if self.pair is None else [self.text, self.pair]
+        lengths = [len(text) for text in texts]
+        if self.dropped:
+            ends = [(self.segments[index] if self.pair is not None else 0, self.offsets[index][1]) for index in own]
+            lengths = [max((end for at, end in ends if at == segment), default=0) for segment in range(len(texts))]
+        return sum(lengths) / len(own)
+
     def source(self, index: int) -> str:
         """Return the characters of the text (or the pair) that token `index` covers; "" for an added token."""
         start, end = self.offsets[index]

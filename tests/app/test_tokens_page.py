@@ -38,6 +38,11 @@ def sizes(at: AppTest) -> list[str]:
     return [unescape(size) for size in re.findall(r"<small>(.*?)</small>", html(at))]
 
 
+def rates(at: AppTest) -> list[str]:
+    """Return what the cards say of characters per token: words, BERT."""
+    return [unescape(rate) for rate in re.findall(r'<small class="rate">(.*?)</small>', html(at))]
+
+
 def strips(at: AppTest) -> list[list[str]]:
     """Return the pieces of each strip of chips, the three cards' first."""
     bodies = [
@@ -56,6 +61,10 @@ def test_three_tokenizers_side_by_side(at: AppTest) -> None:
         "12 tokens · vocabulary of 65",
         "2 tokens · vocabulary of 20,000",
         "4 tokens · vocabulary of 30,522",
+    ]
+    assert rates(at) == [
+        "6.0 characters per token",
+        "6.0 characters per token; at that rate 512 tokens are 3,072 characters",
     ]
     assert strips(at) == [list("Hello␣worlds"), ["Hello", "worlds"], ["[CLS]", "hello", "worlds", "[SEP]"]]
     assert html(at).count("✓ ids → text: the same") == 2

@@ -6,7 +6,8 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer, round_trip
+from attnviz.formatting import number
+from attnviz.tokens import MAX_POSITIONS, CharVocab, Tokens, WordPiece, WordTokenizer, round_trip
 from attnviz.ui.tokens.chips import pair_rows, token_strip, unknown_note
 from attnviz.ui.tokens.round_trip import round_trip_view
 from attnviz.ui.tokens.vocabulary import search, vocabulary_table
@@ -27,7 +28,7 @@ NOTICE = {
 def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     """Show one tokenizer's tokens: count, chips, unknown and dropped tokens, and the round trip."""
     size = f"{_plural(len(tokens), 'token')} · vocabulary of {tokens.vocab_size:,}"
-    st.html(f"<b>{escape(title)}</b><br><small>{size}</small>")
+    st.html(f"<b>{escape(title)}</b><br><small>{size}</small>{_rule_of_thumb(kind, tokens)}")
     st.caption(NOTICE[kind])
     with st.container(key=f"strip_{kind}"):
         st.html(token_strip(tokens))
@@ -41,6 +42,16 @@ def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     st.html(round_trip_view(round_trip(tokenizer, tokens)))
     if tokens.pair is not None:
         st.html(round_trip_view(round_trip(tokenizer, tokens, segment=1), "second sentence"))
+
+
+def _rule_of_thumb(kind: str, tokens: Tokens) -> str:
+    """Say how many characters a token has on this text, and what that means for the number that BERT takes."""
+    ratio = tokens.characters_per_token
+    if kind == "char" or ratio is None:  # a character each
+        return ""
+    limit = MAX_POSITIONS
+    fits = f"; at that rate {limit} tokens are {limit * ratio:,.0f} characters" if kind == "bert" else ""
+    return f'<br><small class="rate">{number(ratio, 1)} characters per token{fits}</small>'
 
 
 def training_pairs(tokens: Tokens, block_size: int) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from attnviz.tokens import CharVocab, Tokens, code_point, context_pairs, from_encoding, printable, repair
+from attnviz.tokens import CharVocab, Tokens, WordPiece, code_point, context_pairs, from_encoding, printable, repair
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Any code points at all, lone surrogates and unassigned ones too."""
@@ -207,3 +207,16 @@ def test_pairs_spell_the_block(ids: list[int], block_size: int) -> None:
     pairs = context_pairs(ids, block_size)
     assert len(pairs) == min(block_size, max(0, len(ids) - 1))
     assert all([*context, target] == ids[: len(context) + 1] for context, target in pairs)
+
+
+def test_characters_per_token_count_what_was_read_and_no_added_token() -> None:
+    assert CharVocab.shakespeare().tokenize("Hello").characters_per_token == 1
+    assert CharVocab.shakespeare().tokenize("").characters_per_token is None
+    bert = WordPiece()
+    assert bert.tokenize("Hello worlds").characters_per_token == 12 / 2
+    assert bert.tokenize("").characters_per_token is None  # [CLS] [SEP] only
+    assert bert.tokenize("Hello worlds", "the end").characters_per_token == (12 + 7) / 4
+    assert bert.tokenize("word " * 1000).characters_per_token == (510 * 5 - 1) / 510
+    halves = bert.tokenize("one two " * 300, "ten six " * 300)
+    read = [range(halves.offsets[at][1]) for at in (halves.pieces.index("[SEP]") - 1, len(halves) - 2)]
+    assert halves.characters_per_token == sum(map(len, read)) / 509
