@@ -126,6 +126,46 @@ def _two_masks() -> Arrays:
     return {"mask": np.ones((2, 2), bool), "mask/0": np.ones((2, 2), bool)}
 
 
+def marks() -> dict[str, tuple[Any, str]]:
+    """Return facts with a mark that a reader must refuse, by what is wrong, with its sentence."""
+    empty: dict[str, Any] = dict.fromkeys(("row", "column", "layer", "head"))
+    good = {"from": 0, "to": 2, "matrix": "weights", "part": "", **empty}
+
+    def text(*several: dict[str, Any], text: str = "a😀b") -> dict[str, Any]:
+        return {"text": text, "marks": [{**good, **one} for one in several]}
+
+    path = "header.steps[0].fact"
+    no_text = f"{path} is not a text, plain or marked, or a list of these."
+    nothing = "A mark in the document's texts names nothing."
+    outside = f"{path} has marks that are not in its text, in order."
+    not_there = f"{path} has a mark that names what the document does not have."
+    return {
+        "without an end": ({"text": "a", "marks": [{"from": 0, "row": 1}]}, no_text),
+        "with HTML": (text({"html": "<b>"}), no_text),
+        "at a half": (text({"from": 0.5}), no_text),
+        "of a number": ({"text": 1, "marks": []}, no_text),
+        "in a list of lists": ([[text({})]], no_text),
+        "of a row that is a text": (text({"row": "it"}), no_text),
+        "of an endless row": (text({"row": 2**60}), no_text),
+        "without a target": (text({"matrix": ""}), nothing),
+        "of an unknown part": (text({"part": "toString"}), nothing),
+        "of hidden cells of a row": (text({"part": "hidden", "row": 0}), nothing),
+        "of a layer alone": (text({"layer": 0}), nothing),
+        "for another head": ([text({}), text({})], f"{path} has 2 texts for 1 heads."),
+        "beyond the text": (text({"to": 4}), outside),  # it has three characters, and four UTF-16 units
+        "before the text": (text({"from": -1}), outside),
+        "of no words": (text({"from": 2}), outside),
+        "over another": (text({}, {"from": 1, "to": 3}), outside),
+        "of a row beyond the text": (text({"row": 2}), not_there),
+        "of column -1": (text({"column": -1}), not_there),
+        "of an unknown matrix": (text({"matrix": "__proto__"}), not_there),
+        "of another layer": (text({"layer": 1, "head": 0}), not_there),
+        "of another head": (text({"head": 1}), not_there),
+        "too many": (text(*({"from": n, "to": n + 1} for n in range(65)), text="a" * 65),
+                     f"{path} has 65 marks; a text has at most 64."),
+    }  # fmt: skip
+
+
 def hostile() -> dict[str, tuple[bytes, str | None]]:
     """Return files that are no document, by what is wrong, with the sentence of both readers; None if they differ."""
     good, large = changed(lambda *_: None), _set(model="x" * 5_000_000)
@@ -150,7 +190,7 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "a list": (file("[]", {"query": ones}), "header is not an object with model, attention, layer, heads, "
                    "heads_in_layer, query, key, scale, scale_label, mask, steps, references, kind, version."),
         "another version": (
-            _set(version=1), "The document's version is not 2, the only one that this reader knows."
+            _set(version=1), "The document's version is not 3, the only one that this reader knows."
         ),
         "another kind": (
             _set(kind="heads"), "The document's kind is not walk, the only one that this reader knows."
@@ -177,6 +217,7 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         ),
         "two texts for a head": (_step(fact=["", ""]), "header.steps[0].fact has 2 texts for 1 heads."),
         "a text that is none": (_step(code=[1]), "header.steps[0].code is not a text or a list of texts."),
+        **{f"a mark {why}": (_step(fact=fact), sentence) for why, (fact, sentence) in marks().items()},
         "an unknown mask": (_set(mask="soft"), "header.mask is not one of none, causal, padding, cross, other."),
         "a script": (_step(formula="<script>alert(1)</script>"), NOT_MATHML),
         "an image": (_step(formula='<math display="block"><img src="x" onerror="alert(1)"></math>'), NOT_MATHML),

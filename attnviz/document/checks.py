@@ -76,6 +76,11 @@ class DocumentError(ValueError):
     """A document is refused; the message says why, in one sentence."""
 
 
+def is_whole(value: object) -> bool:
+    """Whether JSON is a whole number that JavaScript tells from its neighbours."""
+    return type(value) is int and abs(value) < 2**53
+
+
 def refuse(why: str) -> NoReturn:
     """Raise DocumentError."""
     raise DocumentError(why)

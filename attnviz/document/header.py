@@ -9,12 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from attnviz.document.checks import refuse
-from attnviz.document.value import VERSION, Axis, Header, Reference, StepText
+from attnviz.document.checks import is_whole, refuse
+from attnviz.document.marks import SAID, are_said, from_json, to_json
+from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
 from attnviz.steps.picture import MadeFrom, PanelSpec, Picture, Product
-
-MAX_INTEGER = 2**53 - 1
-"""The largest integer that JavaScript tells from its neighbours"""
 
 _AXIS: dict[str, Any] = {
     "text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"], "covers": ["a text"],
@@ -32,7 +30,9 @@ _PICTURE: dict[str, Any] = {
 }  # fmt: skip
 _STEP: dict[str, Any] = {
     "name": "a text", "title": "a text",
-    **dict.fromkeys(("formula", "notice", "fact", "advice", "code"), "a text or a list of texts"),
+    "formula": "a text or a list of texts",
+    **dict.fromkeys(SAID, "a text, plain or marked, or a list of these"),
+    "code": "a text or a list of texts",
     "missing": "a text",
     **dict.fromkeys(("is_by_cell", "can_be_covered", "can_be_stretched"), "true or false"),
     "picture": {"?": _PICTURE},
@@ -58,7 +58,12 @@ def write_header(header: Header) -> str:
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields by name. `dataclasses.asdict` would copy what is in them."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    return found if not isinstance(value, StepText) else {**found, **{name: _said(found[name]) for name in SAID}}
+
+
+def _said(texts: OfHeads) -> Any:
+    return to_json(texts) if isinstance(texts, str) else list(map(to_json, texts))
 
 
 def read_header(text: str) -> Header:
@@ -91,7 +96,12 @@ def read_header(text: str) -> Header:
 
 def _step(given: Mapping[str, Any]) -> StepText:
     picture = None if given["picture"] is None else _picture(given["picture"])
-    return StepText(**{**{name: _frozen(value) for name, value in given.items()}, "picture": picture})
+    said = {name: _said_in(given[name]) for name in SAID}
+    return StepText(**{**{name: _frozen(value) for name, value in given.items()}, **said, "picture": picture})
+
+
+def _said_in(given: Any) -> OfHeads:
+    return tuple(map(from_json, given)) if isinstance(given, list) else from_json(given)
 
 
 def _picture(given: Mapping[str, Any]) -> Picture:
@@ -155,10 +165,6 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int and abs(value) <= MAX_INTEGER
-
-
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
@@ -173,9 +179,10 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "a text": _is_text,
     "a text or null": lambda value: value is None or _is_text(value),
     "a text or a list of texts": lambda value: _is_text(value) or _are_texts(value),
+    "a text, plain or marked, or a list of these": are_said,
     "a number, a list of texts or null": lambda value: value is None or _is_number(value) or _are_texts(value),
-    "a whole number": _is_whole,
-    "a whole number or null": lambda value: value is None or _is_whole(value),
+    "a whole number": is_whole,
+    "a whole number or null": lambda value: value is None or is_whole(value),
     "a number": _is_number,
     "true or false": lambda value: isinstance(value, bool),
     "texts by column": _is_by_column,

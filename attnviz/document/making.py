@@ -12,6 +12,7 @@ from attnviz.document.checks import ARRAYS, OF_HEAD
 from attnviz.document.value import Axis, Document, Header, OfHeads, Reference, StepText
 from attnviz.formatting import scale_label
 from attnviz.formulas import mathml
+from attnviz.marked import marks_of
 from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.steps import STEPS, unavailable
 from attnviz.steps.picture import joined
@@ -137,9 +138,9 @@ def _step(step: Step[Any], walks: Sequence[Walk]) -> StepText:
 
 
 def _of_heads(texts: Iterable[str]) -> OfHeads:
-    """Return one text if it is the same for all heads."""
+    """Return one text if it is the same for all heads, with the same marks."""
     texts = tuple(texts)
-    return texts[0] if len(set(texts)) == 1 else texts
+    return texts[0] if len({(text, marks_of(text)) for text in texts}) == 1 else texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.document.checks import DocumentError, check_arrays, check_header
+from attnviz.document.marks import check_marks
 from attnviz.document.pictures import check_pictures
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "Axis", "Document", "DocumentError", "Header", "OfHeads", "Reference", "StepText"]
 
-VERSION = 2
+VERSION = 3
 """The version of the format; docs/document.md says when it changes"""
 
 OfHeads = str | tuple[str, ...]
-"""A text of all heads, or one for each in the order of `Header.heads`"""
+"""A text of all heads, or one for each in the order of `Header.heads`; notice, fact and advice may be
+`attnviz.marked.Marked`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class Document:
 
     def __post_init__(self) -> None:
         check_header(self.header)
+        check_marks(self.header)
         sizes = check_arrays(self.header, self.arrays)
         check_pictures(self.header, {*self.arrays, *self.header.references}, sizes)
         frozen = {name: _read_only(array) for name, array in self.arrays.items()}

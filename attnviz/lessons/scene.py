@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
+from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import PAGES
+from attnviz.marked import Marked, MarkError
 from attnviz.steps import STEPS
 
 OWN = "own"
@@ -16,7 +18,9 @@ MAX_BYTES = 100_000
 """The largest lesson file."""
 MAX_SCENES = 100
 MAX_CHARACTERS = {"title": 120, "sentence": 600, "question": 300, "summary": 600}
-"""The maximum length of each text."""
+"""The maximum length of each text, as it is shown."""
+MARKS = 4
+"""With its marks a text may be this many times as long."""
 
 PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 """Page name -> path, for the pages that a scene may show."""
@@ -35,14 +39,32 @@ class Scene:
 
     title: str
     sentence: str
+    """As its author writes it, with marks: see `attnviz.marked.marked`; `said` is what is shown"""
     page: str
     """One of `PATHS`"""
     query: str = ""
     """The link's query string, without the question mark"""
     question: str = ""
-    """Shown until the covered row is revealed, in place of the sentence; only with predict=1 in the link"""
+    """Shown until the covered row is revealed, in place of the sentence; only with predict=1 in the link. It may have
+    marks; `asked` is what is shown"""
     steps: tuple[str, ...] = ()
     """Steps of the page Step by step that follow the link's own one before the next scene: names of `attnviz.steps`"""
+
+    @property
+    def said(self) -> Marked:
+        """The sentence, and what its words name."""
+        return self._read(self.sentence)
+
+    @property
+    def asked(self) -> Marked:
+        """The question, and what its words name."""
+        return self._read(self.question)
+
+    def _read(self, text: str) -> Marked:
+        try:
+            return marked_text(self.page, self.query, text)
+        except MarkError:  # of a scene that `check_scene` refuses
+            return Marked(text)
 
     @property
     def link(self) -> str:
@@ -88,7 +110,6 @@ def check_scene(scene: Scene) -> None:
         LessonError: the scene is invalid. The message is one sentence without the scene's number.
     """
     check_text("title", scene.title)
-    check_text("sentence", scene.sentence)
     if scene.page not in PATHS:
         raise LessonError(f"“{scene.page[:40]}” is not one of the pages {', '.join(PATHS)}.")
     values = scene.values()
@@ -98,11 +119,22 @@ def check_scene(scene: Scene) -> None:
     _, notes = read_link(values)
     if notes:
         raise LessonError(notes[0])
-    if scene.question:
-        check_text("question", scene.question)
-        if scene.page != "step_by_step" or values.get("predict") != "1" or "q" not in values:
-            raise LessonError("A question needs a link to step_by_step with predict=1 and q, the row to cover.")
+    for kind, text in (("sentence", scene.sentence), ("question", scene.question)):
+        if text or kind == "sentence":
+            _check_marked(kind, text, scene)
+    if scene.question and (scene.page != "step_by_step" or values.get("predict") != "1" or "q" not in values):
+        raise LessonError("A question needs a link to step_by_step with predict=1 and q, the row to cover.")
     _check_steps(scene)
+
+
+def _check_marked(kind: str, text: str, scene: Scene) -> None:
+    most = MARKS * MAX_CHARACTERS[kind]
+    if len(text) > most:
+        raise LessonError(f"The {kind} has {len(text):,} characters with its marks; at most {most:,} are allowed.")
+    try:
+        check_text(kind, marked_text(scene.page, scene.query, text))
+    except MarkError as why:
+        raise LessonError(f"The {kind} has a mark that names nothing. {why}") from None
 
 
 def _check_steps(scene: Scene) -> None:

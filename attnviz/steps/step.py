@@ -30,7 +30,8 @@ class Step(Generic[S]):
     formula: Callable[[S], Expression]
     """The formula for this walk's settings, with the term of this step in a box; the same for all heads of a layer"""
     notice: Callable[[S], str]
-    """What to notice, in plain words, for this walk's settings; the same for all heads of a layer"""
+    """What to notice, in plain words, for this walk's settings; the same for all heads of a layer. What names a part of
+    the picture may be marked, as in `fact` and `advice`: see `attnviz.marked`"""
     code: Callable[[S], str]
     """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
     heads of a layer"""

@@ -110,5 +110,5 @@ def test_a_scene_of_a_lesson_is_exported_with_its_own_words() -> None:
     at = opened("export", lesson="why", scene=str(number), **dict(parse_qsl(scene.query)))
     words, _ = payload(at, "export_view")
     assert words["title"] == scene.title
-    assert words["caption"].startswith(scene.sentence)
+    assert words["caption"].startswith(scene.said)
     assert words["caption"].endswith("Rows are queries (from), columns are keys (to).")

@@ -49,7 +49,7 @@ def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(page: Page, app_url: st
         fits(page, f"{number}: {scene.title}")
         if scene.question:
             page.keyboard.press("ArrowRight")
-            expect(page.locator(".lesson-says")).to_contain_text(scene.sentence[:40])
+            expect(page.locator(".lesson-says")).to_contain_text(scene.said[:40])
             fits(page, f"{number}, revealed")
         if number < len(lesson.scenes):
             page.keyboard.press("ArrowRight")

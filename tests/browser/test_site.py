@@ -116,12 +116,12 @@ def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context
     attentions = load("minilm").trace(scene.values()["text"]).attentions(int(scene.values()["layer"])).numpy()
     wanted = attentions[int(scene.values()["head"])]
     np.testing.assert_allclose(matrix(page, "weights", WALK), wanted, rtol=0, atol=1e-6)
-    expect(page.get_by_text(scene.question)).to_be_visible()
-    expect(page.get_by_text(scene.sentence)).to_be_hidden()
+    expect(page.get_by_text(scene.asked)).to_be_visible()
+    expect(page.get_by_text(scene.said)).to_be_hidden()
     assert page.locator(WALK).evaluate("(board) => board.attnviz.covers !== null")
     page.keyboard.press("ArrowRight")  # reveals before it goes on
-    expect(page.get_by_text(scene.sentence)).to_be_visible()
-    expect(page.get_by_text(scene.question)).to_be_hidden()
+    expect(page.get_by_text(scene.said)).to_be_visible()
+    expect(page.get_by_text(scene.asked)).to_be_hidden()
     assert page.locator(WALK).evaluate("(board) => board.attnviz.covers === null")
     page.keyboard.press("l")
     expect(page.locator("html")).to_have_class("lecture")

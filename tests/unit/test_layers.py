@@ -24,6 +24,7 @@ LEVELS = (
         "attnviz.formulas",
         "attnviz.formatting",
         "attnviz.files",
+        "attnviz.marked",
         "attnviz.hosts",
         "attnviz.settings",
     ),

@@ -13,6 +13,7 @@ from attnviz.export.web.page import Kind, font_faces, write_part
 from attnviz.export.web.pages import NoPageError, make_page
 from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
+from attnviz.lessons.html import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
@@ -45,7 +46,7 @@ def build_site(lesson: Lesson, resources: Resources) -> Iterator[tuple[str, byte
     for number, scene in enumerate(lesson.scenes, 1):
         shown = _show(scene, number, resources)
         kinds[shown.kind] = None
-        said += [scene.title, scene.sentence, scene.question, shown.said]
+        said += [scene.title, scene.said, scene.asked, shown.said]
         yield (
             file_of(number),
             write_part(f"{scene.title} · {lesson.title}", _heading(lesson, number) + shown.body, shown.kind, ASSETS),
@@ -102,7 +103,7 @@ def _heading(lesson: Lesson, number: int) -> str:
     if number < count:
         ways.append(f'<a rel="next" href="{file_of(number + 1)}" title="Next scene (→)">Next ›</a>')
     question = (
-        f'<div class="attnviz-question"><p>{escape(scene.question)}</p><button type="button">Reveal</button></div>\n'
+        f'<div class="attnviz-question"><p>{html(scene.asked)}</p><button type="button">Reveal</button></div>\n'
         if scene.question
         else ""
     )
@@ -111,7 +112,7 @@ def _heading(lesson: Lesson, number: int) -> str:
     return (
         f'<div class="attnviz-top"><h1>{escape(scene.title)}</h1>\n'
         f'<nav class="attnviz-scene" aria-label="{escape(lesson.title)}"{steps}>{" ".join(ways)}</nav></div>\n'
-        f'{question}<p class="attnviz-sentence"{hidden}>{escape(scene.sentence)}</p>\n'
+        f'{question}<p class="attnviz-sentence"{hidden}>{html(scene.said)}</p>\n'
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attnviz.marked import Marked, named
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 def _fact(walk: Walk) -> str:
     heads, keys, width = walk.layer.value.shape
     queries = walk.layer.query.shape[1]
-    return f"Here {heads} heads × {width} numbers = {heads * width} a row." if queries and keys else ""
+    if not queries or not keys:
+        return ""
+    return Marked.of(
+        f"Here {heads} heads × {width} numbers = {heads * width} a row; ",
+        named(f"head {walk.head}", head=walk.head),
+        f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}.",
+    )
 
 
 def concat_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:

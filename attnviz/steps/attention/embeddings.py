@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.formulas.tree import Box, Row
+from attnviz.marked import marked
 from attnviz.steps.attention.formula import X, projection_formula
 from attnviz.steps.picture import Picture, panel, picture
 from attnviz.steps.step import Step
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 def _notice(walk: Walk) -> str:
     if walk.parts is None:
         return "This is what the layer receives: a row of numbers for each token, position included."
-    return "Each token is now a row of numbers. Position must be added, for attention itself knows no order."
+    return marked(
+        "Each token is now a row of numbers. [Position](matrix=positions) must be added, for attention itself knows no "
+        "order."
+    )
 
 
 def _picture(walk: Walk) -> Picture | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.marked import marked
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.attention.weights import faint, weights_panel
 from attnviz.steps.picture import Picture, panel, product_picture
@@ -12,6 +13,10 @@ from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
+
+_NOTICE = marked(
+    "Each row is an average of the [rows of V](matrix=value), in the proportions of the [weights](matrix=weights)."
+)
 
 
 def _picture(walk: Walk) -> Picture:
@@ -29,7 +34,7 @@ STEP: Step[Walk] = Step(
     name="head_outputs",
     title="Head outputs",
     formula=partial(attention_formula, boxed="head_outputs"),
-    notice=lambda _: "Each row is an average of the rows of V, in the proportions of the weights.",
+    notice=lambda _: _NOTICE,
     code=lambda _: "head_outputs = weights @ value",
     picture=_picture,
     advice=faint,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.marked import Marked, marked, named
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import SCORES, Picture, pair_picture, panel
 from attnviz.steps.step import Step
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 def _notice(walk: Walk) -> str:
     if walk.layer.mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
-    return "A hidden cell becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. exp(−∞) = 0."
+    return marked(
+        "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. exp(−∞) = 0."
+    )
 
 
 def _code(walk: Walk) -> str:
@@ -35,7 +38,9 @@ def _fact(walk: Walk) -> str:
     if not masked.numel():
         return ""
     hidden = int(masked.isneginf().sum())
-    return f"Here {hidden} of {masked.numel()} cells are hidden." if hidden else "Here nothing is hidden."
+    if not hidden:
+        return "Here nothing is hidden."
+    return Marked.of("Here ", named(f"{hidden} of {masked.numel()} cells", part="hidden"), " are hidden.")
 
 
 def _picture(walk: Walk) -> Picture:

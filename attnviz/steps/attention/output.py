@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.marked import marked
 from attnviz.steps.attention.concat import concat_panel
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import Picture, panel, picture, product_picture
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 def _notice(walk: Walk) -> str:
     if walk.layer.output_projection is None and "output_projection" not in walk.layer.unavailable:
         return "There is no output projection, so the heads stay side by side, unmixed."
-    return "W_O mixes what the heads found and brings it back to the width of the input."
+    text = marked("[W_O](matrix=W_output) mixes what the heads found and brings it back to the width of the input.")
+    return text if walk.layer.output_projection is not None else str(text)
 
 
 def _code(walk: Walk) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.formulas.tree import Box
+from attnviz.marked import marked
 from attnviz.steps.attention.formula import projection_formula, projection_kind
 from attnviz.steps.picture import PanelSpec, Picture, Product, panel, picture, share
 from attnviz.steps.step import Step
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 _NOTICE = {
-    "linear": "One input, three roles: a query asks, a key answers, and a value is what gets passed on.",
-    "identity": "Nothing is learned here: query, key and value are all X, so a token mostly matches itself.",
+    "linear": marked(
+        "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
+        "[a value](matrix=value) is what gets passed on."
+    ),
+    "identity": marked(
+        "Nothing is learned here: query, key and value are all [X](matrix=embeddings), so a token mostly matches "
+        "itself."
+    ),
     "positions": (
         "U (T × T) mixes positions, where a transformer's W (C × D) mixes features. So U fits one length only, treats "
         "a position alike whatever word stands there, and lets every token see the future before any mask."

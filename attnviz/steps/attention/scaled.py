@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
+from attnviz.marked import Marked, named
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import SCORES, Picture, pair_picture, panel
 from attnviz.steps.step import Step
@@ -31,9 +32,16 @@ def _fact(walk: Walk) -> str:
     steps = walk.steps
     if steps.scale == 1 or not steps.scores.numel():
         return ""
-    largest = steps.scores.abs().max()
+    q, k = divmod(int(steps.scores.abs().argmax()), steps.scores.shape[1])
+    largest = steps.scores[q, k].abs()
     before, after = float(largest), float((largest * steps.scale).abs())  # what the scaled scores have, too
-    return f"Here the largest magnitude goes from {number(before)} to {number(after)} (× {number(steps.scale, 4)})."
+    return Marked.of(
+        "Here the largest magnitude goes from ",
+        named(number(before), row=q, column=k, matrix="scores"),
+        " to ",
+        named(number(after), row=q, column=k, matrix="scaled"),
+        f" (× {number(steps.scale, 4)}).",
+    )
 
 
 def _picture(walk: Walk) -> Picture:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
+from attnviz.marked import Marked, marked, named
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import FEW, MANY, SCORES, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 FAINT_BELOW = 0.1
 """Weights below this look like 0 if the colour domain ends at 1; frontend/heads/values.js has the same value"""
+
+_NOTICE = marked(
+    "Each row now [sums to 1](matrix=row_sum): it says how one query shares out its attention over the keys."
+)
 
 
 def faint(walk: Walk) -> str:
@@ -44,7 +49,15 @@ def _fact(walk: Walk) -> str:
     if others[q, k] <= 0:
         return ""
     share = number(100 * float(weights[q, k]), 0)
-    return f"Here row {q}, “{walk.query_labels[q]}”, puts {share} % on column {k}, “{walk.key_labels[k]}”."
+    return Marked.of(
+        "Here ",
+        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        ", puts ",
+        named(f"{share} %", row=q, column=k, matrix="weights"),
+        " on ",
+        named(f"column {k}, “{walk.key_labels[k]}”", column=k),
+        ".",
+    )
 
 
 def weights_panel(title: str, *, bar: bool = False) -> PanelSpec:
@@ -66,7 +79,7 @@ STEP: Step[Walk] = Step(
     name="weights",
     title="Weights",
     formula=partial(attention_formula, boxed="weights"),
-    notice=lambda _: "Each row now sums to 1: it says how one query shares out its attention over the keys.",
+    notice=lambda _: _NOTICE,
     code=lambda _: "weights = torch.softmax(masked, dim=-1)",
     picture=_picture,
     fact=_fact,

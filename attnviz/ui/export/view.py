@@ -21,7 +21,7 @@ def show_export(page: str) -> None:
         # On Step by step the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
         "title": scene.title if scene else title(page, state.get),
-        "caption": f"{scene.sentence} {caption(page, state.get)}" if scene else caption(page, state.get),
+        "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
         "name": f"attnviz-{page.replace('_', '-')}-{_part(page)}".rstrip("-"),
         "none": NO_PICTURE.get(page, "There is no picture on this page yet. Wait until it is drawn, and try again."),
     }

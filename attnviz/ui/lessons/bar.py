@@ -12,6 +12,8 @@ from html import escape
 
 import streamlit as st
 
+from attnviz.components.bundle import styles
+from attnviz.lessons.html import html
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
@@ -69,7 +71,10 @@ def show(page: str) -> None:
         return
     _open(here, page)
     done = 100 * here.number / len(here.lesson.scenes)
-    st.html(CSS + (LARGE if state.get("lecture") else SMALL) + f"<style>:root{{--done:{done:.1f}%}}</style>")
+    st.html(
+        CSS + (LARGE if state.get("lecture") else SMALL)
+        + f"<style>:root{{--done:{done:.1f}%}}{styles('marks/marks.css')}</style>"
+    )  # fmt: skip
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
         if _step_beside(here, -1):
             _step_control("scene_back", "Previous step", ":material/chevron_left:", -1)
@@ -167,8 +172,9 @@ def _has_question(here: Here, page: str) -> bool:
 
 def _text(here: Here, page: str) -> str:
     """Return the text of the bar as HTML: the title, and the question or the sentence."""
-    text = here.scene.question if _has_question(here, page) else here.scene.sentence
-    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{escape(text)}</div>'
+    text = here.scene.asked if _has_question(here, page) else here.scene.said
+    shown = html(text) if page == here.scene.page else escape(text)
+    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{shown}</div>'
 
 
 @st.fragment

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from attnviz.lessons import OWN, PATHS, LessonError, Scene
-from attnviz.lessons.scene import MAX_CHARACTERS, query_of
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, query_of
 from attnviz.ui import state
 from attnviz.ui.lessons import changes
 from attnviz.ui.plain import plain
@@ -20,11 +20,13 @@ def show_add(page: str) -> None:
     with st.form("lesson_add", border=False):
         st.markdown("**Add this view as a scene**")
         title = st.text_input("Title", max_chars=MAX_CHARACTERS["title"], key="lesson_add_title")
-        sentence = st.text_area("Sentence", max_chars=MAX_CHARACTERS["sentence"], height=80, key="lesson_add_sentence")
+        sentence = st.text_area(
+            "Sentence", max_chars=MARKS * MAX_CHARACTERS["sentence"], height=80, key="lesson_add_sentence"
+        )
         question = ""
         if page == "step_by_step" and state.get("predict") and state.get("q") is not None:
             question = st.text_input(
-                "Question, asked before the row is revealed (optional)", max_chars=MAX_CHARACTERS["question"],
+                "Question, asked before the row is revealed (optional)", max_chars=MARKS * MAX_CHARACTERS["question"],
                 key="lesson_add_question",
             )  # fmt: skip
         added = st.form_submit_button("Add to my lesson", icon=":material/add:")

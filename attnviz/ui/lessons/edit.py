@@ -9,7 +9,7 @@ from zlib import crc32
 import streamlit as st
 
 from attnviz.lessons import LessonError, Scene
-from attnviz.lessons.scene import MAX_CHARACTERS, query_of
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, query_of
 from attnviz.links.link import KEYS
 from attnviz.steps import STEPS
 from attnviz.ui.lessons import changes
@@ -24,7 +24,7 @@ def show_edit(at: int) -> None:
     keys = {name: f"lesson_edit_{name}_{at}_{crc32(repr(scene).encode()):08x}" for name in FIELDS}
     with st.form(f"lesson_edit_{at}", border=True):
         _field("title", st.text_input, "Title", scene.title, keys, max_chars=MAX_CHARACTERS["title"])
-        _field("sentence", st.text_area, "Sentence", scene.sentence, keys, max_chars=MAX_CHARACTERS["sentence"])
+        _field("sentence", st.text_area, "Sentence", scene.sentence, keys, max_chars=MARKS * MAX_CHARACTERS["sentence"])
         if scene.page == "step_by_step":
             _show_walk(scene, keys)
         st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(at, scene, keys))
@@ -39,7 +39,7 @@ def _show_walk(scene: Scene, keys: dict[str, str]) -> None:
         row = int(values["q"]) if "q" in values else None
         _field("q", st.number_input, "Row (from 0)", row, keys, min_value=0, step=1, width=140)
     _field("question", st.text_input, "Question, asked while a row is covered (optional)", scene.question, keys,
-           max_chars=MAX_CHARACTERS["question"])  # fmt: skip
+           max_chars=MARKS * MAX_CHARACTERS["question"])  # fmt: skip
     first = values.get("step", KEYS["step"].default)
     st.multiselect(
         f"Steps that Right shows after {STEPS[first].title} (optional)", [name for name in STEPS if name != first],

@@ -24,8 +24,10 @@ title: My lesson
 summary: What it is about, in a sentence or two. It may be left out.
 scenes:
   - title: The first scene
-    sentence: What there is to see here.
-    link: /?text=you+can+link+to+this&step=scores
+    sentence: >-
+      What there is to see here. [Row "you"](row=you) and [this score](row=you column=2 matrix=scores) light up in the
+      picture when someone points at the words.
+    link: /?text=you+can+link+to+this&source=toy&step=scores
     steps: [scaled, weights]  # Right shows these too before the next scene
   - title: The second scene
     question: What will row 3 look like?

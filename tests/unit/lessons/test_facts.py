@@ -168,10 +168,10 @@ def why() -> dict[int, Sequence[str]]:
 def test_every_figure_that_a_scene_says_is_worked_out_anew(name: str, facts: object) -> None:
     expected = facts()  # type: ignore[operator]
     for number, scene in enumerate(shipped()[name].scenes, 1):
-        decimals = re.findall(r"(?<![\w.])\d+\.\d+(?!\w)", scene.sentence)
-        assert decimals == [one for one in expected.get(number, []) if "." in one], f"scene {number}: {scene.sentence}"
+        decimals = re.findall(r"(?<![\w.])\d+\.\d+(?!\w)", scene.said)
+        assert decimals == [one for one in expected.get(number, []) if "." in one], f"scene {number}: {scene.said}"
         for one in expected.get(number, []):
-            assert re.search(rf"(?<![\d.]){re.escape(one)}(?!\d)", scene.sentence), f"{one} in scene {number}"
+            assert re.search(rf"(?<![\d.]){re.escape(one)}(?!\d)", scene.said), f"{one} in scene {number}"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import { contextOf, element, perFrame } from "../core/dom.js";
 import { boardPicture } from "../export/board.js";
 import { Overlay } from "./overlay.js";
 import { drawnPanels } from "./panels.js";
+import { namedIn } from "../marks/named.js";
 import { moved, Picture } from "./picture.js";
 import { leastType, measurer, typeFor } from "../core/type.js";
 
@@ -72,8 +73,8 @@ export class Board {
     this.images = new BoardImages();
     /** @type {(at: Place) => HTMLCanvasElement} */
     this.imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end));
-    /** @type {{ hovered: LitCell | null, pinned: AxisPin }} */
-    this.lights = { hovered: null, pinned: NOTHING };
+    /** @type {{ hovered: LitCell | null, pinned: AxisPin, named: Target | null }} */
+    this.lights = { hovered: null, pinned: NOTHING, named: null };
     this.redraw = perFrame(() => this.drawNow());
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.element);
@@ -116,9 +117,10 @@ export class Board {
     this.drawNow();
   }
 
-  /** @param {{ hovered: LitCell | null, pinned: AxisPin | null }} lights */
-  light({ hovered, pinned }) {
+  /** @param {{ hovered: LitCell | null, pinned: AxisPin | null, named?: Target | null }} lights */
+  light({ hovered, pinned, named = null }) {
     this.lights.hovered = hovered ?? null;
+    this.lights.named = named;
     this.hold(pinned ?? NOTHING);
     this.drawLight();
   }
@@ -290,15 +292,17 @@ export class Board {
 
   drawLight() {
     if (!this.overlay) return;
-    const { hovered, pinned } = this.lights;
+    const { hovered, pinned, named } = this.lights;
     const any = pinned.query !== null || pinned.key !== null;
+    const panels = this.panels();
     this.overlay.draw({
       graph: this.element,
-      panels: this.panels(),
+      panels,
       products: this.products(),
       labels: this.labels,
       hovered,
       pinned: any ? { kinds: pinned, operands: {}, at: null } : null,
+      named: named && namedIn(named, panels),
       theme: this.theme,
     });
   }

@@ -3,6 +3,7 @@
 import { INK, TEXT_INK } from "../core/colours.js";
 import { Names } from "./overlay_names.js";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.js";
+import { Regions } from "./overlay_regions.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 // The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
@@ -27,10 +28,12 @@ export class Overlay {
     this.used = 0;
     this.colours = INK.light;
     this.names = new Names(this.svg);
+    this.regions = new Regions(this.svg);
   }
 
   /**
-   * Draws what is lit for the hovered cell, and the pinned one with it (dashed while another is hovered).
+   * Draws what is lit for the hovered cell or for what a word names, and the pinned one with it (dashed while another
+   * is hovered).
    * @param {object} given
    * @param {HTMLElement | null} given.graph
    * @param {DrawnPanel[]} given.panels
@@ -38,9 +41,10 @@ export class Overlay {
    * @param {Labels} given.labels
    * @param {LitCell | null} given.hovered
    * @param {Lit | null} given.pinned
+   * @param {Named | null} [given.named] in place of a hovered cell
    * @param {Theme} given.theme
    */
-  draw({ graph, panels, products, labels, hovered, pinned, theme }) {
+  draw({ graph, panels, products, labels, hovered, pinned, named = null, theme }) {
     if (!graph) {
       this.remove();
       return;
@@ -52,8 +56,11 @@ export class Overlay {
     this.used = 0;
     this.colours = INK[theme];
     this.names.begin({ graph, panels, labels, written: graph.attnviz?.written ?? [], colours: TEXT_INK[theme] });
-    if (pinned) this.drawOne(panels, pinned, hovered ? "pinned-behind" : "pinned");
-    if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
+    this.regions.begin();
+    if (pinned) this.drawOne(panels, pinned, hovered || named ? "pinned-behind" : "pinned");
+    if (named) this.drawNamed(panels, named);
+    else if (hovered) this.drawOne(panels, lit(hovered, products), "hovered");
+    this.regions.end();
     this.names.end();
     if (graph.title !== this.names.whole) graph.title = this.names.whole; // the browser shows it beside the pointer
     for (const mark of this.marks.slice(this.used)) {
@@ -79,6 +86,17 @@ export class Overlay {
     }
   }
 
+  /** @param {DrawnPanel[]} panels @param {Named} named */
+  drawNamed(panels, { kinds, matrix, regions }) {
+    /** @type {Lit} */
+    const meant = { kinds, operands: {}, at: null };
+    this.drawOne(matrix ? panels.filter(({ name }) => name === matrix) : panels, meant, "hovered");
+    // The row's label may stand at the matrix to the left.
+    const beside = matrix ? panels.filter(({ name }) => name !== matrix) : [];
+    for (const panel of beside) this.nameLabels(panel, litIn(panel, meant).row, null, "hovered");
+    for (const region of regions) this.regions.draw(region, this.ownColour(region.panel));
+  }
+
   /** @param {DrawnPanel} panel @param {number | null} row @param {number | null} column @param {string} state */
   nameLabels(panel, row, column, state) {
     const { rows, columns } = panel.labelled ?? {};
@@ -92,7 +110,11 @@ export class Overlay {
   colour(panel, kind) {
     if (panel.name === "value" || panel.name === "W_value") return this.colours.value;
     if (kind === "query" || kind === "key") return this.colours[kind];
-    // A feature axis takes the colour of the vectors that it belongs to.
+    return this.ownColour(panel); // a feature axis takes the colour of the vectors that it belongs to
+  }
+
+  /** @param {DrawnPanel} panel */
+  ownColour(panel) {
     const owner = VECTORS.find((name) => panel.name.includes(name));
     return owner ? this.colours[owner] : this.colours.attention;
   }

@@ -5,6 +5,7 @@ import { parts, rowParts } from "./line.js";
 import { element, screenReaderOnly, span, theme } from "../core/dom.js";
 import { setTheme } from "../core/colours.js";
 import { unpack } from "../core/packing.js";
+import { Marks } from "../marks/marks.js";
 import { NOTHING, Pin, samePin } from "../core/pin.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
@@ -49,6 +50,12 @@ class Compare {
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.section);
+    /** @type {Target | null} what a word of a lesson's sentence names */
+    this.named = null;
+    this.marks = new Marks([document], {
+      onName: (target) => this.name(target),
+      onPin: (target) => this.pinNamed(target),
+    });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -155,6 +162,18 @@ class Compare {
     else if (event.key.startsWith("Arrow") && this.pinned()) this.hovered = null;
   }
 
+  /** @param {Target | null} target */
+  name(target) {
+    this.named = target;
+    this.draw();
+  }
+
+  /** A cell is pinned; what is a row or a column only, is in its arithmetic. @param {Target} target */
+  pinNamed({ row: q, column: k }) {
+    const at = { q: q ?? this.pin.at.q ?? 0, k: k ?? this.pin.at.k ?? (q === null ? 0 : this.mostChanged(q)) };
+    this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
+  }
+
   pinned() {
     return this.pin.at.q !== null && this.pin.at.k !== null;
   }
@@ -162,7 +181,9 @@ class Compare {
   draw() {
     if (!this.header) return;
     const { q, k } = this.pin.at;
-    this.board.light({ hovered: this.hovered, pinned: { query: q, key: k } });
+    const lit = { hovered: this.hovered, pinned: { query: q, key: k } };
+    this.board.light({ ...lit, named: this.named });
+    this.marks.show({ ...lit, panels: this.board.panels() });
     const pinned = q !== null && k !== null ? { panel: "", i: q, j: k } : null;
     this.write(this.header, this.hovered ?? pinned);
   }
@@ -186,6 +207,7 @@ class Compare {
   }
 
   destroy() {
+    this.marks.destroy();
     this.pin.destroy();
     this.ends.abort();
     this.sizes.disconnect();

@@ -120,9 +120,9 @@ function checkStep(path, step, heads) {
   }
 }
 
-/** @param {string} path @param {OfHeads} texts @param {number} heads */
+/** @param {string} path @param {import("./document.js").SaidOfHeads} texts @param {number} heads */
 export function checkTexts(path, texts, heads) {
-  if (typeof texts !== "string" && texts.length !== heads) {
+  if (Array.isArray(texts) && texts.length !== heads) {
     refuse(`${path} has ${grouped(texts.length)} texts for ${grouped(heads)} heads.`);
   }
 }

@@ -2,6 +2,7 @@
 // format; attnviz/document writes it, and refuses the same files in the same words.
 
 import { checkArrays, checkHeader, checkNumbers } from "./checks.js";
+import { areSaid, checkMarks, checkTargets } from "./mark_checks.js";
 import { checkPictures } from "./picture_checks.js";
 import { DocumentError, isObject, readSafetensors, refuse } from "./safetensors.js";
 
@@ -21,6 +22,9 @@ export { DocumentError };
  */
 /** One text of all heads, or one for each in the order of `heads`.
  * @typedef {string | string[]} OfHeads
+ */
+/** The same of texts whose words may name parts of the picture.
+ * @typedef {SaidText | SaidText[]} SaidOfHeads
  */
 /**
  * One matrix of a picture. `limit` ends its colours: a number, the largest finite magnitude in these matrices together,
@@ -60,9 +64,9 @@ export { DocumentError };
  * @property {string} name
  * @property {string} title
  * @property {OfHeads} formula MathML that is safe to insert as markup; all else is text
- * @property {OfHeads} notice
- * @property {OfHeads} fact
- * @property {OfHeads} advice
+ * @property {SaidOfHeads} notice
+ * @property {SaidOfHeads} fact
+ * @property {SaidOfHeads} advice
  * @property {OfHeads} code
  * @property {string} missing why the step can't show all that it needs
  * @property {boolean} is_by_cell
@@ -88,12 +92,12 @@ export { DocumentError };
  * @property {StepText[]} steps
  * @property {Record<string, Reference>} references by the name of the array
  * @property {"walk"} kind
- * @property {2} version
+ * @property {3} version
  */
 /** @typedef {{ header: Header, arrays: Record<string, import("./safetensors.js").Stored> }} WalkDocument */
 
 const KEY = "attnviz";
-const VERSION = 2;
+const VERSION = 3;
 
 const AXIS = {
   ...{ text: "a text", pair: "a text or null", labels: ["a text"], ids: ["a whole number"], covers: ["a text"] },
@@ -111,8 +115,9 @@ const PICTURE = {
   between: "a text",
 };
 const OF_HEADS = "a text or a list of texts";
+const SAID = "a text, plain or marked, or a list of these";
 const STEP = {
-  ...{ name: "a text", title: "a text", formula: OF_HEADS, notice: OF_HEADS, fact: OF_HEADS, advice: OF_HEADS },
+  ...{ name: "a text", title: "a text", formula: OF_HEADS, notice: SAID, fact: SAID, advice: SAID },
   ...{ code: OF_HEADS, missing: "a text" },
   ...{ is_by_cell: "true or false", can_be_covered: "true or false", can_be_stretched: "true or false" },
   picture: { "?": PICTURE },
@@ -137,6 +142,7 @@ const IS = {
   "a text": isText,
   "a text or null": (value) => value === null || isText(value),
   "a text or a list of texts": (value) => isText(value) || areTexts(value),
+  [SAID]: areSaid,
   "a number, a list of texts or null": (value) => value === null || Number.isFinite(value) || areTexts(value),
   "a whole number": (value) => Number.isSafeInteger(value),
   "a whole number or null": (value) => value === null || Number.isSafeInteger(value),
@@ -158,6 +164,7 @@ export function read(file) {
   if (!Object.hasOwn(metadata, KEY)) refuse("This safetensors file is not a document of attnviz.");
   const header = readHeader(metadata[KEY]);
   checkHeader(header);
+  checkMarks(header);
   const sizes = checkArrays(header, arrays);
   checkPictures({ header, given: new Set([...Object.keys(arrays), ...Object.keys(header.references)]), sizes });
   return { header, arrays };
@@ -189,6 +196,7 @@ function readHeader(text) {
     if (header.key === null) header.key = header.query; // the same tokens as the queries'
   }
   checkJson(header, HEADER, "header");
+  checkTargets(/** @type {any} */ (header));
   return /** @type {any} */ (header);
 }
 

@@ -8,6 +8,7 @@ import { Loader } from "./loader.js";
 import { Scene } from "./scene.js";
 import { Store } from "./store.js";
 import { View } from "./view.js";
+import { Marks } from "../marks/marks.js";
 import { unpack } from "../core/packing.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 
@@ -54,6 +55,12 @@ export class Explorer {
       pin: (at) => this.pin(at),
       move: (at) => this.change(at),
       again: () => this.again(),
+      pointAtHead: () => this.lightWords(),
+    });
+    // A lesson's sentence about the page.
+    this.marks = new Marks([document], {
+      onName: (target) => this.name(target),
+      onPin: ({ row: q, column: k }) => this.pin({ q, k }),
     });
     this.section = this.view.section;
     Object.assign(this.section, { attnviz: this });
@@ -238,6 +245,23 @@ export class Explorer {
   light() {
     const { q, k } = this.updates.values;
     this.view.light(this.hovered, { q, k });
+    this.lightWords();
+  }
+
+  /** Lights what a word names: a head in the grid, or tokens in the pictures. @param {Target | null} target */
+  name(target) {
+    const { row: q = null, column: k = null, layer = null, head = null } = target ?? {};
+    this.view.tooltip.leave(); // nothing belongs beside the pointer, which is elsewhere
+    this.view.grid.pointAt(layer === null || head === null ? null : [layer, head]);
+    this.point({ q, k });
+  }
+
+  /** Lights the words that name what is pointed at, or pinned. */
+  lightWords() {
+    const { q, k } = this.hovered;
+    const { q: query, k: key } = this.updates.values;
+    const hovered = q === null && k === null ? null : { panel: "", rows: "query", cols: "key", i: q, j: k };
+    this.marks.show({ panels: [], hovered, pinned: { query, key }, head: this.view.pointed });
   }
 
   /**
@@ -261,6 +285,7 @@ export class Explorer {
   destroy() {
     clearTimeout(this.calm);
     this.ends.abort();
+    this.marks.destroy();
     this.updates.destroy();
     this.loader.destroy();
     this.view.destroy();

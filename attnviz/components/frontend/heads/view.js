@@ -44,6 +44,7 @@ const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
  * @property {(at: Pair) => void} pin
  * @property {(at: Pair) => void} move
  * @property {() => void} again
+ * @property {() => void} pointAtHead
  */
 /**
  * @typedef {object} Given what is shown
@@ -265,6 +266,7 @@ export class View {
       this.tooltip.show(headReading(this.given.store, head));
     }
     this.pointed = head;
+    this.on.pointAtHead();
   }
 
   /** As high as its place says, or as the window has room for, so that grid and pictures are seen at once. */

@@ -5,6 +5,7 @@ import { samePin, NOTHING } from "../core/pin.js";
 import { perFrame, typedInto } from "../core/dom.js";
 import { Overlay } from "../board/overlay.js";
 import { findPanel } from "../board/panels.js";
+import { namedIn } from "../marks/named.js";
 import { moved, Picture } from "../board/picture.js";
 import { Sheet } from "./sheet.js";
 import { View } from "./view.js";
@@ -24,13 +25,17 @@ const COVERED = "Covered."; // the line above says what to do
 
 export class Inspector {
   /**
-   * `onPin(pin)` is called when the user pins another cell. `find()` gives the picture. `isCramped()` says whether
-   * there is no room beside it.
+   * `onPin(pin)` is called when the user pins another cell, `onLit(lit)` whenever what is lit may be another. `find()`
+   * gives the picture. `isCramped()` says whether there is no room beside it.
    * @param {Element | ShadowRoot} root
-   * @param {{ onPin: (pin: Pair) => void, find: () => HTMLElement | null, isCramped?: () => boolean }} does
+   * @param {{ onPin: (pin: Pair) => void, find: () => HTMLElement | null, isCramped?: () => boolean,
+   *   onLit?: (lit: LitNow) => void }} does
    */
-  constructor(root, { onPin, find, isCramped = () => false }) {
+  constructor(root, { onPin, find, isCramped = () => false, onLit = () => {} }) {
     this.onPin = onPin;
+    this.onLit = onLit;
+    /** @type {Target | null} what a word names, in place of the pointer */
+    this.named = null;
     /** @type {Pair} */
     this.pin = NOTHING;
     /** @type {Cell | null} */
@@ -96,6 +101,20 @@ export class Inspector {
     return q !== null && k !== null && Boolean(covered?.(q, k));
   }
 
+  /** Lights what a word names, or no longer. @param {Target | null} target */
+  name(target) {
+    this.named = target;
+    this.draw();
+  }
+
+  /** Pins the row, the column or the cell that a word names; unpins it if it is pinned. @param {Target} target */
+  pinNamed({ row, column }) {
+    const pin = { q: row, k: column };
+    this.hovered = null;
+    if (samePin(pin, this.pin)) this.unpin();
+    else this.setPin(pin);
+  }
+
   unpin() {
     this.asked = false;
     this.setPin(NOTHING);
@@ -159,7 +178,8 @@ export class Inspector {
     const { attention } = this;
     if (!attention) return;
     const { graph } = this.picture;
-    graph?.attnviz?.hold({ query: this.pin.q, key: this.pin.k });
+    const pinned = { query: this.pin.q, key: this.pin.k };
+    graph?.attnviz?.hold(pinned);
     const panels = this.picture.panels();
     const products = this.picture.products();
     const panel = this.hovered && findPanel(panels, this.hovered);
@@ -170,11 +190,11 @@ export class Inspector {
       products,
       labels: this.view.labels,
       hovered: at,
-      pinned: !samePin(this.pin, NOTHING)
-        ? { kinds: { query: this.pin.q, key: this.pin.k }, operands: {}, at: null }
-        : null,
+      pinned: samePin(this.pin, NOTHING) ? null : { kinds: pinned, operands: {}, at: null },
+      named: this.named && namedIn(this.named, panels),
       theme: this.theme,
     });
+    this.onLit({ panels, hovered: at, pinned });
     // After the light over the picture, which reads the picture's size.
     this.showCell(attention, { at, panel, panels, products });
     const opens = this.asked && (at !== null || !samePin(this.pin, NOTHING));

@@ -1,6 +1,7 @@
 // The matrices of one head of a document: those that it holds, and those that follow from query, key, value and mask,
 // computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN.
 
+import { Attention } from "../inspector/arithmetic.js";
 import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
 
 /** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
@@ -227,4 +228,12 @@ function rowSums({ data, shape: [rows, columns] }) {
     made[i] = sum;
   }
   return { data: made, shape: [rows, 1] };
+}
+
+/** The arithmetic of a head. @param {HeadMatrices} matrices */
+export function attentionOf(matrices) {
+  const { scale, scale_label: label, mask: kind } = matrices.document.header;
+  const mask = kind === "none" || kind === "causal" ? kind : "array";
+  const arrays = Object.fromEntries(["query", "key", "value", "mask"].map((name) => [name, matrices.held(name)]));
+  return new Attention({ scale, scale_label: label, mask }, /** @type {Arrays} */ (arrays));
 }

@@ -56,8 +56,12 @@ export function darkened(document, head) {
   return { end: endText(darkEnd([weights.data], columns)), byItself: columns >= MANY };
 }
 
-/** Of a text that may differ by head, the head's own. @param {string | string[]} text @param {number} own */
-export const ofHead = (text, own) => (typeof text === "string" ? text : text[own]);
+/**
+ * Of a text that may differ by head, the head's own.
+ * @template {SaidText} T
+ * @param {T | T[]} text @param {number} own @returns {T}
+ */
+export const ofHead = (text, own) => (Array.isArray(text) ? text[own] : text);
 
 /** The names of all matrices that a picture needs. @param {PictureSpec} picture */
 function shownIn({ panels, products: made }) {

@@ -1,6 +1,7 @@
 // What stands around the picture of a step: the formula, what to notice, the code.
 
 import { element, span } from "../core/dom.js";
+import { nodesOf, plain } from "../marks/text.js";
 
 const SMALLEST = 0.6; // of its type size: a formula that would have to be smaller is scrolled
 
@@ -36,16 +37,32 @@ export class Formula {
 
 export class Notice {
   constructor() {
-    this.fact = span("fact");
-    this.text = document.createTextNode("");
-    this.root = element("p", { class: "notice", "aria-live": "polite" }, this.text, " ", this.fact);
+    this.text = new Marked(span("text"));
+    this.fact = new Marked(span("fact"));
+    this.root = element("p", { class: "notice", "aria-live": "polite" }, this.text.root, " ", this.fact.root);
   }
 
-  /** @param {string} notice @param {string[]} facts sentences about these numbers */
+  /** @param {SaidText} notice @param {SaidText[]} facts sentences about these numbers */
   show(notice, facts) {
-    const fact = facts.filter(Boolean).join(" ");
-    if (this.text.data !== notice) this.text.data = notice;
-    if (this.fact.textContent !== fact) this.fact.textContent = fact;
+    this.text.show([notice]);
+    this.fact.show(facts.filter((fact) => plain(fact)));
+  }
+}
+
+/** Sentences in an element, which changes only where they do: else a screen reader would say them again. */
+class Marked {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.shown = "";
+  }
+
+  /** @param {SaidText[]} texts */
+  show(texts) {
+    const key = JSON.stringify(texts);
+    if (key === this.shown) return;
+    this.shown = key;
+    this.root.replaceChildren(...texts.flatMap((text, n) => [...(n ? [" "] : []), ...nodesOf(text)]));
   }
 }
 

@@ -1,23 +1,25 @@
 // The walk of a document in one element: steps, formula, picture, what to notice, arithmetic, code. What the user does
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
 
-import { Attention } from "../inspector/arithmetic.js";
 import { Coming } from "./coming.js";
 import { guessLine, offered, read, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { Inspector } from "../inspector/inspector.js";
+import { Marks } from "../marks/marks.js";
 import { Drawing } from "./drawing.js";
 import { actOf } from "./keys.js";
 import { Loading } from "./loading.js";
 import { ofHead, pictureOf } from "./pictures.js";
+import { attentionOf } from "./matrices.js";
 import { Stepper } from "./stepper.js";
 import { Store } from "./store.js";
 import { Formula, Listing, Notice } from "./text.js";
 import { TokenList } from "./token_list.js";
 
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
+/** @typedef {import("../inspector/arithmetic.js").Attention} Attention */
 
 const ONE_COLUMN = 700; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -60,6 +62,13 @@ export class Walk {
       onPin: ({ q, k }) => this.choose({ q, k }),
       find: () => (this.picture.hidden ? null : this.drawing.shown),
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
+      onLit: (lit) => this.marks.show(lit),
+    });
+    // Where the page is the walk's, so is a lesson's sentence on it.
+    this.marks = new Marks(home.keyboard === undefined ? [this.element] : [this.element, document], {
+      onName: (target) => this.inspector.name(target),
+      onPin: (target) => this.inspector.pinNamed(target),
+      onPress: () => this.picture.scrollIntoView({ block: "nearest" }), // on a phone the words stand below it
     });
     this.beside.append(this.listing.root);
     this.theme = theme(this.element);
@@ -322,6 +331,7 @@ export class Walk {
     this.ends.abort();
     this.coming.end();
     this.loading.destroy();
+    this.marks.destroy();
     this.inspector.destroy();
     this.formula.destroy();
     this.drawing.destroy();
@@ -338,11 +348,3 @@ const firstGuess = ({ mask, query }) => (mask === "causal" ? Math.max(0, Math.mi
 
 /** @param {{ name: string }[]} steps */
 const names = (steps) => steps.map(({ name }) => name);
-
-/** The arithmetic of a head. @param {HeadMatrices} matrices */
-function attentionOf(matrices) {
-  const { scale, scale_label: label, mask: kind } = matrices.document.header;
-  const mask = kind === "none" || kind === "causal" ? kind : "array";
-  const arrays = Object.fromEntries(["query", "key", "value", "mask"].map((name) => [name, matrices.held(name)]));
-  return new Attention({ scale, scale_label: label, mask }, /** @type {Arrays} */ (arrays));
-}

@@ -1,0 +1,124 @@
+// The marked words of texts about a picture: pointing at one, or moving the focus there, lights what it names; a click
+// pins it. The other way round, words light up that name what is lit in the picture.
+
+import { perFrame } from "../core/dom.js";
+import { DARK, isLit } from "./named.js";
+import { MARKED, targetOf } from "./text.js";
+
+export class Marks {
+  /**
+   * `onName(target | null)` is called with what is to be lit, `onPin(target)` with a row, column or cell that is
+   * clicked; other parts stay lit until the next click or Escape.
+   * @param {(Document | HTMLElement)[]} inside where the texts stand, but not in shadow roots inside of these; the last
+   *   holds the others
+   * @param {{ onName: (target: Target | null) => void, onPin: (target: Target) => void, onPress?: () => void }} does
+   *   `onPress` after each click
+   */
+  constructor(inside, { onName, onPin, onPress = () => {} }) {
+    this.onPress = onPress;
+    this.inside = inside;
+    this.onName = onName;
+    this.onPin = onPin;
+    /** @type {HTMLElement | null} under the pointer, or with the focus of the keyboard */
+    this.pointed = null;
+    /** @type {HTMLElement | null} clicked, of what can't be pinned */
+    this.held = null;
+    this.lit = DARK;
+    this.ends = new AbortController();
+    this.listen(/** @type {Document | HTMLElement} */ (inside.at(-1)));
+    this.light = perFrame(() => this.lightNow());
+    // A sentence of the page may come later than the picture, or be put anew.
+    this.watcher = new MutationObserver(this.light);
+    if (inside.includes(document)) this.watcher.observe(document.body, { childList: true, subtree: true });
+  }
+
+  /** @param {Document | HTMLElement} place */
+  listen(place) {
+    const { signal } = this.ends;
+    /** @param {string} name @param {(word: HTMLElement | null, event: any) => void} work */
+    const on = (name, work) => place.addEventListener(name, (event) => work(this.wordOf(event), event), { signal });
+    on("pointerover", (word, { pointerType }) => pointerType !== "touch" && this.point(word));
+    on("pointerout", (_, { relatedTarget }) => relatedTarget || this.point(null));
+    on("focusin", (word) => word?.matches(":focus-visible") && this.point(word));
+    on("focusout", (word) => word === this.pointed && this.point(null));
+    on("click", (word) => word && this.click(word));
+    on("keydown", (word, event) => this.key(word, event));
+  }
+
+  /** The marked word that an event is about. @param {Event} event */
+  wordOf(event) {
+    const [target] = event.composedPath();
+    const word = target instanceof Element ? target.closest(MARKED) : null;
+    return word instanceof HTMLElement && this.inside.some((place) => place.contains(word)) ? word : null;
+  }
+
+  /** @param {HTMLElement | null} word */
+  point(word) {
+    if (word === this.pointed) return;
+    this.pointed = word;
+    this.name();
+  }
+
+  name() {
+    const word = this.pointed ?? this.held;
+    this.onName(word && targetOf(word));
+  }
+
+  /** @param {HTMLElement} word */
+  click(word) {
+    const target = targetOf(word);
+    const isPlace = (target.row !== null || target.column !== null) && !target.part;
+    this.held = isPlace || this.held === word ? null : word;
+    if (isPlace) this.onPin(target);
+    if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
+    this.name();
+    this.light();
+    this.onPress();
+  }
+
+  /** @param {HTMLElement | null} word @param {KeyboardEvent} event */
+  key(word, event) {
+    const isPress = word && (event.key === "Enter" || event.key === " ");
+    const isEnd = this.held && event.key === "Escape" && !event.defaultPrevented;
+    if (!isPress && !isEnd) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (isPress) this.click(word);
+    else this.drop();
+  }
+
+  /** Names nothing any more. */
+  drop() {
+    this.held = null;
+    this.pointed = null;
+    this.name();
+    this.light();
+  }
+
+  /** What is lit in the picture now. @param {LitNow} lit */
+  show(lit) {
+    this.lit = lit;
+    if ([this.pointed, this.held].some((word) => word && !word.isConnected)) this.drop(); // its sentence is gone
+    this.light();
+  }
+
+  lightNow() {
+    const { query, key } = this.lit.pinned;
+    for (const place of this.inside) {
+      for (const word of place.querySelectorAll(MARKED)) {
+        if (!(word instanceof HTMLElement)) continue;
+        const target = targetOf(word);
+        const { row, column, part } = target;
+        const isPinned = !part && (row !== null || column !== null) && row === query && column === key;
+        word.toggleAttribute("data-lit", word === this.pointed || word === this.held || isLit(target, this.lit));
+        word.setAttribute("aria-pressed", String(isPinned || word === this.held));
+      }
+    }
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.watcher.disconnect();
+    this.light.cancel();
+  }
+}

@@ -1,0 +1,102 @@
+// What a word names in a drawn picture, and whether what is lit there is what a word names.
+
+/** Nothing is lit. @type {LitNow} */
+export const DARK = { panels: [], hovered: null, pinned: { query: null, key: null } };
+
+/** Parts that would give away what is covered. */
+const ENDS = ["largest", "smallest"];
+
+/**
+ * What a target names in these matrices. Of a row that is covered, the row and no cell.
+ * @param {Target} target @param {DrawnPanel[]} panels @returns {Named}
+ */
+export function namedIn(target, panels) {
+  const { row, column, matrix, part, head } = target;
+  const shown = panels.filter(({ name }) => !matrix || name === matrix);
+  const kinds = { query: row, key: isCoveredCell(panels, row, column) ? null : column };
+  if (ENDS.includes(part)) return { kinds: NONE, matrix, regions: shown.flatMap((panel) => endOf(panel, target)) };
+  if (part) return { kinds: NONE, matrix, regions: shown.flatMap((panel) => partOf(panel, part)) };
+  if (head !== null) return { kinds: NONE, matrix, regions: shown.flatMap((panel) => columnsOf(panel, head)) };
+  const isWhole = row === null && column === null;
+  return { kinds, matrix, regions: isWhole ? shown.map((panel) => ({ panel, isInside: () => true })) : [] };
+}
+
+/** @type {Named["kinds"]} */
+const NONE = { query: null, key: null };
+
+/** @param {DrawnPanel[]} panels @param {number | null} q @param {number | null} k */
+function isCoveredCell(panels, q, k) {
+  return q !== null && k !== null && panels.some(({ covered }) => covered?.(q, k));
+}
+
+/** @param {DrawnPanel} panel @param {string} part @returns {Region[]} */
+function partOf(panel, part) {
+  if (!isByCell(panel)) return [];
+  if (part === "diagonal") return [{ panel, isInside: (i, j) => i === j }];
+  return [{ panel, isInside: (i, j) => Number.isNaN(panel.z[i][j]) }];
+}
+
+/**
+ * The cell with the largest or the smallest number.
+ * @param {DrawnPanel} panel @param {Target} target @returns {Region[]}
+ */
+function endOf(panel, target) {
+  const found = isByCell(panel) ? extreme(panel, target) : null;
+  return found ? [{ panel, isInside: (i, j) => i === found[0] && j === found[1] }] : [];
+}
+
+/**
+ * The columns of a head, where heads stand side by side.
+ * @param {DrawnPanel} panel @param {number} head @returns {Region[]}
+ */
+function columnsOf(panel, head) {
+  const { parts } = panel;
+  return parts ? [{ panel, isInside: (_, j) => Math.floor(j / parts) === head }] : [];
+}
+
+/** @param {DrawnPanel} panel */
+const isByCell = ({ rows, cols }) => rows === "query" && cols === "key";
+
+/**
+ * The place of the largest or the smallest number, of a row or of all; null where any of it is covered.
+ * @param {DrawnPanel} panel @param {Target} target
+ */
+function extreme({ z, height, width, covered }, { row, part }) {
+  const sign = part === "largest" ? 1 : -1;
+  /** @type {[number, number] | null} */
+  let found = null;
+  for (let i = row ?? 0; i < (row === null ? height : Math.min(row + 1, height)); i += 1) {
+    for (let j = 0; j < width; j += 1) {
+      if (covered?.(i, j)) return null;
+      if (sign * z[i][j] > (found ? sign * z[found[0]][found[1]] : -Infinity)) found = [i, j];
+    }
+  }
+  return found;
+}
+
+/**
+ * Whether a word names what is pointed at, or pinned.
+ * @param {Target} target @param {LitNow} lit
+ */
+export function isLit(target, { panels, hovered, pinned, head: pointed = null }) {
+  const { row, column, matrix, part, layer, head } = target;
+  if (pointed && layer === pointed[0] && head === pointed[1]) return true;
+  const isPlace = (row !== null || column !== null) && !part;
+  if (isPlace && isCoveredCell(panels, row, column)) return false;
+  if (isPlace && !hovered && meets(target, pinned)) return true;
+  if (!hovered) return false;
+  if (isPlace) return (!matrix || hovered.panel === matrix) && meets(target, kindsOf(hovered));
+  if (matrix && hovered.panel !== matrix) return false;
+  const panel = panels.find(({ name }) => name === hovered.panel);
+  const { i, j } = hovered;
+  if (!panel || i === null || j === null) return false;
+  if (matrix && !part && head === null) return true;
+  return namedIn(target, [panel]).regions.some(({ isInside }) => isInside(i, j));
+}
+
+/** @param {Target} target @param {Record<string, number | null>} kinds */
+const meets = ({ row, column }, { query = null, key = null }) =>
+  (row === null || row === query) && (column === null || column === key);
+
+/** @param {LitCell} at @returns {Record<string, number | null>} */
+const kindsOf = ({ rows, cols, i, j }) => ({ [cols]: j, [rows]: i });

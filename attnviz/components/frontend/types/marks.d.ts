@@ -1,0 +1,40 @@
+// Texts whose words name parts of a picture: attnviz/marked.py describes them.
+
+/** What a word names: a query, a key, a matrix, a part of it, a head; together they narrow it. */
+interface Target {
+  row: number | null;
+  column: number | null;
+  matrix: string;
+  part: string;
+  layer: number | null;
+  head: number | null;
+}
+/** Characters [from, to) of a text, counted as Python does, by code points. */
+interface TargetMark extends Target {
+  from: number;
+  to: number;
+}
+interface MarkedText {
+  text: string;
+  marks: TargetMark[];
+}
+type SaidText = string | MarkedText;
+/** Some cells of a matrix. */
+interface Region {
+  panel: DrawnPanel;
+  isInside: IsCovered;
+}
+/** What a target names in a drawn picture: rows and columns, in one matrix or in all, and regions. */
+interface Named {
+  kinds: Record<string, number | null>;
+  /** the one matrix, or "" */
+  matrix: string;
+  regions: Region[];
+}
+/** What is lit in a picture: the cell that is pointed at, and the pinned row and column; of all heads, the one. */
+interface LitNow {
+  head?: HeadId | null;
+  panels: DrawnPanel[];
+  hovered: LitCell | null;
+  pinned: AxisPin;
+}

@@ -1,0 +1,101 @@
+"""What the words of a scene name: the marks in its texts, checked against the page and the tokens that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from urllib.parse import parse_qsl
+
+from attnviz.links.link import read_link
+from attnviz.links.pages import PAGES
+from attnviz.marked import Marked, MarkError, Target, marked, position
+from attnviz.sources import PRETRAINED
+from attnviz.sources.toy import wordpiece
+from attnviz.steps.picture import AXES
+from attnviz.tokens import CharVocab, WordTokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What words can name on a page."""
+
+    fields: tuple[str, ...]
+    matrices: Collection[str] = ()
+
+
+PICTURES: Mapping[str, _Names] = {
+    "step_by_step": _Names(("row", "column", "matrix", "part", "head"), AXES),
+    "heads": _Names(("row", "column", "layer", "head")),
+    "compare": _Names(("row", "column", "matrix", "part"), ("a", "b", "difference")),
+}
+"""The pages whose pictures light up for a word"""
+
+
+@lru_cache(256)
+def marked_text(page: str, query: str, source: str) -> Marked:
+    """Read a text of a scene.
+
+    Args:
+        page: the name of its page.
+        query: the query of its link.
+        source: the text as the author writes it, see `attnviz.marked.marked`. In place of a position a token may stand
+            that occurs once, where the scene shows the toy or the built-in model.
+
+    Raises:
+        MarkError: a mark names what the scene's picture does not have. The message is one sentence.
+    """
+    if "](" not in source:
+        return Marked(source)
+    labels = _labels(page, query)
+    text = marked(source, partial(_place, labels))
+    for mark in text.marks:
+        _check(mark.target, page, labels)
+    return text
+
+
+def _labels(page: str, query: str) -> tuple[str, ...] | None:
+    """Return the tokens of a scene; None if only its model can tell, or two texts are compared."""
+    if page not in PICTURES:
+        return None
+    link = dict(parse_qsl(query, keep_blank_values=True)) or PAGES[page].opening
+    view, _ = read_link(link)
+    if page == "compare" and any(name in link for name in ("b_text", "b_model", "b_source")):
+        return None
+    if (PAGES[page].source or view["source"]) == PRETRAINED.key:
+        known = view["model"] == "minilm"
+        return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if known else None
+    if view["tokenizer"] == "char":
+        return CharVocab.shakespeare().tokenize(view["text"]).labels if view["charset"] == "shakespeare" else None
+    return (wordpiece() if view["tokenizer"] == "bert" else WordTokenizer()).tokenize(view["text"]).labels
+
+
+def _place(labels: tuple[str, ...] | None, kind: str, raw: str) -> int:
+    """Return the position that stands in a mark, or that of the token."""
+    if raw.isdecimal() or labels is None:
+        return position(kind, raw)
+    found = [at for at, label in enumerate(labels) if label == raw]
+    found = found or [at for at, label in enumerate(labels) if label.casefold() == raw.casefold()]
+    if not found:
+        raise MarkError(f"there is no token “{raw[:40]}” in this scene's text.")
+    if len(found) > 1:
+        places = ", ".join(map(str, found[:8]))
+        raise MarkError(f"“{raw[:40]}” occurs more than once, so give its position ({places}).")
+    return found[0]
+
+
+def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
+    if page not in PICTURES:
+        *others, last = (PAGES[one].title for one in PICTURES)
+        raise MarkError(f"Words can name parts of the pictures of {', '.join(others)} and {last} only.")
+    names = PICTURES[page]
+    given = [name for name in ("row", "column", "matrix", "part", "layer", "head")
+             if getattr(target, name) not in (None, "")]  # fmt: skip
+    for name in given:
+        if name not in names.fields:
+            raise MarkError(f"A word can't name a {name} on this page; it can name {', '.join(names.fields)}.")
+    if target.matrix and target.matrix not in names.matrices:
+        raise MarkError(f"“{target.matrix[:40]}” is not one of the matrices {', '.join(names.matrices)}.")
+    for place in (target.row, target.column):
+        if labels is not None and place is not None and place >= len(labels):
+            raise MarkError(f"Position {place} does not exist: this scene's text has {len(labels)} tokens.")
