@@ -83,7 +83,7 @@ def test_a_click_pins_before_anything_is_sent_and_the_word_shows_it(page: Page, 
     view.pinned(11, None, 1)
     assert ("weights", "row") in view.marks("pinned")
     expect(row).to_have_attribute("aria-pressed", "true")
-    expect(row).to_have_attribute("data-lit", "")
+    expect(row).to_have_attribute("data-lit", "pin")
     cell.click()
     view.pinned(11, 5, 2)
     expect(view.panel.locator(".badge")).to_have_text("pinned")

@@ -2,7 +2,7 @@
 // pins it. The other way round, words light up that name what is lit in the picture.
 
 import { perFrame } from "../core/dom.js";
-import { DARK, isLit } from "./named.js";
+import { DARK, litBy } from "./named.js";
 import { MARKED, targetOf } from "./text.js";
 
 export class Marks {
@@ -110,7 +110,10 @@ export class Marks {
         const target = targetOf(word);
         const { row, column, part } = target;
         const isPinned = !part && (row !== null || column !== null) && row === query && column === key;
-        word.toggleAttribute("data-lit", word === this.pointed || word === this.held || isLit(target, this.lit));
+        const isMeant = word === this.pointed || word === this.held;
+        const lit = isMeant ? "pointer" : litBy(target, this.lit);
+        if (lit) word.dataset.lit = lit;
+        else delete word.dataset.lit;
         word.setAttribute("aria-pressed", String(isPinned || word === this.held));
       }
     }

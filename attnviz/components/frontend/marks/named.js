@@ -1,4 +1,4 @@
-// What a word names in a drawn picture, and whether what is lit there is what a word names.
+// What a word names in a drawn picture, and whether that is what is lit there.
 
 /** Nothing is lit. @type {LitNow} */
 export const DARK = { panels: [], hovered: null, pinned: { query: null, key: null } };
@@ -75,22 +75,25 @@ function extreme({ z, height, width, covered }, { row, part }) {
 }
 
 /**
- * Whether a word names what is pointed at, or pinned.
- * @param {Target} target @param {LitNow} lit
+ * Whether a word names what is pointed at, or what is pinned.
+ * @param {Target} target @param {LitNow} lit @returns {"pointer" | "pin" | null}
  */
-export function isLit(target, { panels, hovered, pinned, head: pointed = null }) {
-  const { row, column, matrix, part, layer, head } = target;
+export function litBy(target, lit) {
+  const isPlace = (target.row !== null || target.column !== null) && !target.part;
+  if (isPlace && isCoveredCell(lit.panels, target.row, target.column)) return null;
+  if (isPointedAt(target, lit, isPlace)) return "pointer";
+  return isPlace && meets(target, lit.pinned) ? "pin" : null;
+}
+
+/** @param {Target} target @param {LitNow} lit @param {boolean} isPlace */
+function isPointedAt(target, { panels, hovered, head: pointed = null }, isPlace) {
+  const { matrix, layer, head } = target;
   if (pointed && layer === pointed[0] && head === pointed[1]) return true;
-  const isPlace = (row !== null || column !== null) && !part;
-  if (isPlace && isCoveredCell(panels, row, column)) return false;
-  if (isPlace && !hovered && meets(target, pinned)) return true;
-  if (!hovered) return false;
-  if (isPlace) return (!matrix || hovered.panel === matrix) && meets(target, kindsOf(hovered));
-  if (matrix && hovered.panel !== matrix) return false;
+  if (!hovered || (matrix && hovered.panel !== matrix)) return false;
+  if (isPlace) return meets(target, kindsOf(hovered));
   const panel = panels.find(({ name }) => name === hovered.panel);
   const { i, j } = hovered;
   if (!panel || i === null || j === null) return false;
-  if (matrix && !part && head === null) return true;
   return namedIn(target, [panel]).regions.some(({ isInside }) => isInside(i, j));
 }
 
