@@ -19,6 +19,7 @@ PAGES = (
     "/?step=scores&q=1&k=2",
     "/?source=pretrained&step=weights&predict=1",
     "/?step=weights&drawing=chart",
+    "/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6",
     "/averages?way=matrix",
     "/tokens",
     "/heads",

@@ -9,12 +9,14 @@ import torch
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
+from attnviz.lessons import PATHS, shipped
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
+from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settle import frames
+from tests.browser.settle import frames, in_the_end, settled
 from tests.toy import run_block
 
 Contexts = Callable[..., BrowserContext]
@@ -190,6 +192,7 @@ def test_hidden_cells_the_diagonal_and_a_head_are_outlined(page: Page, toy: Walk
     frames(page)
     assert page.evaluate(inside, ["masked", cells]) == [j == i for i, j in cells]
     view.step("Concat")
+    page.wait_for_function("() => !deepFind('.attnviz-board').attnviz.changing")
     word(page, "head 0").hover()
     frames(page)
     columns = [[2, j] for j in range(16)]
@@ -206,6 +209,85 @@ def test_tokens_with_markup_are_text_and_named_by_their_position(page: Page, toy
     assert page.locator(".notice b").count() == 0
 
 
+def test_a_walk_that_is_not_the_whole_page_hears_its_own_words_only(page: Page, bert: WalkPage) -> None:
+    view = WalkView.open(page, bert.url, step="weights", head=1, alone=1)
+    page.evaluate("""() => {
+      const other = document.querySelector('.notice .marked').cloneNode(true);
+      other.textContent = 'elsewhere';
+      document.body.prepend(other);
+    }""")
+    page.get_by_role("button", name="elsewhere").hover()
+    assert view.marks() == set()
+    word(page, "row 11, “it”").hover()
+    assert ("weights", "row") in view.marks()
+    word(page, "row 11, “it”").click()
+    view.pinned(11, None, 1)
+
+
+def scene_at(page: Page, app_url: str, name: str, number: int) -> Page:
+    """Open a scene of a shipped lesson, its answer shown."""
+    scene = shipped()[name].scenes[number - 1]
+    view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
+    page.goto(f"{app_url}{PATHS[scene.page]}?{view}&lesson={name}&scene={number}&lecture=1")
+    return settled(page)
+
+
+def said(page: Page, text: str) -> Locator:
+    return page.locator(".lesson-says").get_by_role("button", name=text, exact=True)
+
+
+def lit_in(page: Page, state: str = "hovered") -> set[tuple[str, str]]:
+    frames(page)
+    shown = page.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
+    pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
+    return {(panel, shape) for panel, shape in pairs if shape != "halo"}
+
+
+def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page, app_url: str) -> None:
+    scene_at(page, app_url, "attention", 8)
+    said(page, "0.31").hover()
+    assert lit_in(page) == {("weights", "row"), ("weights", "column"), ("weights", "cell")}
+    said(page, "“run”").click()
+    assert ("weights", "column") in lit_in(page, "pinned")
+    expect(said(page, "“run”")).to_have_attribute("aria-pressed", "true")
+    page.wait_for_url("**k=5**")
+    settled(page)
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "weights", 1, 4]))
+    expect(said(page, "0.63")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "“dog”")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "0.31")).not_to_have_attribute("data-lit", "pointer")
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "row_sum", 1, 0]))
+    expect(said(page, "1.00")).to_have_attribute("data-lit", "pointer")
+    page.keyboard.press("ArrowRight")  # to the next scene, whose sentence comes with its picture
+    expect(said(page, "Row “cat” of the output")).to_be_visible()
+    settled(page)
+    said(page, "value of “dog”").hover()
+    assert lit_in(page) == {("value", "row")}
+
+
+def test_a_lessons_sentence_lights_a_comparison_and_the_heads(page: Page, app_url: str) -> None:
+    scene_at(page, app_url, "why", 9)
+    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
+    said(page, "0.93").hover()
+    assert lit_in(page) == {("b", "row"), ("b", "column"), ("b", "cell")}
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "a", 2, 4]))
+    expect(said(page, "0.00")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
+    scene_at(page, app_url, "why", 3)
+    said(page, "1.00").hover()
+    assert lit_in(page) == {("b", "region"), ("b", "region-edge")}
+    scene_at(page, app_url, "heads", 7)
+    ring = page.locator(".ring.hovered")
+    said(page, "Layer 0 · head 4").hover()
+    expect(ring).to_be_visible()
+    said(page, "“door”").hover()
+    expect(ring).to_be_hidden()
+    assert lit_in(page) == {("layer 0 · head 4", "column")}
+    expect(page.locator(".readout")).to_contain_text("is looked at most by")
+    page.mouse.move(2, 2)
+    assert lit_in(page) == set()
+
+
 def test_a_tap_pins_and_brings_the_picture_into_view(new_context: Contexts, bert: WalkPage) -> None:
     page = new_context(viewport={"width": 390, "height": 500}, has_touch=True).new_page()
     view = WalkView.open(page, bert.url, step="weights", head=1)
@@ -213,7 +295,8 @@ def test_a_tap_pins_and_brings_the_picture_into_view(new_context: Contexts, bert
     word(page, "97 %").tap()
     view.pinned(11, 5, 1)
     assert ("weights", "cell") in view.marks("pinned")
-    expect(page.locator(".picture")).to_be_in_viewport(ratio=0.95)
+    cell = page.locator("[data-panel=weights][data-shape=cell][data-state=pinned]")
+    assert in_the_end(page, lambda: 0 < (cell.bounding_box() or {"y": -1})["y"] < 480, bool)
     expect(page.locator(".inspector:popover-open")).to_have_count(0)
     word(page, "sums to 1").scroll_into_view_if_needed()
     word(page, "sums to 1").tap()

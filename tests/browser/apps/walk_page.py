@@ -61,7 +61,7 @@ PAGE = """<!doctype html>
         layers,
         drawings,
         plotly,
-        keyboard: document,
+        ...(link.has("alone") ? {} : { keyboard: document }),
         load: async (layer) => read(await bytes(`/documents/${layer}`)),
         array: async ({ digest, dtype, shape }) => {
           const { buffer } = await bytes(`/arrays/${digest}`);

@@ -149,6 +149,18 @@ export class Overlay {
     for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, String(value));
   }
 
+  /** Scrolls until something that is lit is in the window, once it is drawn. */
+  reveal() {
+    requestAnimationFrame(() => {
+      const shown = [...this.svg.querySelectorAll('[data-shape]:is([data-state="hovered"], [data-state="pinned"])')];
+      const isSeen = (/** @type {Element} */ one) => {
+        const { top, bottom } = one.getBoundingClientRect();
+        return top >= 0 && bottom <= window.innerHeight;
+      };
+      if (!shown.some(isSeen)) shown[0]?.scrollIntoView({ block: "center" });
+    });
+  }
+
   remove() {
     this.svg.remove();
   }

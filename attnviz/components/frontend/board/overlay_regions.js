@@ -21,6 +21,7 @@ export class Regions {
   draw({ panel, isInside }, colour) {
     const cells = seenIn(panel);
     const shapes = [filled(cells, isInside), outlined(cells, panel, isInside)];
+    if (!shapes[0]) return;
     for (const [n, d] of shapes.entries()) {
       const path = (this.paths[this.used] ??= this.root.appendChild(document.createElementNS(SVG, "path")));
       this.used += 1;

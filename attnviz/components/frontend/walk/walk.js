@@ -68,7 +68,7 @@ export class Walk {
     this.marks = new Marks(home.keyboard === undefined ? [this.element] : [this.element, document], {
       onName: (target) => this.inspector.name(target),
       onPin: (target) => this.inspector.pinNamed(target),
-      onPress: () => this.picture.scrollIntoView({ block: "nearest" }), // on a phone the words stand below it
+      onPress: () => this.inspector.overlay.reveal(), // on a phone the words stand below the picture
     });
     this.beside.append(this.listing.root);
     this.theme = theme(this.element);
