@@ -90,6 +90,9 @@ class Page(HTMLParser):
         super().__init__()
         self._said: list[str] = []
         self._silent = False
+        self._is_marked = False
+        """Inside of words that light the picture, which stand in their sentence without a space of their own"""
+        self._goes_on = False
         self.feed(body)
         self.close()
 
@@ -100,11 +103,17 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._silent = tag == "style"
+        self._is_marked = self._goes_on = ("class", "marked") in attrs
         self._said += [f"[{value}]" for name, value in attrs if name in ("title", "alt", "aria-label") and value]
 
     def handle_endtag(self, _tag: str) -> None:
         self._silent = False
+        self._goes_on, self._is_marked = self._is_marked, False
 
     def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self._said.append(data)
+        if self._silent:
+            return
+        if self._goes_on and self._said:
+            data = self._said.pop() + data
+        self._said.append(data)
+        self._goes_on = False

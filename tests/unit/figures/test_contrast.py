@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from attnviz.components.bundle.linking import FRONTEND
 from attnviz.export.drawing.themes import THEMES
 from attnviz.figures.style import Palette
 
 ROLES = ("query", "key", "value", "attention")
 SIDE_BAR = {"light": "#F4F4F8", "dark": "#20202B"}
 """The second ground of .streamlit/config.toml"""
+LESSON_BAR = ("#EDEAF7", "#232033")
+"""A lesson's bar, light and dark: 14 % of #8064C8 on the page"""
 
 
 def luminance(colour: str) -> float:
@@ -33,6 +38,17 @@ def test_text_has_a_contrast_of_four_and_a_half(name: str) -> None:
             assert contrast(ink, ground) >= 4.5, (ink, ground)
     assert contrast(theme.quiet, theme.paper) >= 4.5
     assert contrast(theme.link, theme.paper) >= 4.5
+
+
+def test_lines_under_marked_words_have_the_roles_colours_and_are_seen_on_a_lessons_bar() -> None:
+    style = (FRONTEND / "marks" / "marks.css").read_text()
+    found = re.findall(r"--ink: light-dark\((#\w{6}), (#\w{6})\)", style)
+    inks = [THEMES[name].palette.text_ink for name in ("light", "dark")]
+    order = ("attention", "query", "key", "value")
+    assert [tuple(map(str.upper, pair)) for pair in found] == [tuple(ink.of(role) for ink in inks) for role in order]
+    for pair in found:
+        for ink, ground in zip(pair, LESSON_BAR, strict=True):
+            assert contrast(ink.upper(), ground) >= 4.5, (ink, ground)
 
 
 def test_the_measure_is_that_of_the_standard() -> None:

@@ -2,7 +2,7 @@
 // pins it. The other way round, words light up that name what is lit in the picture.
 
 import { perFrame } from "../core/dom.js";
-import { DARK, litBy } from "./named.js";
+import { DARK, isShown, litBy } from "./named.js";
 import { MARKED, targetOf } from "./text.js";
 
 export class Marks {
@@ -66,6 +66,7 @@ export class Marks {
 
   /** @param {HTMLElement} word */
   click(word) {
+    if (word.ariaDisabled === "true") return;
     const target = targetOf(word);
     const isPlace = (target.row !== null || target.column !== null) && !target.part;
     this.held = isPlace || this.held === word ? null : word;
@@ -110,8 +111,11 @@ export class Marks {
         const target = targetOf(word);
         const { row, column, part } = target;
         const isPinned = !part && (row !== null || column !== null) && row === query && column === key;
-        const isMeant = word === this.pointed || word === this.held;
+        const isThere = isShown(target, this.lit.panels);
+        const isMeant = isThere && (word === this.pointed || word === this.held);
         const lit = isMeant ? "pointer" : litBy(target, this.lit);
+        word.setAttribute("aria-disabled", String(!isThere)); // a later step of the scene has it
+        word.tabIndex = isThere ? 0 : -1;
         if (lit) word.dataset.lit = lit;
         else delete word.dataset.lit;
         word.setAttribute("aria-pressed", String(isPinned || word === this.held));

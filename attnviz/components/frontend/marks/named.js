@@ -21,6 +21,17 @@ export function namedIn(target, panels) {
   return { kinds, matrix, regions: isWhole ? shown.map((panel) => ({ panel, isInside: () => true })) : [] };
 }
 
+/**
+ * Whether a picture has what a target names; one that is changing, or has no matrices, may.
+ * @param {Target} target @param {DrawnPanel[]} panels
+ */
+export function isShown({ matrix, part, head }, panels) {
+  const shown = panels.filter(({ name }) => !matrix || name === matrix);
+  const has = (/** @type {DrawnPanel} */ panel) =>
+    (!part || isByCell(panel)) && (head === null || panel.parts !== undefined);
+  return !panels.length || shown.some(has);
+}
+
 /** @type {Named["kinds"]} */
 const NONE = { query: null, key: null };
 
