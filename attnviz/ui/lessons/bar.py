@@ -28,7 +28,7 @@ CSS = """
 .st-key-lesson_bar > * { flex: none; min-width: 0; width: auto !important; }
 .st-key-lesson_bar > :has(.lesson-says) { flex: 1 1 0; }
 .lesson-says { line-height: 1.35; font-size: 0.95rem; overflow-wrap: anywhere; }
-.lesson-says b { margin-right: 0.35rem; }
+.lesson-says b { margin-right: 0.1rem; }
 .st-key-lesson_bar button, .st-key-lesson_bar a { min-height: 2rem; padding: 0.1rem 0.45rem; white-space: nowrap; }
 .st-key-lesson_bar a { border: 1px solid rgba(128, 128, 128, 0.35); margin: 0; }
 :is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) [data-testid="stMarkdownContainer"] {
@@ -174,7 +174,7 @@ def _text(here: Here, page: str) -> str:
     """Return the text of the bar as HTML: the title, and the question or the sentence."""
     text = here.scene.asked if _has_question(here, page) else here.scene.said
     shown = html(text) if page == here.scene.page else escape(text)
-    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b>{shown}</div>'
+    return f'<div class="lesson-says"><b>{escape(here.scene.title)}</b> {shown}</div>'
 
 
 @st.fragment
