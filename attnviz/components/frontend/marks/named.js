@@ -44,7 +44,7 @@ function isCoveredCell(panels, q, k) {
 function partOf(panel, part) {
   if (!isByCell(panel)) return [];
   if (part === "diagonal") return [{ panel, isInside: (i, j) => i === j }];
-  return [{ panel, isInside: (i, j) => Number.isNaN(panel.z[i][j]) }];
+  return [{ panel, isInside: (i, j) => !Number.isFinite(panel.z[i][j]) }]; // NaN on a board, null on a chart
 }
 
 /**
