@@ -76,6 +76,14 @@ def _axis(**fields: Any) -> bytes:
     return changed(lambda header, _: header["query"].update(fields))
 
 
+def _averages(mask: str = "causal", **arrays: npt.NDArray[Any]) -> bytes:
+    """Return the file of a document of averages, with X of width 3, and with these arrays."""
+    names = ("embeddings", "by_loop", "by_matrix", "by_softmax")
+    x = dict.fromkeys(names, np.ones((2, 3), np.float32)) | arrays
+    kind = {"kind": "averages", "heads_in_layer": 1, "mask": mask}
+    return changed(lambda header, given: (header.update(kind), given.update(x)))
+
+
 def _panel(number: int = 0, **fields: Any) -> bytes:
     return changed(lambda header, _: header["steps"][0]["picture"]["panels"][number].update(fields))
 
@@ -193,7 +201,13 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
             _set(version=1), "The document's version is not 3, the only one that this reader knows."
         ),
         "another kind": (
-            _set(kind="heads"), "The document's kind is not walk, the only one that this reader knows."
+            _set(kind="heads"), "The document's kind is not one of walk, averages."
+        ),
+        "a list of kinds": (_set(kind=["walk"]), "The document's kind is not one of walk, averages."),
+        "averages without the loop": (_set(kind="averages"), "Array by_loop is missing."),
+        "averages without a mask": (_averages("none"), "A document of averages has one head and a causal mask."),
+        "averages of another shape": (
+            _averages(by_loop=np.ones((2, 4), np.float32)), "Array by_loop is 2 × 4; it must be 2 × 3."
         ),
         "one more field": (_step(html=""), f"header.steps[0] is not an object with {WORDS}."),
         "no text": (_step(title=1), "header.steps[0].title is not a text."),

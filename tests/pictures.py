@@ -61,6 +61,20 @@ class Matrices:
     def head_outputs(self) -> Array:
         return self.weights() @ self.double("value")
 
+    def by_data(self) -> Array:
+        return self.head_outputs()
+
+    def masked_zeros(self) -> Array:
+        n = len(self.document.header.query.labels)
+        return np.where(np.tri(n, dtype=bool), 0.0, -np.inf)
+
+    def triangle(self) -> Array:
+        past = np.tri(len(self.document.header.query.labels))
+        return past / past.sum(-1, keepdims=True)
+
+    def softmax_weights(self) -> Array:
+        return self.triangle()
+
     def concat(self) -> Array:
         header = self.document.header
         assert len(header.heads) == header.heads_in_layer
@@ -69,7 +83,7 @@ class Matrices:
     def shown(self, name: str) -> Array:
         """Return a matrix with NaN in hidden cells."""
         values = self.get(name)
-        if name not in ("masked", "weights"):
+        if name not in ("masked", "weights", "masked_zeros", "softmax_weights"):
             return values
         return np.where(np.isneginf(self.get("masked")), np.float32(np.nan), values)
 

@@ -35,7 +35,7 @@ def mount(
         ComponentNotFoundError: the package is not installed.
     """
     kind = KINDS[component]
-    loaded = {"component": component, "modules": folder(), "is_open": kind.is_open, "page_styles": kind.page_styles}
+    loaded = {"component": component, "modules": folder(), "page_styles": kind.page_styles}
     _browser_side()(data=pack({**header, **loaded}, arrays), key=key, **callbacks)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Any
 
-from attnviz.components.chart import PLOTLY_PATH
 from attnviz.components.registration import mount
 from attnviz.components.updates import acknowledged, update_handler
+
+PLOTLY_PATH = f"/attnviz/plotly-{version('plotly')}.min.js"
+"""Where the server offers plotly.js, which the Python package contains."""
 
 
 def walk(
@@ -15,7 +18,7 @@ def walk(
     *,
     key: str,
     on_update: Callable[[Mapping[str, object]], None],
-    on_tour: Callable[[], None],
+    on_tour: Callable[[], None] = lambda: None,
 ) -> None:
     """Mount the walk.
 
@@ -23,8 +26,8 @@ def walk(
       settings that shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (how many there are
       to choose from; 0 if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label),
       `lecture` (whether the page is in lecture mode), `asks` (whether a
-      lesson asks for the row that is covered), `link` (the `keys` of the page's links in their order, and the
-      `defaults` of the values: the browser writes the address).
+      lesson asks for the row that is covered), `link` (the `keys` of the page's links in their order, the `names` of
+      values whose keys are called otherwise, and the `defaults` of the values: the browser writes the address).
 
     `on_tour()` is called when the user asks for the guided tour.
 

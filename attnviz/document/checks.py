@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ MAX_BYTES = 128 * 2**20
 MASKS: tuple[MaskKind, ...] = ("none", "causal", "padding", "cross", "other")
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
+DocumentKind = Literal["walk", "averages"]
+"""walk: heads of a layer, step by step; averages: the ways from an average over the past to one such head"""
+DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
+
 ARRAYS: dict[str, tuple[str, ...]] = {
     "token_embeddings": ("query", "model"), "positions": ("query", "model"), "embeddings": ("query", "model"),
     "embeddings_k": ("key", "key_model"),
@@ -36,6 +40,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "value_dim"), "mask": ("query", "key"),
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
     "output": ("query", "output"),
+    "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
     "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip
 """The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model."""
@@ -48,9 +53,14 @@ OF_HEAD = (
 
 REQUIRED = ("query", "key", "value")
 
+AVERAGES = ("embeddings", "by_loop", "by_matrix", "by_softmax")
+"""What a document of averages has too: X, and its means over the past as float32 gives them, each in its own way"""
+
 COMPUTED = {
     "key_t": ("dim", "key"), "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"),
     "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
+    "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
+    "by_data": ("query", "value_dim"),
 }  # fmt: skip
 """What follows from the arrays, so that no document holds it, with its axes"""
 
@@ -160,6 +170,8 @@ def check_arrays(header: Header, arrays: Arrays) -> dict[str, int]:
     for name in (f"{name}/{head}" for name in REQUIRED for head in header.heads):
         if name not in shapes:
             refuse(f"Array {name} is missing.")
+    if header.kind == "averages":
+        _check_averages(header, shapes)
     if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
         refuse("The file has query, key and value of none of its heads.")
     _check_masks(header, shapes)
@@ -168,6 +180,14 @@ def check_arrays(header: Header, arrays: Arrays) -> dict[str, int]:
         if name in arrays:
             _check_numbers(name, arrays[name])
     return sizes
+
+
+def _check_averages(header: Header, shapes: Shapes) -> None:
+    for name in AVERAGES:
+        if name not in shapes:
+            refuse(f"Array {name} is missing.")
+    if header.mask != "causal" or header.heads_in_layer != 1:
+        refuse("A document of averages has one head and a causal mask.")
 
 
 def _check_reference(name: str, reference: Reference, is_held: bool) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from attnviz.document.checks import is_whole, refuse
+from attnviz.document.checks import DOCUMENT_KINDS, is_whole, refuse
 from attnviz.document.marks import SAID, are_said, from_json, to_json
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
 from attnviz.steps.picture import MadeFrom, PanelSpec, Picture, Product
@@ -79,8 +79,8 @@ def read_header(text: str) -> Header:
     if isinstance(given, dict):
         if given.get("version") != VERSION:
             refuse(f"The document's version is not {VERSION}, the only one that this reader knows.")
-        if given.get("kind") != "walk":
-            refuse("The document's kind is not walk, the only one that this reader knows.")
+        if given.get("kind") not in DOCUMENT_KINDS:
+            refuse(f"The document's kind is not one of {', '.join(DOCUMENT_KINDS)}.")
         if given.get("key", {}) is None:  # the same tokens as the queries'
             given["key"] = given.get("query")
     _check_json(given, _HEADER, "header")

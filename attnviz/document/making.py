@@ -15,6 +15,7 @@ from attnviz.formulas import mathml
 from attnviz.marked import marks_of
 from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.steps import STEPS, unavailable
+from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import joined
 from attnviz.trace.matrices import find_matrix, matrix
 
@@ -45,7 +46,9 @@ def document_of_layer(
     thumbnails: npt.NDArray[np.uint8] | None = None,
     refer_to: ReferTo | None = None,
 ) -> Document:
-    """Make the document of several heads of a layer. Its arrays share their memory with the trace where it is float32.
+    """Make the document of several heads of a layer, or of averages where the walk has them.
+
+    Its arrays share their memory with the trace where it is float32.
 
     Args:
         walk: any head of the layer.
@@ -80,8 +83,9 @@ def document_of_layer(
         scale=float(layer.scale),
         scale_label=scale_label(layer.scale, layer.head_size),
         mask=layer.mask.kind,
-        steps=tuple(_step(step, walks) for step in STEPS.values()),
+        steps=tuple(_step(step, walks) for step in (WAYS if walk.averages else STEPS).values()),
         references=references,
+        kind="averages" if walk.averages else "walk",
     )
     return Document(header, arrays)
 

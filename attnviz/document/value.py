@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.document.checks import DocumentError, check_arrays, check_header
+from attnviz.document.checks import DocumentError, DocumentKind, check_arrays, check_header
 from attnviz.document.marks import check_marks
 from attnviz.document.pictures import check_pictures
 
@@ -106,7 +106,7 @@ class Header:
     """All steps, in the order of computation"""
     references: Mapping[str, Reference] = field(default_factory=dict)
     """Arrays that are not in the file, by their names"""
-    kind: Literal["walk"] = "walk"
+    kind: DocumentKind = "walk"
     version: int = VERSION
 
 

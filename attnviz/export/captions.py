@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from attnviz.links.link import ROLLOUT
-from attnviz.sources import PRETRAINED, SOURCES, Get, Source
+from attnviz.links.pages import PAGES
+from attnviz.sources import SOURCES, Get, Source
 from attnviz.sources.compared import of_b
 from attnviz.steps import STEPS
 
@@ -29,7 +30,7 @@ def caption(page: str, get: Get) -> str:
     if page == "compare":
         sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])
-    return f"{_shown(get, PRETRAINED if page == 'heads' else SOURCES[get('source')])} {AXES}"
+    return f"{_shown(get, SOURCES[PAGES[page].source or get('source')])} {AXES}"
 
 
 def _shown(get: Get, source: Source) -> str:

@@ -1,4 +1,4 @@
-"""Helpers for layouts: arrays to draw, a shared colour domain, and the layout of a matrix product."""
+"""Helpers for layouts: arrays to draw, and a shared colour domain."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-
-from attnviz.figures.panels import Layout, Panel
-from attnviz.steps.picture import share
 
 
 def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
@@ -21,15 +18,3 @@ def colour_limit(*tensors: Tensor) -> float:
     """Return the end of the colour domain that these matrices share: their largest finite magnitude, or 1."""
     finite = [t[torch.isfinite(t)] for t in tensors]
     return max((float(t.abs().max()) for t in finite if t.numel()), default=1.0) or 1.0
-
-
-def lay_product(left: Panel, right: Panel, result: Panel, text: str, bias: Tensor | None = None) -> Layout:
-    """Lay out left @ right = result: left beside the result, right above it."""
-    product = {"left": left.name, "right": right.name, "bias": None if bias is None else bias.tolist()}
-    return Layout(
-        grid=((None, right), (left, result)),
-        widths=share(left.values.shape[1], result.values.shape[1]),
-        heights=share(right.values.shape[0], result.values.shape[0]),
-        products={result.name: product},
-        between=text,
-    )

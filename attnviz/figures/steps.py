@@ -15,12 +15,16 @@ from attnviz.figures.products import as_array, colour_limit
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
 from attnviz.steps import ATTENTION
+from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import MANY, PanelSpec, Product
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+_PICTURED = {**ATTENTION, **WAYS}
 
 
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
@@ -39,7 +43,7 @@ def step_spec(
     height: int | None = None,
     palette: Palette = LIGHT,
 ) -> Spec:
-    """Return the Plotly specification of one step, from `embeddings` to `output`.
+    """Return the Plotly specification of one step, from `embeddings` to `output`, or of a way to average.
 
     Args:
         walk: the head and its tokens.
@@ -62,7 +66,7 @@ def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
     Raises:
         KeyError: the step has no matrices.
     """
-    picture = ATTENTION[step].picture(walk)
+    picture = _PICTURED[step].picture(walk)
     if picture is None:
         return Layout((), (), ())
     panels = [_panel(walk, spec, stretch) for spec in picture.panels]
@@ -103,7 +107,8 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool) -> Panel:
 def _matrix(walk: Walk, name: str) -> Tensor:
     """Return a matrix as it is shown, with −inf in hidden cells."""
     values = matrix(walk, name)
-    return values.masked_fill(walk.steps.masked.isneginf(), -torch.inf) if name == "weights" else values
+    of_visible = ("weights", "softmax_weights")
+    return values.masked_fill(walk.steps.masked.isneginf(), -torch.inf) if name in of_visible else values
 
 
 def _product(walk: Walk, product: Product) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from attnviz import files
 from attnviz.links.link import KEYS, write_link
-from attnviz.sources import PRETRAINED, SOURCES
+from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS
 
 SUBJECT = "what attention computes"
@@ -91,7 +91,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "averages", "From averages to attention", "/averages",
-            ("text", "way", "drawing", "tokenizer", "charset", "positions", "seed"),
+            ("text", "way", "q", "k", "drawing", "focus", "tokenizer", "charset", "positions", "seed"), source=TOY.key,
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(

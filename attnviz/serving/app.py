@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from attnviz.components.chart import PLOTLY_PATH
+from attnviz.components.walk import PLOTLY_PATH
 from attnviz.serving.http import arrays, modules
 from attnviz.serving.http.exports import Exports
 from attnviz.serving.http.headers import SafeHeaders

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from attnviz.sources.source import Get, Resources, Source
 from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
-from attnviz.toy.config import MAX_TOKENS, ToyConfig
+from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, ToyConfig
 
 if TYPE_CHECKING:
     from attnviz.toy.block import Toy
+    from attnviz.trace.walk import Walk
 
 KEYS = ("head", "tokenizer", "charset", "positions", "qkv", "heads", "head_size", "scale", "mask", "projection",
         "seed")  # fmt: skip
@@ -38,6 +39,20 @@ def open_toy(get: Get, resources: Resources) -> Toy:
     from attnviz.toy.block import Toy
 
     return Toy(ToyConfig.of(get), tokenizer(get, resources))
+
+
+def averages_of(get: Get, resources: Resources) -> Walk:
+    """Return the walk from averages to attention on the first tokens of a view's text.
+
+    It has the settings that the page shows, whatever the view says of others.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token.
+    """
+    from attnviz.toy.averages import walk_to_attention
+
+    tokens = tokenizer(get, resources, limit=MAX_AVERAGED)(get("text"))
+    return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))
 
 
 def caution(get: Get) -> str:

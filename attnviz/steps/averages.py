@@ -1,9 +1,21 @@
-"""The notices, formulas and PyTorch code of the four ways from an average to attention."""
+"""The four ways from an average to attention, as the steps of a walk: a loop, a matrix, a softmax, then the data."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from attnviz.formatting import number
 from attnviz.formulas import tree
+from attnviz.marked import Marked, marked, named
+from attnviz.steps.attention.weights import weights_panel
+from attnviz.steps.picture import PanelSpec, Picture, Product, panel, picture
 from attnviz.steps.step import Step
+from attnviz.trace.matrices import matrix
+
+if TYPE_CHECKING:
+    from attnviz.trace.walk import Walk
 
 CODE_WIDTH = 30
 """The longest line of code that fits beside the picture at 1280 pixels, also in lecture mode"""
@@ -45,13 +57,87 @@ _SCORES = tree.Product((_SCALE, tree.Product((tree.Symbol("Q"), tree.Transpose(t
 _DATA = tree.Relation("=", (_Y, tree.Product((_softmax(_SCORES, stretch=True), _X), "none")))
 
 
-def _way(name: str, title: str, formula: tree.Expression, notice: str, code: str) -> Step[object]:
-    """Return one way to mix the past into each token. Its texts do not depend on the numbers.
+_X_PANEL = panel("embeddings_k", "X embeddings", limit=("embeddings_k",))
+_SIDES = (0.42, 0.58)
+"""The shares of a product's operands and of its result"""
+_ROUNDING = (
+    "Not 0, because float32 rounds after each operation, to some 7 digits, and the operations differ: the loop adds, "
+    "then divides; the product multiplies by 1/n, then adds."
+)
+_OTHER_WEIGHTS = "Not a matter of rounding: other weights, so another average."
+
+
+def _result(name: str, title: str) -> PanelSpec:
+    """Describe Y, in the colours of X: an average is never larger than the largest number."""
+    return panel(name, title, limit=("embeddings_k",), bar=True)
+
+
+def _product(left: PanelSpec, result: PanelSpec, between: str = "", made_of: PanelSpec | None = None) -> Picture:
+    """Return the picture of left · X = result; what `left` is made of, if anything, stands above it."""
+    products = {result.name: Product(left.name, _X_PANEL.name)}
+    return picture(((made_of, _X_PANEL), (left, result)), _SIDES, _SIDES, products, between)
+
+
+_PICTURES = {
+    "loop": picture(((_X_PANEL,), (_result("by_loop", "Y averages so far"),)), (1,), _SIDES),
+    "matrix": _product(
+        replace(weights_panel("A, lower triangle", name="triangle"), stretched="A · colours end at {}"),
+        _result("by_matrix", "Y = A · X"),
+        "A · X = Y",
+    ),
+    "softmax": _product(
+        weights_panel("weights = softmax", name="softmax_weights"),
+        _result("by_softmax", "Y = weights · X"),
+        made_of=panel("masked_zeros", "masked zeros", limit=1.0),
+    ),
+    "data": _product(
+        weights_panel("weights = softmax"),
+        _result("by_data", "Y = weights · X"),
+        made_of=panel("masked", "masked q · k / √D"),
+    ),
+}
+
+
+def _difference(name: str, why: str) -> Callable[[Walk], str]:
+    """Return what says how far a way's averages, a matrix of this name, are from the loop's, where, and why."""
+
+    def say(walk: Walk) -> str:
+        gaps = (matrix(walk, name) - walk.averages["by_loop"]).abs()
+        row, feature = divmod(int(gaps.argmax()), gaps.shape[1])
+        largest = float(gaps.max())
+        if largest == 0:
+            return "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
+        size = f"{largest:.1e}" if largest < 1e-3 else number(largest)
+        place = named(f"row {row}, “{walk.query_labels[row]}”", row=row, matrix=name)
+        return Marked.of(f"Largest difference to the loop: {size}, in ", place, f", feature {feature}. {why}")
+
+    return say
+
+
+def _way(
+    name: str,
+    title: str,
+    formula: tree.Expression,
+    notice: str,
+    code: str,
+    fact: Callable[[Walk], str] = lambda _: "",
+) -> Step[Walk]:
+    """Return one way to mix the past into each token. Only its fact depends on the numbers.
 
     Its code computes `averages`, (T, C), from `x`, (T, C), and for attention also from `query` and `key`, (T, D). No
     line is longer than `CODE_WIDTH`.
     """
-    return Step(name, title, formula=lambda _: formula, notice=lambda _: notice, code=lambda _: code)
+    made, said = _PICTURES[name], marked(notice)
+    return Step(
+        name,
+        title,
+        formula=lambda _: formula,
+        notice=lambda _: said,
+        code=lambda _: code,
+        picture=lambda _: made,
+        fact=fact,
+        matrices={panel.name: (panel.rows, panel.cols) for panel in made.panels if panel is not _X_PANEL},
+    )
 
 
 _WAYS = (
@@ -70,18 +156,21 @@ for i in range(len(x)):
         "matrix",
         "A matrix",
         _MATRIX,
-        "The loop is one matrix product. Row i of A says how much of every token goes into token i: 1, ½ ½, ⅓ ⅓ ⅓, …",
+        "The loop is one matrix product. Row i of [A](matrix=triangle) says how much of every token goes into token i: "
+        "1, ½ ½, ⅓ ⅓ ⅓, …",
         """T = len(x)
 past = torch.ones(T, T).tril()
 n = past.sum(1, keepdim=True)
 weights = past / n
 averages = weights @ x""",
+        _difference("by_matrix", _ROUNDING),
     ),
     _way(
         "softmax",
         "A softmax",
         _SOFTMAX,
-        "The same A again: equal scores, all 0, with the future at −∞. Softmax turns equal scores into equal shares.",
+        "The same A again: [equal scores](matrix=masked_zeros), all 0, with [the future](part=hidden) at −∞. "
+        "Softmax turns equal scores into equal shares.",
         """T = len(x)
 scores = torch.zeros(T, T)
 past = torch.ones(T, T).tril()
@@ -89,12 +178,14 @@ masked = scores.masked_fill(
     past == 0, -math.inf)
 weights = masked.softmax(-1)
 averages = weights @ x""",
+        _difference("by_softmax", _ROUNDING),
     ),
     _way(
         "data",
         "Scores from the data",
         _DATA,
-        "Now the zeros make room for q·k: each token decides how much of its past it takes. That is attention.",
+        "Now the zeros make room for [q·k](matrix=masked): each token decides how much of its past it takes. "
+        "That is attention.",
         """T, D = query.shape
 scores = query @ key.T
 scaled = scores / math.sqrt(D)
@@ -103,6 +194,7 @@ masked = scaled.masked_fill(
     past == 0, -math.inf)
 weights = masked.softmax(-1)
 averages = weights @ x""",
+        _difference("by_data", _OTHER_WEIGHTS),
     ),
 )
 WAYS = {way.name: way for way in _WAYS}

@@ -24,6 +24,9 @@ AXES: dict[str, tuple[str, str]] = {
     "scores": ("query", "key"), "scaled": ("query", "key"), "masked": ("query", "key"), "weights": ("query", "key"),
     "row_sum": ("query", ""), "head_outputs": ("query", "dim"), "concat": ("query", "concat"),
     "W_output": ("concat", "model"), "output": ("query", "model"),
+    "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
+    "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
+    "by_data": ("query", "model"),
 }  # fmt: skip
 """The kinds of rows and columns of each matrix that a picture may show"""
 
@@ -34,7 +37,7 @@ _QUANTITIES: dict[Role, tuple[str, ...]] = {
     "query": ("query", "W_query", "U_query"),
     "key": ("key", "key_t", "W_key", "U_key"),
     "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
-    "attention": ("scores", "scaled", "masked", "weights"),
+    "attention": ("scores", "scaled", "masked", "weights", "triangle", "masked_zeros", "softmax_weights"),
 }
 ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
 """The role of a quantity, by its name"""
@@ -57,6 +60,10 @@ MADE_FROM = {
     "scaled": MadeFrom("scores", "even"),
     "masked": MadeFrom("scaled", "columns"),
     "weights": MadeFrom("masked", "rows"),
+    "softmax_weights": MadeFrom("triangle", "even"),
+    "by_matrix": MadeFrom("by_loop", "even"),
+    "by_softmax": MadeFrom("by_matrix", "even"),
+    "by_data": MadeFrom("by_softmax", "even"),
 }
 """What a matrix is made from in a transition, by its name"""
 

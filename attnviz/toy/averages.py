@@ -1,4 +1,4 @@
-"""From averages to attention: the uniform average over the past, computed in three equivalent ways."""
+"""From averages to attention: the uniform average over the past, computed in three ways, then causal attention."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attnviz.attention import AttentionSteps, apply_mask, attend, causal_mask
+from attnviz.attention import Mask, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
+from attnviz.tokens import Tokens
+from attnviz.toy.block import trace_toy
+from attnviz.toy.config import MAX_AVERAGED, ToyConfig
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import AVERAGES
+from attnviz.trace.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -44,9 +50,32 @@ def average_past(x: Tensor) -> Averages:
     return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)
 
 
-def attend_to_past(x: Tensor, query: Tensor, key: Tensor) -> AttentionSteps:
-    """Average the past with weights from the data: causal attention whose values are the rows of x.
+def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
+    """Return the walk from averages to attention: the embeddings averaged over the past, then causal attention to them.
 
-    x is (T, C), query and key are (T, D). `head_outputs` is (T, C), the counterpart of `average_past(x)`.
+    Queries and keys are those of the toy's first head, (T, D). The values are the embeddings X themselves, (T, C), so
+    `walk.steps.head_outputs` is (T, C), the counterpart of the means in `walk.averages`.
+
+    Raises:
+        attnviz.tokens.NoTokensError: `tokens` is empty.
+        ValueError: there are more than MAX_AVERAGED tokens, on which the loop would be slow.
     """
-    return attend(query, key, x, mask=causal_mask(x.shape[0]))
+    if len(tokens) > MAX_AVERAGED:
+        raise ValueError(f"{len(tokens)} tokens: the loop takes at most {MAX_AVERAGED}")
+    toy = trace_toy(tokens, config)
+    layer, x = toy.layer(0), toy.embeddings
+    if x is None:
+        raise TypeError("a toy has embeddings")
+    mask = Mask.causal(len(tokens))
+    attention = LayerTrace(layer.query[:1], layer.key[:1], x[None], layer.scale, mask, query_input=x, key_input=x)
+    averages = average_past(x)
+    return Walk(
+        tokens,
+        tokens,
+        attention,
+        0,
+        name=f"{toy.model} · from averages to attention",
+        model=toy.model,
+        kind="decoder",
+        averages={name: getattr(averages, name) for name in AVERAGES},
+    )

@@ -12,6 +12,8 @@ from attnviz.trace.model import ProjectionKind
 WIDTH = 16
 """C: small enough to show every number of an embedding on the screen."""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
+MAX_AVERAGED = 64
+"""The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
 Positions = Literal["none", "sinusoidal", "random"]
 

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 QKV = ("query", "key", "value")
+AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
+"""The matrices of `Walk.averages`"""
 
 
 def matrix(walk: Walk, name: str) -> Tensor:
     """Return a matrix by its name in `attnviz.steps.picture.AXES`, or a bias, such as `b_query`, which is a vector.
 
-    A hidden cell of `masked` is −inf.
+    A hidden cell of `masked` and `masked_zeros` is −inf.
 
     Raises:
         KeyError: there is no such name, or the source does not give this quantity.
@@ -62,6 +64,10 @@ def _step(name: str, walk: Walk) -> Tensor:
     return values
 
 
+def _average(name: str, walk: Walk) -> Tensor | None:
+    return walk.averages.get(name)
+
+
 def _output_weight(walk: Walk) -> Tensor | None:
     projection = walk.layer.output_projection
     return None if projection is None else projection.weight
@@ -93,4 +99,6 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "W_output": _output_weight,
     "b_output": _output_bias,
     "output": _output,
+    **{name: partial(_average, name) for name in AVERAGES},
+    "by_data": lambda walk: walk.steps.head_outputs,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from torch import Tensor
@@ -39,6 +40,9 @@ class Walk(NotebookRepr):
     """The model's name; "" if not known"""
     kind: Kind = "encoder"
     """The kind of attention"""
+    averages: Mapping[str, Tensor] = field(default_factory=dict)
+    """By name, what `attnviz.toy.averages.Averages` holds: the means of the embeddings over the past, and the matrices
+    that make them; empty unless the walk is one from averages to attention"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:

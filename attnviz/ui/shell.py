@@ -35,10 +35,7 @@ CSS = """
   color: color-mix(in srgb, #1c83e1 60%, currentColor); }
 .stCode.stCode .token:is(.boolean, .constant, .symbol, .number, .string, .char) {
   color: color-mix(in srgb, #21c354 50%, currentColor); }
-.st-key-picture { --picture-width: max(100cqw, 35rem); overflow-x: auto; overflow-y: hidden; }
-.st-key-picture { flex: none !important; height: max(26rem, calc(100vh - var(--around))); container-type: size; }
-.st-key-picture:has(.attnviz-tall) { height: max(60rem, calc(100vh - var(--around))); }
-:root { --around: 14.25rem; /* the height above and below the picture */
+:root {
   --walk-height: max(36rem, calc(100vh - 5.75rem)); }
 @media (max-height: 560px) { :root { --walk-height: max(24rem, calc(100vh - 5.75rem)); } }
 .st-key-explorer { min-height: calc(100vh - 11rem); }

@@ -38,7 +38,7 @@ ONLY_STEP = {"pin", "predict", "stretch", "listing", "drawing", "reveal_row", "r
         ("", {"source": "toy"}, STEP | HEAD | ONLY_STEP),
         ("", {}, STEP | HEAD | LAYER | ONLY_STEP),
         ("", {"source": "pretrained"}, STEP | HEAD | LAYER | ONLY_STEP),
-        ("averages", {}, STEP | {"drawing"}),
+        ("averages", {}, STEP | {"drawing", "pin", "listing"} | MOTION),
         ("tokens", {}, set()),
         ("compare", {}, HEAD | LAYER | {"pin"}),
         ("compare", {"source": "toy"}, HEAD | {"pin"}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -286,15 +288,31 @@ def test_averages_page_shows_three_equal_results() -> None:
     at = open_page("averages")
     results = {}
     for number, way in enumerate(("loop", "matrix", "softmax", "data"), 1):
-        send_update(at, "stepper", {"number": number, "values": {"step": way}})
+        send_update(at, "walk", {"number": number, "values": {"step": way, "q": number}})
         assert not at.exception
         assert at.query_params.get("way", "loop") == way
-        header, arrays = payload(at, "stage")
-        names = [panel["name"] for panel in header["panels"]]
-        results[way] = arrays[str(names.index("averages"))]
-    x = run_block(words(), ToyConfig()).layer(0).query_input
+        results[way] = panels(at)[f"by_{way}"]
+    layer = run_block(words(), ToyConfig()).layer(0)
+    x = layer.query_input
     assert x is not None
     expected = x.cumsum(0) / torch.arange(1, 12)[:, None]
     for way in ("loop", "matrix", "softmax"):
         np.testing.assert_allclose(results[way], expected.numpy(), rtol=1e-5, atol=1e-6)
-    assert np.abs(results["data"] - results["loop"]).max() > 0.1
+    attended = F.scaled_dot_product_attention(layer.query[:1], layer.key[:1], x[None], is_causal=True)[0]
+    np.testing.assert_allclose(results["data"], attended.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"step": "weights", "q": "3", "k": -1}, {"way": "softmax", "q": "3"}),
+        ({"step": "<script>", "layer": 4, "head": 9, "predict": True, "q": 99}, {"way": "softmax"}),
+        ({"way": "data"}, {"way": "softmax"}),
+        ({"drawing": "chart", "q": 2.0, "k": 1}, {"way": "softmax", "drawing": "chart", "q": "2", "k": "1"}),
+    ],
+)
+def test_averages_take_from_the_browser_what_a_link_could_hold(sent: dict[str, Any], expected: dict[str, str]) -> None:
+    at = open_page("averages", way="softmax")
+    send_update(at, "walk", {"number": 1, "values": sent})
+    assert not at.exception
+    assert at.query_params == expected

@@ -26,7 +26,7 @@ def requested(address: str) -> bytes:
 def document_of(header: Header) -> Document:
     """Return the document of the walk's layer, with the arrays that it refers to."""
     digests = header["documents"]
-    found = read(requested(digests[header["values"]["layer"]]))
+    found = read(requested(digests[header["values"].get("layer", 0)]))
     fetched = {name: load(requested(one.digest))["array"] for name, one in found.header.references.items()}
     return Document(replace(found.header, references={}), {**found.arrays, **fetched})
 
@@ -50,14 +50,14 @@ def step_of(header: Header, document: Document) -> Any:
 
 def of_head(text: str | tuple[str, ...], header: Header, document: Document) -> str:
     """Return the text of the head that is chosen."""
-    return text if isinstance(text, str) else text[document.header.heads.index(header["values"]["head"])]
+    return text if isinstance(text, str) else text[document.header.heads.index(header["values"].get("head", 0))]
 
 
 def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the picture of the step, as the browser makes it of the document."""
     header, document = walk(at)
     chosen = header["values"]
-    return board_picture_of(document, chosen["step"], chosen["head"], stretch=chosen["stretch"])
+    return board_picture_of(document, chosen["step"], chosen.get("head", 0), stretch=chosen.get("stretch", False))
 
 
 def panels(at: AppTest) -> dict[str, np.ndarray]:

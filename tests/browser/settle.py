@@ -86,7 +86,6 @@ WAITING_FOR = """() => {
   });
   if (lacks('.st-key-explorer, .st-key-compare_picture', '[data-painted]')) return 'the picture of the heads';
   if (lacks('.st-key-explorer', '[data-waits=false]')) return 'the weights of the heads';
-  if (lacks('.st-key-ways', '[role=radio]')) return 'the stepper';
   for (const host of document.querySelectorAll('.st-key-walk .attnviz-isolated')) {
     const walk = host.shadowRoot.querySelector('.walk');
     if (!host.checkVisibility()) continue;
@@ -97,7 +96,7 @@ WAITING_FOR = """() => {
     if (picture) return picture;
   }
   if (lacks('.st-key-keys', 'dialog')) return 'the keys';
-  for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"], .st-key-picture')) {
+  for (const chart of document.querySelectorAll('[data-testid="stPlotlyChart"]')) {
     const picture = chart.checkVisibility() ? pictureIn(chart) : null;
     if (picture) return picture;
   }

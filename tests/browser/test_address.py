@@ -12,11 +12,21 @@ from tests.browser.modules import Run, imported
 
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
+    "names": {},
     "defaults": {"step": "scores", "q": None, "stretch": False},
     "bare": "",
     "plain": "",
 }
 OPENING: dict[str, Any] = {**LINK, "keys": ["source", *LINK["keys"]], "bare": "source=bert&q=3", "plain": "source=toy"}
+
+
+def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
+    link = {**LINK, "keys": ["text", "way", "q"], "names": {"step": "way"}}
+    argument = {"query": "?text=a", "values": {"step": "softmax", "q": 2}, "link": link}
+    written = run("page/address.js", "return m.withValues(given.query, given.values, given.link)", argument)
+    assert written == "text=a&way=softmax&q=2"
+    read = run("page/address.js", "return m.valuesIn(given.query, given.link)", {"query": written, "link": link})
+    assert read == {"step": "softmax", "q": 2}
 
 
 @pytest.mark.parametrize(

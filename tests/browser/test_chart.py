@@ -15,7 +15,6 @@ import pytest
 from playwright.sync_api import Page
 
 from attnviz.components.packing import pack
-from attnviz.figures.averages import lay_out_way
 from attnviz.figures.board import board_picture
 from attnviz.figures.compose import Labels, compose
 from attnviz.figures.panels import Layout, Panel, Pin
@@ -25,13 +24,13 @@ from attnviz.formatting import number
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
-from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled
-from tests.toy import run_block
+from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 
 FILES = "/_stcore/bidi-components/attnviz.main"
@@ -135,15 +134,8 @@ def test_figures_of_cross_attention_are_pythons(run: Run, tmp_path: Path) -> Non
 
 
 def test_the_averages_figures_are_pythons(run: Run) -> None:
-    cases: list[Case] = []
-    for n in (1, 6, 40):
-        layer = run_block(range(n), ToyConfig()).layer(0)
-        x, labels = layer.query_input, [f"w{i}" for i in range(n)]
-        assert x is not None
-        averages, attended = average_past(x), attend_to_past(x, layer.query[0], layer.key[0])
-        layouts = [lay_out_way(way, x, averages, attended) for way in WAYS]
-        layouts += [replace(layout, widths=(0.4, 0.6)) for layout in layouts if layout.products]
-        cases += [(layout, {"query": labels, "key": labels}) for layout in layouts]
+    walks = [walk_to_attention(tokens_of(range(n), [f"w{i}" for i in range(n)]), ToyConfig()) for n in (1, 6, 40)]
+    cases: list[Case] = [(lay_out(walk, way), walk.labels) for walk in walks for way in WAYS]
     check(run, cases)
 
 

@@ -27,7 +27,6 @@ def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
     ("link", "keys", "query"),
     [
         ("heads?layer=2", ("m", "m", "s"), "layer=2&show=heatmap&stretch=1"),
-        ("averages", ("ArrowRight", "PageDown", "d"), "way=softmax&drawing=chart"),
     ],
 )
 def test_every_key_press_before_the_response_counts(
@@ -35,14 +34,6 @@ def test_every_key_press_before_the_response_counts(
 ) -> None:
     press_before_the_answers(page, f"{app_url}/{link}", *keys)
     assert urlsplit(page.url).query == query
-
-
-def test_a_step_forward_and_back_before_the_response_ends_at_the_start(page: Page, app_url: str) -> None:
-    press_before_the_answers(page, f"{app_url}/averages?way=matrix", "PageDown", "PageUp")
-    assert urlsplit(page.url).query == "way=matrix"
-    page.keyboard.press("d")
-    settled(page)
-    assert urlsplit(page.url).query == "way=matrix&drawing=chart"
 
 
 @pytest.mark.parametrize("backs", [1, 2])

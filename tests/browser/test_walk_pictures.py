@@ -16,10 +16,12 @@ from attnviz.figures.board import board_picture
 from attnviz.figures.steps import describe, lay_out
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
+from attnviz.steps.averages import WAYS
+from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run
-from tests.toy import run_block
+from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 
 PICTURES = f"""
@@ -57,12 +59,16 @@ def walks(folder: Path) -> Iterator[tuple[str, Walk, tuple[int, ...] | None]]:
     yield "minilm, 64 tokens", minilm.trace(" ".join(f"word{i}" for i in range(40))).walk(1, 0), (0, 7)
     yield "cross", load(str(save("bart", folder))).trace("the cat sat", "on the mat and").walk(1, 2, "cross"), None
     yield "causal", load(str(save("bart", folder))).trace("the cat sat", "on the mat and").walk(1, 2, "decoder"), None
+    tokens = tokens_of(range(1, 10), LABELS)
+    yield "averages", walk_to_attention(tokens, ToyConfig()), None
+    yield "averages, 64 tokens", walk_to_attention(tokens_of(range(64)), ToyConfig(seed=3)), None
     yield "masks of heads", load(str(save("t5", folder))).trace("the cat sat", "on the mat").walk(1, 0, "encoder"), None
 
 
 NAMES = (
     "toy", "toy, causal", "toy, one token", "toy, one head of two", "toy, positions mixed", "toy, nothing learned",
     "toy, no positions", "minilm", "minilm, one head", "minilm, 64 tokens", "cross", "causal", "masks of heads",
+    "averages", "averages, 64 tokens",
 )  # fmt: skip
 
 
@@ -82,7 +88,8 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
         for head in document.header.heads
         for stretch in (False, True)
     ]
-    assert {view[0] for view in views} >= {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
+    steps = {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
+    assert {view[0] for view in views} >= (set(WAYS) if walk.averages else steps)
     found = run("walk/pictures.js", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
     for (step, head, stretch), seen in zip(views, found, strict=True):
         layout = lay_out(replace(walk, head=head), step, stretch=stretch)
@@ -103,13 +110,24 @@ def compare_arrays(seen: list[Any], arrays: dict[str, np.ndarray], header: dict[
         ours = np.frombuffer(b64decode(sent["data"]), np.float32).reshape(sent["shape"])
         assert ours.shape == expected.shape
         largest = np.nanmax(np.abs(expected), initial=0)
-        tolerance = {"weights": 1e-6, "row_sum": 1e-6}.get(panel["name"], 1e-5 * largest)
+        tolerance = {"weights": 1e-6, "row_sum": 1e-6, "softmax_weights": 1e-6}.get(panel["name"], 1e-5 * largest)
         if panel["name"] not in DERIVED:
             tolerance = 0
         np.testing.assert_allclose(ours, expected, rtol=0, atol=tolerance, err_msg=panel["name"])
 
 
-DERIVED = ("scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "concat", "output")
+DERIVED = (
+    "scores",
+    "scaled",
+    "masked",
+    "weights",
+    "row_sum",
+    "head_outputs",
+    "concat",
+    "output",
+    "by_data",
+    "softmax_weights",
+)
 
 
 def as_json(header: dict[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ ATTEMPTS = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["compare?source=pretrained&b_head=1", "heads?head=1"])
+@pytest.mark.parametrize("path", ["compare?source=pretrained&b_head=1", "heads?head=1", "averages?way=data"])
 def test_the_page_lets_nothing_out_and_nothing_else_run(new_context: Contexts, tmp_path: Path, path: str) -> None:
     file = exported(tmp_path, f"http://localhost/{path}&text={TEXT}")
     page = new_context().new_page()

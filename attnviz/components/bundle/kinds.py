@@ -24,24 +24,21 @@ class Kind:
 
     module: str
     styles: str
-    is_open: bool = False
-    """Whether it stands in the page itself, not in a shadow root apart from the page's styles"""
     page_styles: str = ""
-    """The kind whose style sheet the page itself needs too, for what stands beside the shadow root; "" if none"""
+    """The name in `PAGE_STYLES` of the style sheet of what stands in the page, beside the shadow root; "" if none"""
 
 
 KINDS = {
-    "chart": Kind("page/chart.js", "chart/chart.css", is_open=True),
     "compare": Kind("compare/compare.js", "compare/compare.css"),
     "explorer": Kind("page/explorer.js", "heads/explorer.css"),
     "export_view": Kind("export/view.js", "export/view.css"),
     "lecture": Kind("page/lecture.js", "page/lecture.css"),
     "share": Kind("page/share.js", "page/share.css"),
-    "stage": Kind("page/stage.js", "walk/stage.css", is_open=True),
-    "stepper": Kind("page/stepper.js", "walk/stepper.css"),
     "tour": Kind("tour/tour.js", "tour/tour.css"),
     "walk": Kind("page/walk.js", "page/walk.css", page_styles="chart"),
 }
+PAGE_STYLES = {"chart": "chart/chart.css"}
+"""Style sheets that the page itself needs, in `frontend/`"""
 
 
 @cache
@@ -62,8 +59,9 @@ def read(address: str) -> str | None:
     Made at the first call, which takes some hundredths of a second.
     """
     name, _, suffix = address.removeprefix(folder()).rpartition(".")
-    kind = KINDS.get(name)
-    if kind is None or not address.startswith(folder()):
+    if not address.startswith(folder()):
         return None
-    makers = {"js": lambda: linking.shared_module(kind.module), "css": lambda: styles(kind.styles)}
-    return makers[suffix]() if suffix in makers else None
+    if suffix == "js" and name in KINDS:
+        return linking.shared_module(KINDS[name].module)
+    sheets = {one: kind.styles for one, kind in KINDS.items()} | PAGE_STYLES
+    return styles(sheets[name]) if suffix == "css" and name in sheets else None

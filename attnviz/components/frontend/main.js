@@ -15,10 +15,10 @@ const versions = new Map();
 
 /** @param {Uint8Array} data @param {HTMLElement} parentElement */
 async function make(data, parentElement) {
-  const { component, modules, is_open: isOpen, page_styles: pageStyles } = unpack(data).header;
+  const { component, modules, page_styles: pageStyles } = unpack(data).header;
   const address = `${SERVER}${modules}${component}`;
   parentElement.replaceChildren();
-  const root = isOpen ? parentElement : isolated(parentElement);
+  const root = isolated(parentElement);
   root.append(sheet(`${address}.css`));
   if (pageStyles) parentElement.append(sheet(`${SERVER}${modules}${pageStyles}.css`));
   try {

@@ -20,6 +20,7 @@ from attnviz.sources import Resources
 from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.shown import KIND_NAMES, Shown, shown
 from attnviz.tokens import NoTokensError
+from attnviz.toy.config import MAX_TOKENS
 
 WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus")
 """The keys of links for what is chosen in a walk"""
@@ -107,6 +108,23 @@ def _walk_page(view: View, resources: Resources) -> Page:
     )
 
 
+def _averages_page(view: View, resources: Resources) -> Page:
+    from attnviz.document import document_of_layer, write
+    from attnviz.sources.toy import averages_of
+
+    document = document_of_layer(averages_of(view.__getitem__, resources))
+    chosen = {"step": "way", "q": "q", "k": "k", "focus": "focus"}
+    return Page(
+        "walk",
+        captions.title("averages", view.__getitem__),
+        captions.caption("averages", view.__getitem__),
+        write(document),
+        json.dumps(asdict(document.header), ensure_ascii=False),
+        {name: KEYS[key].write(view[key]) for name, key in chosen.items() if view[key] is not None},
+        lecture=view["lecture"],
+    )
+
+
 def _leave_out(head: int, name: str, _: object) -> str | None:
     """Leave out the projections of other heads, which are far larger than all else that the page holds."""
     kind, _, of = name.partition("/")
@@ -185,6 +203,7 @@ def _up_to(most: int, title: str) -> Callable[[Shown], tuple[int, str]]:
 MAKERS: dict[str, Maker] = {
     "step_by_step": Maker(_up_to(512, "Step by step"), _one, _walk_page),
     "heads": Maker(_most_of_heads, _one, _heads_page),
+    "averages": Maker(_up_to(MAX_TOKENS, "From averages to attention"), _one, _averages_page),
     "compare": Maker(_up_to(512, "Compare"), _compared, _compare_page),
 }
 """By the names of the app's pages"""

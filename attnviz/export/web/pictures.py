@@ -9,8 +9,6 @@ from attnviz.sources.toy import tokenizer
 from attnviz.tokens import NoTokensError, Tokens
 
 WIDTH, HEIGHT, MARGIN = 1120.0, 560.0, 8.0
-MAX_AVERAGED = 64
-"""As on the page From averages to attention: the loop is slow on more tokens"""
 
 
 def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, bytes], str]:
@@ -41,8 +39,6 @@ def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, by
 
 def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, dict[str, Tokens], str]:
     """Return the matrices of a view, or None if it shows tokens only; the tokens of the axes; and what it shows."""
-    if page == "averages":
-        return _averages(view, resources)
     if page == "tokens":
         tokens = tokenizer(view.__getitem__, resources)(view["text"])
         if not len(tokens):
@@ -54,25 +50,3 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
     walk = shown(view.__getitem__, resources).walk(resources)
     layout = lay_out(walk, "weights" if page == "heads" else view["step"])
     return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)
-
-
-def _averages(view: View, resources: Resources) -> tuple[Layout, dict[str, Tokens], str]:
-    from attnviz.figures.averages import lay_out_way
-    from attnviz.steps.averages import WAYS
-    from attnviz.toy.averages import attend_to_past, average_past
-    from attnviz.toy.block import Toy
-    from attnviz.toy.config import ToyConfig
-
-    tokens = tokenizer(view.__getitem__, resources, limit=MAX_AVERAGED)(view["text"])
-    if not len(tokens):
-        raise NoTokensError
-    toy = Toy(ToyConfig.of(view.__getitem__), lambda _: tokens)
-    layer = toy.trace(view["text"], None).layer(0)
-    x = layer.query_input
-    if x is None:
-        raise TypeError("a toy has embeddings")
-    attended = attend_to_past(x, layer.query[0], layer.key[0])
-    averages = average_past(x)
-    layout = lay_out_way(view["way"], x, averages, attended)
-    step = WAYS[view["way"]]
-    return layout, {"query": tokens, "key": tokens}, f"{step.title}: {step.notice(averages)}"

@@ -60,9 +60,9 @@ def _fact(walk: Walk) -> str:
     )
 
 
-def weights_panel(title: str, *, bar: bool = False) -> PanelSpec:
-    """Describe the weights, whose colours end at 1 unless they are darkened."""
-    return panel("weights", title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
+def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> PanelSpec:
+    """Describe the weights, or others by their name; their colours end at 1 unless they are darkened."""
+    return panel(name, title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
 
 
 def _picture(walk: Walk) -> Picture:

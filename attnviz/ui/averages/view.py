@@ -1,57 +1,49 @@
-"""From averages to attention: three equivalent averages of the user's tokens, then weights from the data."""
+"""From averages to attention: the walk through its ways, which the browser shows from a document."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-import streamlit as st
+from attnviz.links.pages import PAGES
+from attnviz.serving.work.arrays import array_store
+from attnviz.sources.toy import averages_of
+from attnviz.tokens import CharVocab, NoTokensError, Tokens
+from attnviz.toy.config import MAX_AVERAGED
+from attnviz.ui import shell, state
+from attnviz.ui.sources import AppResources, view_tokens
+from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.walk.view import check_pins, mount_walk
 
-from attnviz.figures.averages import lay_out_way
-from attnviz.figures.panels import Layout
-from attnviz.formulas import latex
-from attnviz.steps.averages import WAYS
-from attnviz.tokens import Tokens
-from attnviz.toy.averages import attend_to_past, average_past
-from attnviz.toy.block import Toy
-from attnviz.toy.config import ToyConfig
-from attnviz.ui import caches, state
-from attnviz.ui.picture import palette, show_picture
-
-MAX_TOKENS = 64
-"""The limit keeps the Python loop fast."""
-
-
-def show_way(way: str, tokens: Tokens) -> None:
-    """Show one way on the first tokens of the text, and its largest difference to the loop."""
-    toy = Toy(ToyConfig.of(state.get), lambda _: tokens)
-    layer = caches.trace(toy, tokens.text, None).layer(0)
-    x = layer.query_input
-    if x is None:
-        return
-    averages = average_past(x)
-    attended = attend_to_past(x, layer.query[0], layer.key[0])
-    step = WAYS[way]
-    st.latex(latex(step.formula(averages), palette().text_ink.of))
-    picture, beside = st.columns([0.67, 0.33], gap="medium")
-    with picture:
-        layout = _for_numbers(lay_out_way(way, x, averages, attended))
-        alt = f"{step.title}: {step.notice(averages)}"
-        about = {"alt": alt, "walk": "averages", "order": list(WAYS).index(way), "step": way}
-        show_picture(layout, {"query": tokens.labels, "key": tokens.labels}, about)
-    with beside:
-        st.html(f'<div class="notice">{step.notice(averages)}</div>')
-        results = {"matrix": averages.by_matrix, "softmax": averages.by_softmax, "data": attended.head_outputs}
-        if way in results:
-            difference = float((results[way] - averages.by_loop).abs().max())
-            st.metric(
-                "Largest difference to the loop", f"{difference:.1e}" if difference < 1e-3 else f"{difference:.2f}"
-            )
-        st.code(step.code(averages), language="python")
+KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus"}
+"""What a user chooses in the walk, and its link keys"""
+SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
+"""The link keys of what the document is made of"""
 
 
-def _for_numbers(layout: Layout) -> Layout:
-    """Widen the weights of a product beyond their share of columns, so that their numbers stay readable."""
-    if not layout.products:
-        return layout
-    left = max(layout.widths[0] / sum(layout.widths), 0.4)
-    return replace(layout, widths=(left, 1 - left))
+def show_ways() -> None:
+    """Show the ways on the first tokens of the text.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no tokens.
+    """
+    tokens = view_tokens(MAX_AVERAGED)
+    if not len(tokens):
+        raise NoTokensError
+    shell.token_notes(tokens)
+    check_pins(tokens, tokens)
+    mount_walk(PAGES["averages"], [_offer(tokens)], KEYS)
+
+
+def _offer(tokens: Tokens) -> str:
+    """Offer the document, which computes nothing, and return its digest."""
+    view = {name: state.get(name) for name in SETTINGS}
+    key = "averages", tuple(view.values()), tokens.labels, tokens.ids
+    return array_store().offer(key, partial(_document, view, char_vocab(view["text"])))
+
+
+def _document(view: Mapping[str, Any], vocabulary: CharVocab) -> bytes:
+    from attnviz.document import document_of_layer, write
+
+    return write(document_of_layer(averages_of(view.__getitem__, AppResources(vocabulary))))

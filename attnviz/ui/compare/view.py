@@ -20,7 +20,7 @@ from attnviz.formulas import latex
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.ui import shell, state
 from attnviz.ui.compare.picture import show_picture
-from attnviz.ui.picture import palette
+from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 

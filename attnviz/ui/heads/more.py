@@ -9,7 +9,7 @@ from attnviz.formulas import latex
 from attnviz.measures.labels import MIN_BROAD_ENTROPY, MIN_SHARE, MIN_TIMES_UNIFORM
 from attnviz.measures.summary import Measure
 from attnviz.measures.survey import Survey
-from attnviz.ui.picture import palette
+from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of

@@ -77,7 +77,7 @@ def _heads(page: str) -> list[Shortcut]:
 
 def _pictures(page: str) -> list[Shortcut]:
     found = []
-    if page in ("step_by_step", "heads", "compare"):
+    if page in ("step_by_step", "heads", "compare", "averages"):
         found.append(
             Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
         )
@@ -86,6 +86,7 @@ def _pictures(page: str) -> list[Shortcut]:
         found.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
         reveal = {"r": "reveal_row", "a": "reveal_all"}
         found.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
+    if page in WITH_STEPS:
         found.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
         found.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
         found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))

@@ -10,12 +10,10 @@ CSS = """
   :root { --least-type: 0.86; font-size: max(21px, min(1.640625vw, 2.916667vh)); }
 }
 :root:root { --chrome: none;
-  --picture-height: calc(100vh - var(--above, 6.4rem) - var(--bar, 0rem) - var(--note, 0rem));
   --walk-height: calc(100vh - 0.6rem - var(--bar, 0rem) - var(--note, 0rem)); --walk-corner: 5rem;
   --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
-:root:has(.st-key-ways) { --above: 6.3rem; --formula: 0rem; } /* the formula spans both columns there */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.45rem - var(--note, 0rem));
   --walk-notice: none; }
@@ -38,10 +36,6 @@ CSS = """
 .stMain .katex-display { margin: 0; }
 .stMain .katex { font-size: 1.3em; }
 
-.st-key-ways { padding-right: 5rem; }
-.st-key-picture, .st-key-picture:has(.attnviz-tall) { height: var(--picture-height); }
-.stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child {
-  max-height: calc(var(--picture-height) + var(--formula, 3rem)); overflow-y: auto; }
 .stHorizontalBlock:has(.notice) .tv-piece { font-size: 1.5rem; }
 .stHorizontalBlock:has(.notice) .tv-id { font-size: 1.1rem; }
 .st-key-explorer { min-height: 0; }
@@ -56,11 +50,5 @@ CSS = """
 
 .stMain .stColumn:has(.lesson-card) .stVerticalBlock.stVerticalBlock { gap: 0.1rem; }
 .stMain [class*="st-key-lesson_start_"] { padding-top: 0.6rem; }
-
-/* Space for the listings beside the averages, so that lines break between words. */
-:root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn { width: 0; flex: 66 1 0; }
-:root:has(.st-key-ways) .stHorizontalBlock:has(.st-key-picture) > .stColumn:last-child { flex-grow: 34; }
-.stMain .stMetric > div { display: flex; align-items: baseline; gap: 0.5rem; }
-.stMain .stMetric [data-testid="stMetricValue"] { font-size: 1.15rem; }
 </style>
 """

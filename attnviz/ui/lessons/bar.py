@@ -46,7 +46,6 @@ CSS = """
 """
 SMALL = """
 <style>
-.st-key-picture { height: max(21rem, calc(100vh - var(--around) - 4rem)); }
 :root { --walk-height: max(32rem, calc(100vh - 9.75rem)); }
 .st-key-explorer { min-height: calc(100vh - 15rem); }
 </style>

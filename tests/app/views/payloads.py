@@ -49,27 +49,22 @@ def _keys(header: Header, _arrays: Arrays, seen: Seen) -> None:
     seen.texts += ["lecture mode"] * header["lecture"]
 
 
-def _ways(header: Header, _arrays: Arrays, seen: Seen) -> None:
-    steps, chosen = dict(header["steps"]), header["chosen"]
-    drawings = dict(header["drawings"])
-    seen.texts += [f"steps: {_joined(steps.values())}", f"step: {steps[chosen['step']]}"]
-    seen.texts += [f"drawn as: {drawings.get(chosen['drawing'])} of {_joined(drawings.values())}"]
-
-
 def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
     """Add what the browser shows of the walk's document, which it requests."""
     document = document_of(header)
-    chosen, about, step = header["values"], document.header, step_of(header, document)
+    about, step = document.header, step_of(header, document)
+    chosen = {"layer": 0, "head": 0, "predict": False, "stretch": False, **header["values"]}
     head, drawings = chosen["head"], dict(header["drawings"])
     seen.texts += [f"steps: {_joined(one.title for one in about.steps)}", f"step: {step.title}"]
-    layer = f"layer {chosen['layer']}" if header["layers"] else header["only_layer"]
-    seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {header['layers']}"]
-    seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]
+    if about.kind == "walk":
+        layer = f"layer {chosen['layer']}" if header["layers"] else header["only_layer"]
+        seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {header['layers']}"]
+        seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]
     texts = [of_head(one, header, document) for one in (step.formula, step.notice, step.fact, step.advice, step.code)]
     formula, notice, fact, advice, code = texts
     facts = [] if chosen["predict"] and step.can_be_covered else [fact, "" if chosen["stretch"] else advice]
     seen.texts += [f"formula: {formula}", " ".join(filter(None, [notice, *facts])), f"code: {code}", step.missing]
-    if step.name == about.steps[0].name:
+    if step.picture is None and step.name == about.steps[0].name:
         _tokens(about.query, seen)
         return
     drawn, arrays = board_picture_of(document, step.name, head, stretch=chosen["stretch"])
@@ -210,9 +205,6 @@ def _joined(several: Iterable[object]) -> str:
 COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
     "lecture": _keys,
     "walk": _walk,
-    "stepper": _ways,
-    "stage": _picture,
-    "chart": _chart,
     "explorer": _grid,
     "compare": _comparison,
 }

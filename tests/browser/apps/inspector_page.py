@@ -30,16 +30,17 @@ class InspectorPage:
     picture = PICTURE
 
     @classmethod
-    def open(cls, page: Page, url: str, **link: str | int) -> InspectorPage:
+    def open(cls, page: Page, url: str, path: str = "/", **link: str | int) -> InspectorPage:
         """Open a link and look at what it shows."""
-        return cls(settled_at(page, f"{url}/?{urlencode(link)}"))
+        return cls(settled_at(page, f"{url}{path}?{urlencode(link)}"), has_heads=path == "/")
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, *, has_heads: bool = True) -> None:
         self.page = page
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
         # Both come after the script: the strip moves the picture down, the panel follows the pointer.
         expect(self.panel).to_be_visible()
-        expect(page.get_by_role("button", name="head 0")).to_be_visible()
+        if has_heads:
+            expect(page.get_by_role("button", name="head 0")).to_be_visible()
         settled(page)
 
     def at(self, panel: str, i: int, j: int) -> tuple[float, float]:

@@ -45,7 +45,7 @@ def test_the_address_changes_with_any_file(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".js", "stage", "stage.", "stage.js.map", "stage.py", "Stage.js", "../main.js", "%2e%2e/main.js", "stage.js\0",
+    ["", ".js", "walk", "walk.", "walk.js.map", "walk.py", "Walk.js", "../main.js", "%2e%2e/main.js", "walk.js\0",
      "\ud800.js", "x" * 100_000],
 )  # fmt: skip
 def test_there_is_nothing_else(name: str) -> None:
@@ -53,5 +53,5 @@ def test_there_is_nothing_else(name: str) -> None:
 
 
 def test_another_version_is_not_there() -> None:
-    assert read("/attnviz/modules/0123456789abcdef/stage.js") is None
-    assert read("stage.js") is None
+    assert read("/attnviz/modules/0123456789abcdef/walk.js") is None
+    assert read("walk.js") is None

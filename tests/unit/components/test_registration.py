@@ -7,14 +7,13 @@ import sys
 import pytest
 
 from attnviz.components.registration import position
-from attnviz.components.stepper import stepper
 from attnviz.components.walk import walk
 
 
 def test_a_component_that_streamlit_does_not_know_says_what_to_do() -> None:
     # Where no server runs, Streamlit knows of no packaged component: what a user without the install meets. In its own
     # process, because page tests in this one may have started what a server starts.
-    code = "from attnviz.components.registration import mount; mount('stepper', {}, {}, key='any')"
+    code = "from attnviz.components.registration import mount; mount('walk', {}, {}, key='any')"
     errors = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
     assert "ComponentNotFoundError" in errors
     assert "attnviz.main" in errors
@@ -23,7 +22,6 @@ def test_a_component_that_streamlit_does_not_know_says_what_to_do() -> None:
 
 def test_importing_the_components_needs_no_server() -> None:
     assert callable(walk)
-    assert callable(stepper)
 
 
 @pytest.mark.parametrize(("sent", "read"), [(0, 0), (7, 7), (3.0, 3), (10**6, 10**6)])

@@ -18,10 +18,12 @@ from attnviz.figures.steps import lay_out
 from attnviz.formulas import mathml
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, STEPS, unavailable
+from attnviz.steps.averages import WAYS
+from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.pictures import board_picture_of
-from tests.toy import run_block
+from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 
 TOYS = {
@@ -68,6 +70,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     found = {name: toy(config) for name, config in TOYS.items()} | masks()
     found["one token"], found["12 tokens"] = toy(tokens=1), toy(ToyConfig(causal=True), tokens=12)
     found["no X"] = replace(found["default"], layer=replace(found["default"].layer, query_input=None, key_input=None))
+    found |= {name: averages(tokens) for name, tokens in AVERAGES.items()}
     found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
     for name, kind in FAMILIES.items():
         model = load(str(save(name, tmp_path_factory.mktemp(name))))
@@ -79,7 +82,13 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     return found
 
 
-ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *FAMILIES)
+def averages(tokens: int) -> Walk:
+    return walk_to_attention(tokens_of(range(3, 3 + tokens)), ToyConfig())
+
+
+AVERAGES = {"averages": 5, "averages of one token": 1, "averages of 64 tokens": 64}
+"""How many tokens they have"""
+ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *AVERAGES, *FAMILIES)
 
 
 def plain(header: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +98,7 @@ def plain(header: dict[str, Any]) -> dict[str, Any]:
 
 def compare(document: Document, walk: Walk) -> None:
     """Compare the pictures of all steps of one head: words and places exactly, numbers up to torch's float32 sums."""
-    for step in ATTENTION:
+    for step in WAYS if walk.averages else ATTENTION:
         for stretch in (False, True):
             expected, numbers = board_picture(lay_out(walk, step, stretch=stretch), walk.labels)
             found, arrays = board_picture_of(document, step, walk.head, stretch=stretch)
@@ -129,9 +138,10 @@ def test_a_layers_texts_are_those_of_each_head_and_held_once_if_they_are_the_sam
     walk = walks[name]
     heads = [replace(walk, head=head) for head in range(walk.layer.heads)]
     steps = document_of_layer(walk).header.steps
-    assert [step.name for step in steps] == list(STEPS)
+    known = WAYS if walk.averages else STEPS
+    assert [step.name for step in steps] == list(known)
     for said in steps:
-        step = STEPS[said.name]
+        step = known[said.name]
         of = heads if step.matrices else [walk.query_tokens] * len(heads)
         for field in ("formula", "notice", "fact", "advice", "code"):
             make = getattr(step, field)

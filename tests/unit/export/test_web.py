@@ -19,6 +19,7 @@ from safetensors.numpy import load as read
 
 from attnviz.components.bundle import styles
 from attnviz.components.packing import unpack
+from attnviz.document import read as document_of
 from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_page, pages, write_page
 from attnviz.export.web.page import Page, inline_script
 from attnviz.export.web.pictures import draw_view
@@ -111,6 +112,18 @@ def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
     assert page.notes[0].startswith("The row that changes most is “too”")
 
 
+def test_averages_hold_all_ways_on_as_many_tokens_as_the_loop_takes() -> None:
+    page = page_of("averages", text="word " * 80, way="softmax", q="3", source="pretrained")
+    document = document_of(page.numbers)
+    assert [step.name for step in document.header.steps] == ["loop", "matrix", "softmax", "data"]
+    assert len(document.header.query.labels) == 64
+    x = document.arrays["embeddings"]
+    expected = x.cumsum(0) / np.arange(1, 65)[:, None]
+    np.testing.assert_allclose(document.arrays["by_loop"], expected, rtol=0, atol=1e-5)
+    assert page.view == {"step": "softmax", "q": "3", "focus": ""}
+    assert "Toy weights of seed 0" in page.about  # whatever source the view says
+
+
 def test_rounded_numbers_are_said_to_be_rounded() -> None:
     page = page_of("compare", text="word " * 400, source="pretrained", b_head="1")
     assert re.fullmatch(r"The numbers are rounded to 16 bits: an error of at most \d\.\de-06\.", page.notes[-1])
@@ -118,7 +131,8 @@ def test_rounded_numbers_are_said_to_be_rounded() -> None:
 
 
 def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentence = "A view of Tokens can't be a web page of its own; one of Step by step, Heads and Compare can."
+    can = "one of Step by step, Heads, From averages to attention and Compare can."
+    sentence = f"A view of Tokens can't be a web page of its own; {can}"
     with pytest.raises(NoPageError, match=f"^{re.escape(sentence)}$"):
         check_page("tokens", view(), Direct())
     with pytest.raises(NoTokensError):

@@ -32,17 +32,15 @@ from attnviz.measures.summary import choose_measures
 from attnviz.steps import ATTENTION, TOKENS
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.averages import average_past
 from attnviz.toy.config import ToyConfig
 from tests.unit.steps.test_attention import CONFIGS, walk_toy
 
 CAUSAL = walk_toy(ToyConfig(causal=True))
 TOKEN = TOKENS.formula(WordTokenizer().tokenize("a b"))
-AVERAGES = average_past(CAUSAL.steps.value)
 MEASURES = choose_measures(2, WordTokenizer().tokenize("a b"), same_text=True, causal=False)
 FORMULAS: dict[str, Expression] = {
     "tokens": TOKEN,
-    **{name: way.formula(AVERAGES) for name, way in WAYS.items()},
+    **{name: way.formula(CAUSAL) for name, way in WAYS.items()},
     **{f"{step}, {of}": ATTENTION[step].formula(walk_toy(CONFIGS[of])) for step in ATTENTION for of in CONFIGS},
     **COMPARED,
     **{measure.name: measure.formula for measure in MEASURES},
@@ -102,7 +100,7 @@ def test_latex_is_as_pages_show_it() -> None:
         "same": r"\alpha_{i,i}",
         "first": r"\sum_{j \in S} \alpha_{ij}",
     }
-    loop = WAYS["loop"].formula(AVERAGES)
+    loop = WAYS["loop"].formula(CAUSAL)
     assert latex(loop, LIGHT.ink.of) == r"y_i = \frac{1}{i+1} \sum_{j=0}^{i} x_j"
 
 

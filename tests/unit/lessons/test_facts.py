@@ -22,7 +22,7 @@ from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
-from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
@@ -85,14 +85,13 @@ def written(number: float, digits: int = 2) -> str:
 
 
 def attention() -> dict[int, Sequence[str]]:
-    x = toy(CAT, seed=1)
-    assert x.query_input is not None
-    plain, data = average_past(x.query_input), attend_to_past(x.query_input, x.query[0], x.key[0])
+    walk = walk_to_attention(WordTokenizer().tokenize(CAT), ToyConfig(seed=1))
+    triangle, data = walk.averages["triangle"], walk.steps
     head, other = (toy(CAT, seed=1, head_size=4).head(h) for h in (0, 1))
     assert torch.equal(head.scaled[1].argmax(), head.scores[1].argmax())
     return {
-        2: [written(plain.triangle[0, 0]), written(plain.triangle[1, 0]), written(plain.triangle[1, 1])],
-        4: [written(data.weights[2, 2]), written(data.weights[2, 1]), written(plain.triangle[2, 0])],
+        2: [written(triangle[0, 0]), written(triangle[1, 0]), written(triangle[1, 1])],
+        4: [written(data.weights[2, 2]), written(data.weights[2, 1]), written(triangle[2, 0])],
         6: [written(head.scores[1, 4])],
         7: [written(head.scale), written(head.scores[1, 4]), written(head.scaled[1, 4])],
         8: [written(head.weights[1, at]) for at in (4, 5, 1)] + [written(head.weights[1].sum())],
@@ -217,9 +216,8 @@ def test_what_the_examples_of_pages_without_heads_say_is_so() -> None:
     assert {one.page for one in of.values()} == {"averages", "tokens"}
 
     def averaged(title: str) -> tuple[int, Tensor]:
-        layer = run_block(tuple(WordTokenizer().tokenize(of[title].text).ids), ToyConfig(positions="none")).layer(0)
-        assert layer.query_input is not None
-        return layer.query.shape[1], attend_to_past(layer.query_input, layer.query[0], layer.key[0]).weights
+        walk = walk_to_attention(WordTokenizer().tokenize(of[title].text), ToyConfig(positions="none"))
+        return len(walk.query_tokens), walk.steps.weights
 
     length, _ = averaged("A longer past")
     assert f"all {length}, with weights of 1/{length}" in of["A longer past"].says

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 from attnviz.steps.averages import CODE_WIDTH, WAYS
-from attnviz.toy.averages import attend_to_past, average_past
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.averages import walk_to_attention
+from attnviz.toy.config import MAX_AVERAGED, ToyConfig
+from attnviz.trace.walk import Walk
 
 X = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
 QUERY, KEY = torch.randn(2, 7, 3, generator=torch.Generator().manual_seed(1))
+RESULTS = {"matrix": "by_matrix", "softmax": "by_softmax"}
+
+
+def walk_of(text: str = "the animal didn't cross the street", **config: int) -> Walk:
+    return walk_to_attention(WordTokenizer().tokenize(text), ToyConfig(**config))
 
 
 def run(way: str) -> torch.Tensor:
     space = {"torch": torch, "math": math, "x": X, "query": QUERY, "key": KEY}
-    exec(WAYS[way].code(average_past(X)), space)
+    exec(WAYS[way].code(walk_of()), space)
     averages: torch.Tensor = space["averages"]
     return averages
 
 
 def test_no_line_is_broken_beside_the_picture() -> None:
-    widest = max((line for way in WAYS.values() for line in way.code(average_past(X)).splitlines()), key=len)
+    widest = max((line for way in WAYS.values() for line in way.code(walk_of()).splitlines()), key=len)
     assert len(widest) <= CODE_WIDTH, widest
 
 
@@ -35,4 +44,44 @@ def test_three_ways_give_the_running_mean(way: str) -> None:
 def test_scores_from_the_data_are_causal_attention() -> None:
     expected = F.scaled_dot_product_attention(QUERY[None], KEY[None], X[None], is_causal=True)[0]
     torch.testing.assert_close(run("data"), expected)
-    torch.testing.assert_close(attend_to_past(X, QUERY, KEY).head_outputs, expected)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_the_walk_has_the_means_and_torchs_own_attention_to_the_embeddings(seed: int) -> None:
+    walk = walk_of(seed=seed)
+    x, query, key = walk.layer.value[0], walk.layer.query, walk.layer.key
+    n = len(x)
+    for name in ("by_loop", "by_matrix", "by_softmax"):
+        torch.testing.assert_close(walk.averages[name], x.cumsum(0) / torch.arange(1, n + 1)[:, None])
+    expected = F.scaled_dot_product_attention(query, key, x[None], is_causal=True)[0]
+    torch.testing.assert_close(walk.steps.head_outputs, expected)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("way", ["matrix", "softmax", "data"])
+def test_the_largest_difference_is_named_with_its_place(way: str, seed: int) -> None:
+    walk = walk_of("the dog and the cat and the bird ran on and on", seed=seed)
+    result = walk.steps.head_outputs if way == "data" else walk.averages[RESULTS[way]]
+    gaps = (result.double() - walk.averages["by_loop"].double()).abs()
+    said = WAYS[way].fact(walk)
+    found = re.match(r"Largest difference to the loop: (\S+), in row (\d+), “(.*)”, feature (\d+)\. ", said)
+    assert found
+    size, row, label, feature = found.groups()
+    assert float(size) == pytest.approx(float(gaps.max()), rel=0.05)
+    assert float(gaps[int(row), int(feature)]) == float(gaps.max())
+    assert label == walk.query_labels[int(row)]
+    assert ("round" in said and "float32" in said) == (way != "data")
+    assert (float(size) < 1e-6) == (way != "data")
+
+
+def test_one_token_differs_in_nothing() -> None:
+    walk = walk_of("alone")
+    for way in ("matrix", "softmax", "data"):
+        assert WAYS[way].fact(walk).startswith("Largest difference to the loop: 0. ")
+    assert WAYS["loop"].fact(walk) == ""
+
+
+def test_more_tokens_than_the_loop_takes_are_refused() -> None:
+    walk_of("a " * MAX_AVERAGED)
+    with pytest.raises(ValueError, match="65 tokens: the loop takes at most 64"):
+        walk_of("a " * (MAX_AVERAGED + 1))

@@ -72,12 +72,12 @@ export class Overlay {
   /** @param {DrawnPanel[]} panels @param {Lit} meant @param {string} state */
   drawOne(panels, meant, state) {
     for (const panel of panels) {
-      const { row, column, own } = litIn(panel, meant);
+      const { row, column, own, last } = litIn(panel, meant);
       const crossing = row !== null && column !== null;
       if (state !== "pinned-behind") {
         const [across, down] = [this.colour(panel, panel.rows), this.colour(panel, panel.cols)];
         if (row !== null) this.mark(rowBox(panel, row), panel, "row", state, across);
-        if (column !== null) this.mark(columnBox(panel, column), panel, "column", state, down);
+        if (column !== null) this.mark(columnBox(panel, column, last), panel, "column", state, down);
         this.nameLabels(panel, row, column, state);
       }
       if (!crossing || !(own || !meant.at)) continue;

@@ -101,8 +101,8 @@ export function box(panel, [i0, i1], [j0, j1]) {
 
 /** @param {DrawnPanel} panel @param {number} i */
 export const rowBox = (panel, i) => box(panel, [i, i], [0, panel.width - 1]);
-/** @param {DrawnPanel} panel @param {number} j */
-export const columnBox = (panel, j) => box(panel, [0, panel.height - 1], [j, j]);
+/** @param {DrawnPanel} panel @param {number} j @param {number} last row */
+export const columnBox = (panel, j, last = panel.height - 1) => box(panel, [0, last], [j, j]);
 /** @param {DrawnPanel} panel @param {number} i @param {number} j */
 export const cellBox = (panel, i, j) => box(panel, [i, i], [j, j]);
 
@@ -143,6 +143,8 @@ export function litIn(panel, { kinds, operands, at }) {
     row: row !== null && row < panel.height ? row : null,
     column: column !== null && column < panel.width ? column : null,
     own,
+    // What the loop adds up: a column down to the row of its result.
+    last: Math.min(at?.panel === "by_loop" && !own && at.i !== null ? at.i : Infinity, panel.height - 1),
   };
 }
 

@@ -11,6 +11,7 @@ export const MAX_TOKENS = 4096;
 const MAX_HEADS = 1024;
 export const MASKS = ["none", "causal", "padding", "cross", "other"];
 export const KINDS = ["encoder", "decoder", "cross"];
+export const DOCUMENT_KINDS = ["walk", "averages"];
 
 /**
  * The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model.
@@ -38,6 +39,9 @@ export const ARRAYS = {
   W_output: ["concat", "output"],
   b_output: ["output"],
   output: ["query", "output"],
+  by_loop: ["query", "model"],
+  by_matrix: ["query", "model"],
+  by_softmax: ["query", "model"],
   thumbnails: ["head", "rows", "columns"],
   hidden_thumbnail: ["rows", "columns"],
 };
@@ -47,6 +51,8 @@ export const OF_HEAD = [
   ...["query", "key", "value", "mask"],
 ];
 const REQUIRED = ["query", "key", "value"];
+/** What a document of averages has too: X, and its means over the past, each in its own way. */
+const AVERAGES = ["embeddings", "by_loop", "by_matrix", "by_softmax"];
 
 /**
  * What follows from the arrays, so that no document holds it, with its axes.
@@ -60,6 +66,10 @@ export const COMPUTED = {
   weights: ["query", "key"],
   row_sum: ["query", "one"],
   head_outputs: ["query", "value_dim"],
+  triangle: ["query", "key"],
+  masked_zeros: ["query", "key"],
+  softmax_weights: ["query", "key"],
+  by_data: ["query", "value_dim"],
 };
 
 /** @type {Record<string, string[]>} the dtypes of arrays that are not F32 */
@@ -159,6 +169,7 @@ export function checkArrays(header, arrays) {
   for (const name of REQUIRED.flatMap((one) => heads.map((head) => `${one}/${head}`))) {
     if (!shapes.has(name)) refuse(`Array ${name} is missing.`);
   }
+  if (header.kind === "averages") checkAverages(header, shapes);
   if (!heads.some((head) => REQUIRED.every((name) => Object.hasOwn(arrays, `${name}/${head}`)))) {
     refuse("The file has query, key and value of none of its heads.");
   }
@@ -166,6 +177,12 @@ export function checkArrays(header, arrays) {
   const sizes = checkShapes(header, shapes, names);
   for (const name of names.keys()) if (Object.hasOwn(arrays, name)) checkNumbers(name, arrays[name]);
   return sizes;
+}
+
+/** @param {Header} header @param {Map<string, number[]>} shapes */
+function checkAverages({ mask, heads_in_layer: heads }, shapes) {
+  for (const name of AVERAGES) if (!shapes.has(name)) refuse(`Array ${name} is missing.`);
+  if (mask !== "causal" || heads !== 1) refuse("A document of averages has one head and a causal mask.");
 }
 
 /** @param {string} name @param {import("./document.js").Reference} reference @param {boolean} isHeld */

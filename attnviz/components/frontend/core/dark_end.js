@@ -39,5 +39,8 @@ export function darkEnd(matrices, columns) {
   return largest[Math.floor(share * (largest.length - 1))] || 1;
 }
 
-/** An end of colours as it is written. @param {number} end */
-export const endText = (end) => String(Number(end.toPrecision(2)));
+/** An end of colours as it is written. Between two numbers, such as 0.125, it is the even one, as in Python. */
+export function endText(/** @type {number} */ end) {
+  const [, even, exponent] = /^(\d\.[02468])50*(e.*)$/.exec(end.toExponential(60)) ?? [];
+  return String(Number(even ? even + exponent : end.toPrecision(2)));
+}

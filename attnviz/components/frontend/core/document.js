@@ -1,7 +1,7 @@
 // Reads a document: all that is shown of the heads of a layer, in one safetensors file. docs/document.md describes the
 // format; attnviz/document writes it, and refuses the same files in the same words.
 
-import { checkArrays, checkHeader, checkNumbers } from "./checks.js";
+import { checkArrays, checkHeader, checkNumbers, DOCUMENT_KINDS } from "./checks.js";
 import { areSaid, checkMarks, checkTargets } from "./mark_checks.js";
 import { checkPictures } from "./picture_checks.js";
 import { DocumentError, isObject, readSafetensors, refuse } from "./safetensors.js";
@@ -91,7 +91,7 @@ export { DocumentError };
  * @property {"none" | "causal" | "padding" | "cross" | "other"} mask
  * @property {StepText[]} steps
  * @property {Record<string, Reference>} references by the name of the array
- * @property {"walk"} kind
+ * @property {"walk" | "averages"} kind heads step by step, or the ways from an average over the past to one head
  * @property {3} version
  */
 /** @typedef {{ header: Header, arrays: Record<string, import("./safetensors.js").Stored> }} WalkDocument */
@@ -192,7 +192,9 @@ function readHeader(text) {
     if (header.version !== VERSION) {
       refuse(`The document's version is not ${VERSION}, the only one that this reader knows.`);
     }
-    if (header.kind !== "walk") refuse("The document's kind is not walk, the only one that this reader knows.");
+    if (!DOCUMENT_KINDS.includes(/** @type {any} */ (header.kind))) {
+      refuse(`The document's kind is not one of ${DOCUMENT_KINDS.join(", ")}.`);
+    }
     if (header.key === null) header.key = header.query; // the same tokens as the queries'
   }
   checkJson(header, HEADER, "header");

@@ -47,7 +47,11 @@ export function subscript(n) {
 }
 
 /** @type {Record<string, string>} */
-const NAMES = { key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" };
+const NAMES = {
+  ...{ key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" },
+  ...{ triangle: "A", masked_zeros: "masked", softmax_weights: "weights" },
+  ...{ by_loop: "Y", by_matrix: "Y", by_softmax: "Y", by_data: "Y" },
+};
 
 /** @type {Record<string, string>} */
 const INDEX_WORDS = { dim: "dim", model: "feature", concat: "column", head: "head" };

@@ -44,6 +44,13 @@ export const AXES = {
   concat: ["query", "concat"],
   W_output: ["concat", "model"],
   output: ["query", "model"],
+  triangle: ["query", "key"],
+  masked_zeros: ["query", "key"],
+  softmax_weights: ["query", "key"],
+  by_loop: ["query", "model"],
+  by_matrix: ["query", "model"],
+  by_softmax: ["query", "model"],
+  by_data: ["query", "model"],
 };
 
 /** @param {Context} context @throws {import("./safetensors.js").DocumentError} */

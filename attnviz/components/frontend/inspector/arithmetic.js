@@ -9,18 +9,21 @@ import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
 
 /** The arithmetic of one head. Sums run in double precision. */
 export class Attention {
-  /** @param {AttentionHeader} header @param {Arrays} arrays query, key, value, and a mask that is an array */
+  /**
+   * @param {AttentionHeader} header
+   * @param {Arrays} arrays value; query and key, without which every score is 0; and a mask that is an array
+   */
   constructor(header, arrays) {
     this.header = header;
     const { query, key, value } = arrays;
-    this.query = query.data;
-    this.key = key.data;
+    /** @type {{ query: Numbers, key: Numbers } | null} */
+    this.operands = query && key ? { query: query.data, key: key.data } : null;
     this.value = value.data;
     /** @type {import("../core/attention.js").MaskCells} */
     this.mask = header.mask === "array" ? arrays.mask.data : header.mask === "causal" ? "causal" : null;
-    this.queries = query.shape[0];
-    this.size = query.shape[1]; // of queries and keys, D
     this.keys = value.shape[0];
+    this.queries = query?.shape[0] ?? this.keys;
+    this.size = query?.shape[1] ?? 0; // of queries and keys, D
     this.valueSize = value.shape[1];
     /** @type {{ q: number, row: RowSteps, output: Float64Array | null } | null} */
     this.kept = null;
@@ -36,7 +39,7 @@ export class Attention {
 
   /** @param {number} q @param {number} k */
   score(q, k) {
-    return dot(this.query, q, this.key, k, this.size);
+    return this.operands ? dot(this.operands.query, q, this.operands.key, k, this.size) : 0;
   }
 
   /**

@@ -4,6 +4,7 @@ import { element, result, span } from "../core/dom.js";
 import { number, operand, subscript } from "../core/format.js";
 import { TermList } from "./terms.js";
 import { VectorTable } from "./vectors.js";
+import { averagedOf, linesOf, marksOf } from "./ways.js";
 
 /** @typedef {import("./arithmetic.js").Attention} Attention */
 /** @typedef {ReturnType<Attention["cell"]>} CellSteps */
@@ -24,15 +25,14 @@ export class Chain {
 
   /**
    * Marks the line of the step that the page is at, and dims those that are still to come.
-   * @param {string} step @param {string[]} steps the names of all, in order
+   * @param {AttentionHeader} header @param {string} step @param {string[]} steps the names of all, in order
    */
-  markStep(step, steps) {
-    const now = steps.indexOf(step);
+  markStep(header, step, steps) {
+    const { current, later } = marksOf(header, step, steps);
     for (const [name, { root }] of Object.entries(this.lines)) {
-      const at = steps.indexOf(name);
-      root.classList.toggle("current", at === now);
-      root.classList.toggle("later", at > now);
-      if (at === now) root.setAttribute("aria-current", "step");
+      root.classList.toggle("current", name === current);
+      root.classList.toggle("later", later.includes(name));
+      if (name === current) root.setAttribute("aria-current", "step");
       else root.removeAttribute("aria-current");
     }
   }
@@ -40,11 +40,15 @@ export class Chain {
   /** @param {Attention} attention @param {number} q @param {number} k */
   show(attention, q, k) {
     const cell = attention.cell(q, k);
+    const { header } = attention;
+    const lines = linesOf(header);
+    for (const name of LINES) this.lines[name].root.hidden = !lines.includes(name);
+    this.lines.head_outputs.title.textContent = header.way ? "average" : "head outputs";
     const names = { q: span("query", `q${subscript(q)}`), k: span("key", `k${subscript(k)}`) };
     this.write("scores", ...this.scores(attention, q, k, cell, names));
-    this.write("scaled", ...scaled(attention.header, cell));
-    this.write("masked", ...masked(attention.header, q, k, cell));
-    this.write("weights", ...weights(cell));
+    this.write("scaled", ...scaled(header, cell));
+    this.write("masked", ...masked(header, q, k, cell));
+    this.write("weights", ...(header.way === "matrix" ? shares(q, k, cell) : weights(cell)));
     this.write("head_outputs", ...this.outputs(attention, q, k, cell));
   }
 
@@ -58,11 +62,15 @@ export class Chain {
    * @param {{ q: Node, k: Node }} names
    */
   scores(attention, q, k, { score }, names) {
-    const { size } = attention;
+    const { size, operands } = attention;
+    this.products.root.hidden = !operands;
+    if (!operands) {
+      return [result(score, number(score)), how(" ", span("why-inline", "every score is 0"))];
+    }
     /** @param {number} d */
-    const left = (d) => attention.query[q * size + d];
+    const left = (d) => operands.query[q * size + d];
     /** @param {number} d */
-    const right = (d) => attention.key[k * size + d];
+    const right = (d) => operands.key[k * size + d];
     this.products.set({
       count: size,
       left,
@@ -77,12 +85,15 @@ export class Chain {
 
   /** @param {Attention} attention @param {number} q @param {number} k @param {CellSteps} cell */
   outputs(attention, q, k, { weight }) {
-    const { valueSize, value } = attention;
+    const { valueSize, value, header } = attention;
     const row = attention.output(q);
+    const [letter, colour] = averagedOf(header);
     /** @param {number} d */
     const own = (d) => value[k * valueSize + d];
-    this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k });
-    const share = [span("attention", number(weight)), " × ", span("value", `v${subscript(k)}`), " = "];
+    this.vectors.set({ count: valueSize, weight, own, row: (d) => row[d], q, k, letter });
+    const whole = vector(valueSize, (d) => row[d], "b");
+    if (header.way === "loop") return loop(q, k, whole);
+    const share = [span("attention", number(weight)), " × ", span(colour, `${letter}${subscript(k)}`), " = "];
     return [
       how(
         ...share,
@@ -92,9 +103,9 @@ export class Chain {
       "Σⱼ ",
       span("attention", "wⱼ"),
       "·",
-      span("value", "vⱼ"),
+      span(colour, `${letter}ⱼ`),
       " = ",
-      vector(valueSize, (d) => row[d], "b"),
+      whole,
     ];
   }
 }
@@ -168,6 +179,26 @@ function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
   return [parts, equals(weight), ...(shift === 0 ? [] : [how(span("why", why))])];
 }
 
+/**
+ * Row q of the triangle A: 1 / (q + 1) up to the diagonal.
+ * @param {number} q @param {number} k @param {CellSteps} cell
+ */
+function shares(q, k, { weight }) {
+  if (k > q) return [result(0, number(0)), span("why", `key ${k} comes after row ${q}: the upper triangle is 0`)];
+  const rows = q ? `${q + 1} tokens` : "1 token";
+  return [how(`1 / ${q + 1} `), equals(weight), span("why", `row ${q} shares 1 among the ${rows} up to its own`)];
+}
+
+/** The mean of the rows 0 to q. @param {number} q @param {number} k @param {Node} mean */
+function loop(q, k, mean) {
+  const count = q + 1;
+  const [first, last] = [0, q].map((j) => `x${subscript(j)}`);
+  const sum = q > 1 ? [first, " + … + ", last] : q ? [first, " + ", last] : [first];
+  const why =
+    k > q ? `x${subscript(k)} comes after row ${q}: it is not added` : `x${subscript(k)} is one of the ${count}`;
+  return [how("(", ...sum, `) / ${count} = `), mean, span("why", why)];
+}
+
 /** @param {number} count @param {(d: number) => number} at @param {"span" | "b"} tag */
 function vector(count, at, tag = "span") {
   const shown = Math.min(count, INLINE.numbers);
@@ -179,5 +210,5 @@ function vector(count, at, tag = "span") {
 function makeLine(name) {
   const formula = element("div", { class: "formula" });
   const title = element("div", { class: "line-name" }, name.replace("_", " "));
-  return { formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
+  return { title, formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
 }

@@ -16,11 +16,13 @@ const COVERED = "Covered."; // the line above says what to do
 /**
  * What the inspector writes about: a head, at a step.
  * @typedef {object} Inspected
+ * @property {import("../walk/matrices.js").HeadMatrices} matrices
  * @property {Attention} attention
  * @property {Labels} labels
  * @property {string} step
  * @property {string[]} steps the names of all, in order
- * @property {string[]} byCell of those whose matrix each cell of queries by keys has
+ * @property {string[]} byCell the matrices whose cells a chain explains
+ * @property {import("../core/attention.js").Matrix | null} loop the means of the loop, to compare another way's with
  */
 
 export class Inspector {

@@ -1,20 +1,35 @@
 // What a cell of a matrix is, in words and real numbers, where its name alone does not say it.
 
 import { equals } from "./chain.js";
+import { result } from "../core/dom.js";
 import { number, operand } from "../core/format.js";
 
+const AVERAGES = ["by_matrix", "by_softmax", "by_data"];
+
 /**
- * @param {{ at: Cell, panel: DrawnPanel, panels: DrawnPanel[], labels: Labels }} pointed
+ * @param {{ at: Cell, panel: DrawnPanel, panels: DrawnPanel[], labels: Labels,
+ *   loop?: import("../core/attention.js").Matrix | null }} pointed `loop` holds what a way's averages are compared with
  * @returns {(Node | string)[]} nothing where the name says it
  */
-export function meaningOf({ at: { i, j }, panel, panels, labels }) {
+export function meaningOf({ at: { i, j }, panel, panels, labels, loop = null }) {
   const token = `“${labels[panel.rows]?.[i] ?? ""}”`;
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
   if (panel.name === "positions") return [`position ${i}, dimension ${j}`];
   if (panel.name === "embeddings") return sumOf(panels, i, j);
+  if (loop && AVERAGES.includes(panel.name)) return besideLoop(loop, panel.z[i][j], i, j);
   if (!panel.parts) return [];
   return [`head ${Math.floor(j / panel.parts)}, dimension ${j % panel.parts}`];
+}
+
+/**
+ * An average, and how far from the loop's it is.
+ * @param {import("../core/attention.js").Matrix} loop @param {number} value @param {number} i @param {number} j
+ */
+function besideLoop({ data, shape }, value, i, j) {
+  const other = data[i * shape[1] + j];
+  const gap = Math.abs(value - other);
+  return [`here ${number(value, 8)}, the loop ${number(other, 8)}: `, result(gap, number(gap, 2)), " apart"];
 }
 
 /**

@@ -4,12 +4,16 @@ import { known, matrixProduct } from "./arithmetic.js";
 import { equals, inlineProducts } from "./chain.js";
 import { element, result, span } from "../core/dom.js";
 import { index, number, operand, quantity } from "../core/format.js";
+import { RunningMean } from "./mean.js";
 import { TermList } from "./terms.js";
 
 /** @typedef {(kind: string, i: number) => string} LabelOf */
 
 /** @type {Record<string, string>} */
-const OWN_COLOURS = { query: "query", key: "key", value: "value", weights: "attention" };
+const OWN_COLOURS = {
+  ...{ query: "query", key: "key", value: "value" },
+  ...{ weights: "attention", triangle: "attention", softmax_weights: "attention" },
+};
 const CLOSE = 1e-4; // relative: the cells are float32, the sums here are double
 
 /** @param {string} name */
@@ -26,7 +30,8 @@ export class Product {
     this.computed = NaN;
     this.cell = element("div", { class: "cell", dataset: { line: "cell" } }, this.own);
     this.line = element("div", { class: "line current", dataset: { line: "product" } }, this.formula, this.terms.root);
-    this.root = element("div", { class: "chain" }, this.line, this.cell);
+    this.mean = new RunningMean();
+    this.root = element("div", { class: "chain" }, this.line, this.mean.root, this.cell);
   }
 
   /**
@@ -39,7 +44,10 @@ export class Product {
     const product = operands(panel, panels, products);
     this.line.hidden = !product;
     if (product) this.write(product, at, labels);
-    const same = product && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
+    const summed = panel.name === "by_loop" ? panels.find((one) => one.name === "embeddings_k") : undefined;
+    this.mean.root.hidden = !summed;
+    if (summed) this.computed = this.mean.show(summed.z, at.i, at.j, (row) => labels(summed.rows, row));
+    const same = (product || summed) && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
     // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
     this.cell.hidden = Boolean(same);
     this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));

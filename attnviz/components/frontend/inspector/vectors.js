@@ -12,6 +12,7 @@ import { number, subscript } from "../core/format.js";
  * @property {(d: number) => number} row
  * @property {number} q
  * @property {number} k
+ * @property {string} letter of a value
  */
 
 export class VectorTable {
@@ -38,8 +39,8 @@ export class VectorTable {
   }
 
   /** @param {Vectors} vectors */
-  write({ count, weight, own, row, q, k }) {
-    const v = `v${subscript(k)}`;
+  write({ count, weight, own, row, q, k, letter }) {
+    const v = `${letter}${subscript(k)}`;
     const titles = [
       ["", ""],
       ["value", v],

@@ -6,6 +6,7 @@ import { number } from "../core/format.js";
 import { meaningOf } from "./meaning.js";
 import { Product, cellName, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
+import { hasOwnWeights } from "./ways.js";
 
 /** @typedef {import("./arithmetic.js").Attention} Attention */
 
@@ -23,6 +24,8 @@ export class View {
     this.hasWeights = false;
     /** @type {Labels} */
     this.labels = {};
+    /** @type {import("./inspector.js").Inspected["loop"]} */
+    this.loop = null;
     this.fields = {
       q: field("query row", "query"),
       k: field("key column", "key"),
@@ -62,15 +65,16 @@ export class View {
   }
 
   /** @param {import("./inspector.js").Inspected} inspected */
-  setInspected({ attention, labels, step, steps }) {
+  setInspected({ attention, labels, step, steps, loop }) {
     if (step !== this.step) {
       this.section.style.minHeight = "";
       delete this.section.dataset.shows; // what it showed of another step says nothing about this one
     }
     this.step = step;
-    this.hasWeights = steps.indexOf(step) >= steps.indexOf("weights");
+    this.hasWeights = hasOwnWeights(attention.header) && steps.indexOf(step) >= steps.indexOf("weights");
     this.labels = labels;
-    this.chain.markStep(step, steps);
+    this.loop = loop;
+    this.chain.markStep(attention.header, step, steps);
     this.fields.q.input.max = String(attention.queries - 1);
     this.fields.k.input.max = String(attention.keys - 1);
   }
@@ -146,7 +150,7 @@ export class View {
     this.setBadge("pointer");
     /** @param {string} kind @param {number} i */
     const labels = (kind, i) => (this.labels[kind] ? `${i} ${this.labels[kind][i] ?? ""}` : String(i));
-    this.meaning.replaceChildren(...meaningOf({ at, panel, panels, labels: this.labels }));
+    this.meaning.replaceChildren(...meaningOf({ at, panel, panels, labels: this.labels, loop: this.loop }));
     this.meaning.hidden = !this.meaning.hasChildNodes();
     this.product.show({ at, panel, panels, products, labels });
   }
@@ -189,15 +193,13 @@ export class View {
   said(attention, { q, k }) {
     if (q === null || k === null || !attention.has(q, k)) return "";
     const { score, scaled, bias, masked, weight } = attention.cell(q, k);
+    const place = `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`;
+    if (!attention.operands) return `${place} · share: ${number(weight)}`;
     const added = bias && Number.isFinite(masked) ? [`+ ${number(bias)} = ${number(masked)}`] : [];
     const chain = Number.isFinite(masked)
       ? [`× ${number(attention.header.scale)} = ${number(scaled)}`, ...added, `softmax: ${number(weight)}`]
       : ["masked: 0"];
-    return [
-      `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`,
-      `q · k = ${number(score)}`,
-      ...chain,
-    ].join(" · ");
+    return [place, `q · k = ${number(score)}`, ...chain].join(" · ");
   }
 
   /**

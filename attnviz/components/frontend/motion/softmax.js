@@ -9,15 +9,23 @@ const CELL = { slow: 700, few: 4, rest: 2600 };
 const SUM = 1600; // ms
 const ONE = 900;
 
+/** The matrices of a softmax; the sums of its rows are shown where there is room for them. */
+const NAMES = { masked: ["masked", "masked_zeros"], weights: ["weights", "softmax_weights"], sums: ["row_sum"] };
+
 /** @param {Played} played @returns {Beat[]} */
 export function softmaxBeats({ picture, example }) {
-  const [masked, weights, sums] = ["masked", "weights", "row_sum"].map((one) => panelOf(one, picture));
-  if (!masked || !weights || !sums || !weights.data.length) return [];
+  /** @param {string[]} names */
+  const one = (names) => names.map((name) => panelOf(name, picture)).find(Boolean) ?? null;
+  const [masked, weights, sums] = [NAMES.masked, NAMES.weights, NAMES.sums].map(one);
+  if (!masked || !weights || !weights.data.length) return [];
   return new SoftmaxMotion({ masked, weights, sums }, picture.labels, example).beats();
 }
 
 class SoftmaxMotion {
-  /** @param {{ masked: Panel, weights: Panel, sums: Panel }} panels @param {Labels} labels @param {Pair} example */
+  /**
+   * @param {{ masked: Panel, weights: Panel, sums: Panel | null }} panels @param {Labels} labels
+   * @param {Pair} example
+   */
   constructor({ masked, weights, sums }, labels, { q }) {
     this.masked = masked;
     this.weights = weights;
@@ -62,10 +70,16 @@ class SoftmaxMotion {
    */
   blank(count, isSummed) {
     const filled = Array.from({ length: count }, (_, j) => j);
-    return {
-      weights: blankCells(this.weights.shape, [], this.row, filled),
-      row_sum: blankCells(this.sums.shape, isSummed ? [this.row] : []),
-    };
+    return this.open(blankCells(this.weights.shape, [], this.row, filled), isSummed ? [this.row] : []);
+  }
+
+  /**
+   * Cells that are not there yet, of the weights and of the sums.
+   * @param {CellBox[]} weights @param {number[]} summed rows @returns {Record<string, CellBox[]>}
+   */
+  open(weights, summed) {
+    const { sums } = this;
+    return { [this.weights.name]: weights, ...(sums && { [sums.name]: blankCells(sums.shape, summed) }) };
   }
 
   /** Cells that still show their exponentials. @param {number} from @param {number} to @returns {WrittenCell[]} */
@@ -74,20 +88,21 @@ class SoftmaxMotion {
     return exponentials.slice(from, to).flatMap((value, n) => {
       const column = from + n;
       const isHidden = Number.isNaN(at(this.masked, this.row, column));
-      return isHidden ? [] : [{ panel: "weights", row: this.row, column, value, plain: true }];
+      return isHidden ? [] : [{ panel: this.weights.name, row: this.row, column, value, plain: true }];
     });
   }
 
-  /** @param {number | null} column @param {string[]} panels @returns {LitCells[]} */
-  lit(column, panels = ["masked", "weights"]) {
-    const row = /** @type {LitCells[]} */ (
-      panels.map((panel) => ({ panel, box: rowOf(this.row, panel === "row_sum" ? 1 : this.columns), ink: "query" }))
-    );
-    if (column === null) return row;
-    /** @param {string} panel @returns {LitCells} */
-    const one = (panel) => ({ panel, box: cell(this.row, column), ink: "attention", strong: true });
-    return [...row, ...panels.filter((panel) => panel !== "row_sum").map(one)];
+  /** @param {number | null} column @param {Panel[]} panels @returns {LitCells[]} */
+  lit(column, panels = [this.masked, this.weights]) {
+    const rows = panels.map((panel) => this.rowLit(panel, this.row));
+    if (column === null) return rows;
+    /** @param {Panel} panel @returns {LitCells} */
+    const one = (panel) => ({ panel: panel.name, box: cell(this.row, column), ink: "attention", strong: true });
+    return [...rows, ...panels.map(one)];
   }
+
+  /** @param {Panel} panel @param {number} i @returns {LitCells} */
+  rowLit = (panel, i) => ({ panel: panel.name, box: rowOf(i, panel.shape[1]), ink: "query" });
 
   /** @param {number} j */
   name(j) {
@@ -103,7 +118,7 @@ class SoftmaxMotion {
       blank: this.blank(j + 1, false),
       written: this.written(0, j + 1),
       lit: this.lit(j),
-      veiled: ["masked"],
+      veiled: [this.masked.name],
       says: [this.name(j), [`: exp(${exponent}) = ${size(exponentials[j])}`]],
     };
   }
@@ -115,20 +130,20 @@ class SoftmaxMotion {
     const soFar = count === this.columns ? sum : exponentials.slice(0, count).reduce((total, x) => total + x, 0);
     return {
       blank: this.blank(this.columns, true),
-      written: [...this.written(0, this.columns), this.total(soFar)],
-      lit: [...this.lit(count ? count - 1 : null, ["weights"]), ...this.sumLit()],
+      written: [...this.written(0, this.columns), ...this.total(soFar)],
+      lit: [...this.lit(count ? count - 1 : null, [this.weights]), ...this.sumLit()],
       says: [["the sum of the row’s exponentials: "], [size(soFar), "attention"]],
     };
   }
 
-  /** @param {number} value @returns {WrittenCell} */
+  /** @param {number} value @returns {WrittenCell[]} */
   total(value) {
-    return { panel: "row_sum", row: this.row, column: 0, value, plain: true };
+    return this.sums ? [{ panel: this.sums.name, row: this.row, column: 0, value, plain: true }] : [];
   }
 
   /** @returns {LitCells[]} */
   sumLit() {
-    return [{ panel: "row_sum", box: cell(this.row, 0), ink: "attention", strong: true }];
+    return this.sums ? [{ panel: this.sums.name, box: cell(this.row, 0), ink: "attention", strong: true }] : [];
   }
 
   /** @param {number} j @returns {Partial<Frame>} */
@@ -138,8 +153,8 @@ class SoftmaxMotion {
     const isHidden = Number.isNaN(weight);
     return {
       blank: this.blank(this.columns, true),
-      written: [...this.written(j + 1, this.columns), this.total(sum)],
-      lit: [...this.lit(j, ["weights"]), ...this.sumLit()],
+      written: [...this.written(j + 1, this.columns), ...this.total(sum)],
+      lit: [...this.lit(j, [this.weights]), ...this.sumLit()],
       says: isHidden
         ? [this.name(j), [": hidden, no share"]]
         : [this.name(j), [`: ${size(exponentials[j])} ÷ ${size(sum)} = `], [shown(weight), "attention"]],
@@ -148,10 +163,11 @@ class SoftmaxMotion {
 
   /** @returns {Partial<Frame>} */
   one() {
-    const sum = at(this.sums, this.row, 0);
+    const weights = Array.from({ length: this.columns }, (_, j) => at(this.weights, this.row, j) || 0); // NaN is hidden
+    const sum = this.sums ? at(this.sums, this.row, 0) : weights.reduce((total, x) => total + x, 0);
     return {
       blank: this.blank(this.columns, true),
-      lit: this.lit(null, ["weights", "row_sum"]),
+      lit: this.lit(null, this.sums ? [this.weights, this.sums] : [this.weights]),
       says: [
         [`${placeOf(this.labels, "query", this.row)}: `, "query"],
         [`the weights sum to ${shown(sum)}`, "attention"],
@@ -163,15 +179,8 @@ class SoftmaxMotion {
   rowBeat(done, i) {
     /** @type {Partial<Frame>} */
     const frame = {
-      blank: {
-        weights: blankCells(this.weights.shape, [...done, i]),
-        row_sum: blankCells(this.sums.shape, [...done, i]),
-      },
-      lit: ["masked", "weights", "row_sum"].map((panel) => ({
-        panel,
-        box: rowOf(i, panel === "row_sum" ? 1 : this.columns),
-        ink: "query",
-      })),
+      blank: this.open(blankCells(this.weights.shape, [...done, i]), [...done, i]),
+      lit: [this.masked, this.weights, ...(this.sums ? [this.sums] : [])].map((panel) => this.rowLit(panel, i)),
       says: [
         [`${placeOf(this.labels, "query", i)}: `, "query"],
         [`÷ ${size(this.of(i).sum)}, the sum of its exponentials`],

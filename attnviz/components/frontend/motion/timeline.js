@@ -5,6 +5,7 @@ import { headsBeats } from "./heads.js";
 import { productBeats } from "./products.js";
 import { softmaxBeats } from "./softmax.js";
 import { valuesBeats } from "./values.js";
+import { loopBeats, matrixBeats, weightsBeats } from "./ways.js";
 
 /** @type {Frame} */
 export const NOTHING = {
@@ -24,6 +25,10 @@ const KINDS = {
   head_outputs: valuesBeats,
   concat: headsBeats,
   output: productBeats,
+  loop: loopBeats,
+  matrix: matrixBeats,
+  softmax: weightsBeats,
+  data: weightsBeats,
 };
 
 /**

@@ -9,9 +9,10 @@
 export function withValues(query, values, link) {
   const { keys, defaults } = link;
   const found = meant(query, link);
-  for (const [name, value] of Object.entries(values)) {
+  for (const [own, value] of Object.entries(values)) {
+    const name = keyOf(own, link);
     if (!keys.includes(name)) continue;
-    if (value === null || value === defaults[name]) found.delete(name);
+    if (value === null || value === defaults[own]) found.delete(name);
     else found.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
   for (const [name, value] of new URLSearchParams(link.plain)) if (found.get(name) === value) found.delete(name);
@@ -20,6 +21,9 @@ export function withValues(query, values, link) {
   const isBare = link.bare && own === written(new URLSearchParams(link.bare), keys, true);
   return [others, isBare ? "" : own || link.plain].filter(Boolean).join("&");
 }
+
+/** The key of a value, which has another name on some pages. @param {string} name @param {LinkKeys} link */
+const keyOf = (name, { names }) => names[name] ?? name;
 
 /** Whether an address has no key of the view. @param {string} query @param {LinkKeys} link */
 export const isBare = (query, { keys }) => !written(new URLSearchParams(query), keys, true);
@@ -53,14 +57,14 @@ export function valuesIn(query, link) {
   const found = meant(query, link);
   /** @param {[string, Values[string]]} entry @returns {[string, Values[string]]} */
   const read = ([name, byDefault]) => {
-    const text = found.get(name);
+    const text = found.get(keyOf(name, link));
     if (text === null) return [name, byDefault];
     if (typeof byDefault === "boolean") return [name, text === "1"];
     return [name, typeof byDefault === "string" ? text : Number(text)];
   };
   return Object.fromEntries(
     Object.entries(defaults)
-      .filter(([name]) => keys.includes(name))
+      .filter(([name]) => keys.includes(keyOf(name, link)))
       .map(read),
   );
 }

@@ -23,7 +23,7 @@ class WalkComponent {
     /** @type {string[]} the digest of each layer's document */
     this.documents = [];
     /** @type {LinkKeys} */
-    this.link = { keys: [], defaults: {}, bare: "", plain: "" };
+    this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
     this.isOpening = false; // whether the server's view is the one that the app opens on
     this.asks = false; // whether a lesson asks for the row that is covered
     /** @type {number | undefined} */
@@ -48,7 +48,8 @@ class WalkComponent {
       revealed: () => this.answered(),
     };
     this.walk = new Walk(root, this.home);
-    this.opening = new Opening(this.walk, { server, tour: () => this.setTriggerValue("tour", Date.now()) });
+    /** @type {Opening | null} null on a page whose bare address opens no view of its own */
+    this.opening = null;
     this.ends = new AbortController();
     const { signal } = this.ends;
     window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
@@ -68,10 +69,16 @@ class WalkComponent {
 
   /** What the user has chosen. @param {Partial<WalkValues>} values */
   changed(values) {
-    this.opening.show(false);
+    this.opening?.show(false);
     this.updates.set(values, Infinity);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.write(), BURST);
+  }
+
+  /** Makes what a newcomer reads, on a page whose bare address opens a view of its own. */
+  greet() {
+    const tour = () => this.setTriggerValue("tour", Date.now());
+    this.opening ??= new Opening(this.walk, { server: this.server, tour });
   }
 
   /** Writes what is chosen into the address. */
@@ -92,7 +99,7 @@ class WalkComponent {
     if (!this.documents[values.layer ?? 0]) return;
     this.updates.receive(values);
     this.walk.show(values);
-    this.opening.show(isBare(search, this.link));
+    this.opening?.show(isBare(search, this.link));
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -107,7 +114,8 @@ class WalkComponent {
     const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
     Object.assign(this, { link, asks: header.asks });
     const isOther = header.opening !== this.isOpening || documents.join() !== this.documents.join();
-    if (isOther) this.opening.show(header.opening);
+    if (link.bare) this.greet();
+    if (isOther) this.opening?.show(header.opening);
     this.isOpening = header.opening;
     this.rest = null;
     this.updates.receive(values, acknowledged);

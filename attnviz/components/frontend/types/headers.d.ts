@@ -6,6 +6,8 @@ interface AttentionHeader {
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
   mask: "none" | "causal" | "array";
+  /** of a document of averages: the way whose arithmetic it is */
+  way?: string | null;
 }
 /** Names and texts of what can be chosen. */
 type Option = [name: string, label: string];
@@ -23,10 +25,6 @@ interface Offered {
   switches: [name: string, label: string, help: string, isFixed?: boolean][];
   /** the row that nobody is to see, of so many */
   covered?: { row: number; rows: number } | null;
-}
-interface StepperHeader extends Pick<Offered, "steps" | "drawings"> {
-  chosen: Record<string, string>;
-  acknowledged: number;
 }
 interface StageHeader extends BoardPicture {
   /** what the picture belongs to, and where its step stands in the order of steps */
@@ -58,12 +56,6 @@ interface CompareHeader extends Pair {
   /** of matrices sent in 16 bits: the range of their levels */
   ranges: Record<string, [number, number] | null>;
   acknowledged: number;
-}
-interface ChartHeader extends BoardPicture, Pair {
-  widths: number[];
-  heights: number[];
-  /** where plotly.js is served */
-  plotly: string;
 }
 interface ShareHeader {
   address: string;

@@ -63,6 +63,8 @@ interface WalkHeader {
 /** The keys of a page's links in their order, and the defaults of those that the component writes. */
 interface LinkKeys {
   keys: string[];
+  /** The keys of values that have other names: of the step, where a page calls it otherwise. */
+  names: Record<string, string>;
   defaults: Record<string, string | number | boolean | null>;
   /** The query that an address without any of these keys stands for. */
   bare: string;

@@ -40,7 +40,7 @@ export function offered(document, { step: name, layer, head, drawing }, { home, 
     layers,
     heads: header.heads,
     layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
-    place: lecture ? `${layers ? `layer ${layer} · ` : ""}head ${head}` : "",
+    place: lecture && header.kind === "walk" ? `${layers ? `layer ${layer} · ` : ""}head ${head}` : "",
     switches: [...guesses, ...(step?.can_be_stretched ? [darkens(document, head)] : [])],
   };
 }

@@ -1,7 +1,6 @@
 // The matrices of one head of a document: those that it holds, and those that follow from query, key, value and mask,
 // computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN.
 
-import { Attention } from "../inspector/arithmetic.js";
 import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
 
 /** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
@@ -15,6 +14,17 @@ const INPUTS = {
   key_t: ["key"],
   ...Object.fromEntries(["scores", "scaled", "masked", "weights", "row_sum"].map((name) => [name, ["query", "key"]])),
   head_outputs: HEAD,
+  triangle: [],
+  masked_zeros: [],
+  softmax_weights: [],
+  by_data: HEAD,
+};
+
+/** Matrices of equal shares of the past, cell by cell. @type {Record<string, (q: number, k: number) => number>} */
+const EQUAL = {
+  triangle: (q, k) => (k > q ? 0 : 1 / (q + 1)),
+  masked_zeros: (q, k) => (k > q ? NaN : 0),
+  softmax_weights: (q, k) => (k > q ? NaN : 1 / (q + 1)), // exp(0) = 1, of q + 1 keys
 };
 
 /** @type {WeakMap<WalkDocument, HeadMatrices[]>} those of the heads that were looked at last */
@@ -88,8 +98,9 @@ export class HeadMatrices {
   derive(name) {
     if (name === "concat") return concatenated(this.document);
     if (!Object.hasOwn(INPUTS, name)) return undefined;
+    if (name in EQUAL) return this.eachCell(EQUAL[name]);
     if (name === "key_t") return transposed(this.operand("key"));
-    if (name === "head_outputs") return headOutputs(this);
+    if (name === "head_outputs" || name === "by_data") return headOutputs(this);
     if (name === "row_sum") return rowSums(/** @type {Matrix} */ (this.get("weights")));
     if (name === "weights") return this.weights();
     if (name === "masked") return this.masked();
@@ -113,6 +124,14 @@ export class HeadMatrices {
   byCell() {
     const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
     return { data: new Float32Array(queries * keys), shape: [queries, keys] };
+  }
+
+  /** @param {(q: number, k: number) => number} at @returns {Matrix} */
+  eachCell(at) {
+    const made = this.byCell();
+    const [, keys] = made.shape;
+    for (let n = 0; n < made.data.length; n += 1) made.data[n] = at(Math.floor(n / keys), n % keys);
+    return made;
   }
 
   allProducts() {
@@ -228,12 +247,4 @@ function rowSums({ data, shape: [rows, columns] }) {
     made[i] = sum;
   }
   return { data: made, shape: [rows, 1] };
-}
-
-/** The arithmetic of a head. @param {HeadMatrices} matrices */
-export function attentionOf(matrices) {
-  const { scale, scale_label: label, mask: kind } = matrices.document.header;
-  const mask = kind === "none" || kind === "causal" ? kind : "array";
-  const arrays = Object.fromEntries(["query", "key", "value", "mask"].map((name) => [name, matrices.held(name)]));
-  return new Attention({ scale, scale_label: label, mask }, /** @type {Arrays} */ (arrays));
 }

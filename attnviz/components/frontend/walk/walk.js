@@ -7,19 +7,17 @@ import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { Inspector } from "../inspector/inspector.js";
+import { inspected } from "../inspector/ways.js";
 import { Marks } from "../marks/marks.js";
 import { Drawing } from "./drawing.js";
 import { actOf } from "./keys.js";
+import { LargestGap } from "../inspector/largest_gap.js";
 import { Loading } from "./loading.js";
 import { ofHead, pictureOf } from "./pictures.js";
-import { attentionOf } from "./matrices.js";
 import { Stepper } from "./stepper.js";
 import { Store } from "./store.js";
 import { Formula, Listing, Notice } from "./text.js";
 import { TokenList } from "./token_list.js";
-
-/** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
-/** @typedef {import("../inspector/arithmetic.js").Attention} Attention */
 
 const ONE_COLUMN = 700; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -32,7 +30,7 @@ export class Walk {
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home);
     this.lecture = false;
-    /** @type {{ matrices: HeadMatrices, attention: Attention } | null} */
+    /** @type {import("../inspector/inspector.js").Inspected | null} */
     this.inspected = null;
     this.formula = new Formula();
     this.notice = new Notice();
@@ -46,11 +44,8 @@ export class Walk {
     this.covered = null;
     this.beside = element("div", { class: "beside" }, this.notice.root);
     const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
-    this.element = element(
-      "div",
-      { class: "walk", style: "visibility: hidden" },
-      element("div", { class: "body" }, ...parts),
-    );
+    const body = element("div", { class: "body" }, ...parts);
+    this.element = element("div", { class: "walk", style: "visibility: hidden" }, body);
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
     this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
@@ -64,6 +59,7 @@ export class Walk {
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
       onLit: (lit) => this.marks.show(lit),
     });
+    this.gap = new LargestGap(this.notice.root, this.inspector);
     // Where the page is the walk's, so is a lesson's sentence on it.
     this.marks = new Marks(home.keyboard === undefined ? [this.element] : [this.element, document], {
       onName: (target) => this.inspector.name(target),
@@ -172,6 +168,7 @@ export class Walk {
       ofHead(step.notice, own),
       facts.map((fact) => ofHead(fact, own)),
     );
+    this.gap.show(this.store.matrices, step.picture);
     this.note.textContent = step.missing;
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) this.tokens.show(header.query, header.key);
@@ -214,7 +211,6 @@ export class Walk {
 
   /** @param {WalkDocument} document */
   inspect(document) {
-    const { header } = document;
     const { matrices, values, step } = this.store;
     if (!matrices || !step?.picture) return;
     // In a long text a picture may be there before all that its arithmetic needs.
@@ -224,11 +220,8 @@ export class Walk {
       this.loading.fetch(document, lacking).then(again, (error) => this.fail("A cell can't be followed", error));
       return;
     }
-    if (matrices !== this.inspected?.matrices) this.inspected = { matrices, attention: attentionOf(matrices) };
-    const { attention } = this.inspected;
-    const [steps, byCell] = [header.steps, header.steps.filter(({ is_by_cell: is }) => is)].map(names);
-    const labels = { query: header.query.labels, key: header.key.labels };
-    this.inspector.show({ attention, labels, step: step.name, steps, byCell }, { q: values.q, k: values.k });
+    this.inspected = inspected(matrices, step.name, this.inspected);
+    this.inspector.show(this.inspected, { q: values.q, k: values.k });
   }
 
   // ---- what is not there yet
@@ -345,6 +338,3 @@ export class Walk {
  * @param {WalkDocument["header"]} header
  */
 const firstGuess = ({ mask, query }) => (mask === "causal" ? Math.max(0, Math.min(2, query.labels.length - 1)) : 0);
-
-/** @param {{ name: string }[]} steps */
-const names = (steps) => steps.map(({ name }) => name);

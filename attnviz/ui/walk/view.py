@@ -1,0 +1,77 @@
+"""A walk on a page: what the browser is told of the view, and what it sends back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from attnviz.components.walk import walk
+from attnviz.links.link import KEYS, SHARED_KEYS
+from attnviz.links.pages import Page
+from attnviz.tokens import Tokens
+from attnviz.ui import state
+
+DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
+Keys = Mapping[str, str]
+"""Link keys by the names that their values have in a walk"""
+
+
+def mount_walk(
+    page: Page,
+    documents: Sequence[str],
+    keys: Keys,
+    *,
+    source: str | None = None,
+    on_update: Callable[[Keys, Mapping[str, object]], None] | None = None,
+    on_tour: Callable[[], None] = lambda: None,
+    **header: Any,
+) -> None:
+    """Mount the walk of a page.
+
+    Args:
+        page: the page.
+        documents: the digests of the documents, one a layer.
+        keys: what a user chooses in the walk, by its name there (`WalkValues` in frontend/types/walk.d.ts), with the
+            link key that holds it.
+        source: the view's source of attention, if the page's links have one.
+        on_update: called as `take` is, instead of it, with what the browser has sent.
+        on_tour: called when the user asks for the guided tour.
+        header: further fields of the component's header.
+    """
+    given = {
+        "values": {name: state.get(key) for name, key in keys.items()},
+        "layers": 0,
+        "only_layer": "",
+        "opening": False,
+        "asks": False,
+        **header,
+        "documents": documents,
+        "drawings": list(DRAWINGS.items()),
+        "lecture": state.get("lecture"),
+        "link": {
+            "keys": (*page.link_keys(source), *SHARED_KEYS),
+            "names": {name: key for name, key in keys.items() if name != key},
+            "bare": urlencode(page.opening),
+            "plain": urlencode(page.plain),
+            "defaults": {name: KEYS[key].default for name, key in keys.items()},
+        },
+    }
+    walk(given, key="walk", on_update=partial(on_update or take, keys), on_tour=on_tour)
+
+
+def take(keys: Keys, values: Mapping[str, object]) -> None:
+    """Apply what the browser has sent of a walk whose values are in the view under these keys."""
+    found = {key: values[name] for name, key in keys.items() if name in values}
+    state.take(found, keys.values())
+    state.expect(found, keys.values())
+
+
+def check_pins(rows: Tokens, columns: Tokens) -> None:
+    """Reset a pin that a text does not have, with a note."""
+    for name, axis, tokens in (("q", "row", rows), ("k", "column", columns)):
+        pinned, count = state.get(name), len(tokens)
+        if pinned is not None and pinned >= count:
+            state.note(f"The pinned {axis} {pinned} does not exist: this text has {axis}s 0 to {count - 1}.")
+            state.put(name, None)
