@@ -1,4 +1,6 @@
-"""The three ways to start the app, each with a link to a page as the very first visit; one of them is a wheel alone."""
+"""The app is started from its folder, and as a wheel alone; the very first visit is a link to a page.
+
+`tests/browser/test_serve.py` starts it as a server for many."""
 
 from __future__ import annotations
 
@@ -45,18 +47,13 @@ def run(_: pytest.FixtureRequest) -> Server:
     return start(ROOT / "app.py")
 
 
-def serve(_: pytest.FixtureRequest) -> Server:
-    port = free_port()
-    return launch(["attnviz", "serve", "--port", str(port)], port)
-
-
 def installed(request: pytest.FixtureRequest) -> Server:
     folder, port = request.getfixturevalue("commands"), free_port()
     elsewhere = request.getfixturevalue("tmp_path")
     return launch(["serve", "--port", str(port)], port, program=[folder / "attnviz"], cwd=elsewhere)
 
 
-@pytest.mark.parametrize("started", [run, serve, installed])
+@pytest.mark.parametrize("started", [run, installed])
 def test_the_first_visit_may_be_a_link_to_any_page(
     started: Callable[[pytest.FixtureRequest], Server], page: Page, request: pytest.FixtureRequest
 ) -> None:
