@@ -149,10 +149,14 @@ export class Overlay {
     for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, String(value));
   }
 
-  /** Scrolls until something that is lit is in the window, once it is drawn. */
-  reveal() {
+  /**
+   * Scrolls until something that is lit is in the window, once it is drawn.
+   * @param {string} matrix where, or "" for any
+   */
+  reveal(matrix) {
     requestAnimationFrame(() => {
-      const shown = [...this.svg.querySelectorAll('[data-shape]:is([data-state="hovered"], [data-state="pinned"])')];
+      const marks = this.svg.querySelectorAll('[data-shape]:is([data-state="hovered"], [data-state="pinned"])');
+      const shown = [...marks].filter((one) => !matrix || one.getAttribute("data-panel") === matrix);
       const isSeen = (/** @type {Element} */ one) => {
         const { top, bottom } = one.getBoundingClientRect();
         return top >= 0 && bottom <= window.innerHeight;

@@ -11,8 +11,8 @@ export class Marks {
    * clicked; other parts stay lit until the next click or Escape.
    * @param {(Document | HTMLElement)[]} inside where the texts stand, but not in shadow roots inside of these; the last
    *   holds the others
-   * @param {{ onName: (target: Target | null) => void, onPin: (target: Target) => void, onPress?: () => void }} does
-   *   `onPress` after each click
+   * @param {{ onName: (target: Target | null) => void, onPin: (target: Target) => void,
+   *   onPress?: (target: Target) => void }} does `onPress` after each click
    */
   constructor(inside, { onName, onPin, onPress = () => {} }) {
     this.onPress = onPress;
@@ -74,7 +74,7 @@ export class Marks {
     if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
     this.name();
     this.light();
-    this.onPress();
+    this.onPress(target);
   }
 
   /** @param {HTMLElement | null} word @param {KeyboardEvent} event */

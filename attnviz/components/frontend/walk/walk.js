@@ -64,7 +64,7 @@ export class Walk {
     this.marks = new Marks(home.keyboard === undefined ? [this.element] : [this.element, document], {
       onName: (target) => this.inspector.name(target),
       onPin: (target) => this.inspector.pinNamed(target),
-      onPress: () => this.inspector.overlay.reveal(), // on a phone the words stand below the picture
+      onPress: ({ matrix }) => this.inspector.overlay.reveal(matrix), // on a phone the words stand below the picture
     });
     this.beside.append(this.listing.root);
     this.theme = theme(this.element);
