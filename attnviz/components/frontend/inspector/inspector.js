@@ -109,9 +109,12 @@ export class Inspector {
     this.draw();
   }
 
-  /** Pins the row, the column or the cell that a word names; unpins it if it is pinned. @param {Target} target */
+  /**
+   * Pins the row, the column or the cell that a word names, of one that is covered its row; unpins what is pinned.
+   * @param {Target} target
+   */
   pinNamed({ row, column }) {
-    const pin = { q: row, k: column };
+    const pin = { q: row, k: this.covers({ q: row, k: column }) ? null : column };
     this.hovered = null;
     if (samePin(pin, this.pin)) this.unpin();
     else this.setPin(pin);
