@@ -92,7 +92,7 @@ def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Conte
 
     def is_at(step: str) -> None:
         expect(page.get_by_role("radio", name=STEPS[step].title, exact=True)).to_be_checked()
-        expect(page.get_by_text(scene.sentence)).to_be_visible()
+        expect(page.get_by_text(scene.said)).to_be_visible()
 
     is_at(scene.walk[0])
     for step in scene.steps:
