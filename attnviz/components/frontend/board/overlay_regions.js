@@ -18,10 +18,9 @@ export class Regions {
   }
 
   /** @param {Region} region @param {string} colour */
-  draw({ panel, isInside }, colour) {
-    const cells = seenIn(panel);
-    const shapes = [filled(cells, isInside), outlined(cells, panel, isInside)];
-    if (!shapes[0]) return;
+  draw(region, colour) {
+    const { panel } = region;
+    const shapes = pathsOf(region) ?? [];
     for (const [n, d] of shapes.entries()) {
       const path = (this.paths[this.used] ??= this.root.appendChild(document.createElementNS(SVG, "path")));
       this.used += 1;
@@ -52,65 +51,83 @@ export class Regions {
 /** @typedef {{ top: number, bottom: number, left: number, right: number, x: WhereIs, y: WhereIs }} Seen */
 /** Where the border before a row or a column is, in px. @typedef {(at: number) => number} WhereIs */
 
-/** The rows and columns of a matrix that its zoom shows, whole or in part. @param {DrawnPanel} panel @returns {Seen} */
-function seenIn({ x, y, width, height }) {
-  /** @type {(axis: Axis, count: number) => [number, number, WhereIs]} */
-  const along = (axis, count) => {
+/**
+ * The rows and columns of a region that the matrix's zoom shows, whole or in part.
+ * @param {Region} region @returns {Seen}
+ */
+function seenIn({ panel, rows, columns }) {
+  /** @type {(axis: Axis, span: Span) => [number, number, WhereIs]} */
+  const along = (axis, [first, last]) => {
     const [a, b] = [axis.p2l(0), axis.p2l(axis._length)].map((at) => Math.round(at)).sort((one, two) => one - two);
     const where = (/** @type {number} */ at) => axis._offset + Math.min(Math.max(axis.l2p(at - 0.5), 0), axis._length);
-    return [Math.max(0, a), Math.min(count - 1, b), where];
+    return [Math.max(first, a), Math.min(last, b), where];
   };
-  const [left, right, whereX] = along(x, width);
-  const [top, bottom, whereY] = along(y, height);
+  const [left, right, whereX] = along(panel.x, columns);
+  const [top, bottom, whereY] = along(panel.y, rows);
   return { left, right, top, bottom, x: whereX, y: whereY };
 }
 
-/** Runs of cells as closed shapes. @param {Seen} seen @param {IsCovered} isInside */
-function filled({ top, bottom, left, right, x, y }, isInside) {
-  const parts = [];
+/**
+ * 1 for each cell that is the region's, in rows of `width`, with a border of cells that are not around it.
+ * @param {Seen} seen @param {IsCovered} isInside
+ */
+function cellsOf({ top, bottom, left, right }, isInside) {
+  const width = right - left + 3;
+  const cells = new Uint8Array(width * (bottom - top + 3));
   for (let i = top; i <= bottom; i += 1) {
-    for (const [from, to] of runs(left, right, (j) => isInside(i, j))) {
-      parts.push(`M${x(from)} ${y(i)}H${x(to + 1)}V${y(i + 1)}H${x(from)}Z`);
-    }
+    const row = (i - top + 1) * width + 1 - left;
+    for (let j = left; j <= right; j += 1) if (isInside(i, j)) cells[row + j] = 1;
   }
-  return parts.join("");
+  return { cells, width };
 }
 
-/**
- * Lines between cells inside and cells outside.
- * @param {Seen} seen @param {DrawnPanel} panel @param {IsCovered} isInside
- */
-function outlined({ top, bottom, left, right, x, y }, { width, height }, isInside) {
-  /** @type {IsCovered} */
-  const is = (i, j) => i >= 0 && j >= 0 && i < height && j < width && isInside(i, j);
-  const parts = [];
-  for (let i = top; i <= bottom + 1; i += 1) {
-    for (const [from, to] of runs(left, right, (j) => is(i - 1, j) !== is(i, j))) {
-      parts.push(`M${x(from)} ${y(i)}H${x(to + 1)}`);
+/** Two paths: runs of cells as closed shapes, and the lines between them and all others. @param {Region} region */
+function pathsOf(region) {
+  const seen = seenIn(region);
+  const { top, bottom, left, right, x, y } = seen;
+  if (right < left || bottom < top) return null;
+  if (!region.isInside) {
+    const whole = `M${x(left)} ${y(top)}H${x(right + 1)}V${y(bottom + 1)}H${x(left)}Z`;
+    return [whole, whole];
+  }
+  const { cells, width } = cellsOf(seen, region.isInside);
+  const [rows, columns] = [bottom - top + 1, right - left + 1];
+  /** @type {string[]} */
+  const shapes = [];
+  /** @type {string[]} */
+  const lines = [];
+  for (let i = 0; i <= rows; i += 1) {
+    const [above, here] = [i * width + 1, (i + 1) * width + 1];
+    for (const [from, to] of runs(columns, (j) => cells[here + j])) {
+      shapes.push(`M${x(left + from)} ${y(top + i)}H${x(left + to + 1)}V${y(top + i + 1)}H${x(left + from)}Z`);
+    }
+    for (const [from, to] of runs(columns, (j) => cells[above + j] ^ cells[here + j])) {
+      lines.push(`M${x(left + from)} ${y(top + i)}H${x(left + to + 1)}`);
     }
   }
-  for (let j = left; j <= right + 1; j += 1) {
-    for (const [from, to] of runs(top, bottom, (i) => is(i, j - 1) !== is(i, j))) {
-      parts.push(`M${x(j)} ${y(from)}V${y(to + 1)}`);
+  for (let j = 0; j <= columns; j += 1) {
+    for (const [from, to] of runs(rows, (i) => cells[(i + 1) * width + j] ^ cells[(i + 1) * width + j + 1])) {
+      lines.push(`M${x(left + j)} ${y(top + from)}V${y(top + to + 1)}`);
     }
   }
-  return parts.join("");
+  return shapes.length ? [shapes.join(""), lines.join("")] : null;
 }
 
 /**
  * The runs [from, to] of places that are meant.
- * @param {number} first @param {number} last @param {(at: number) => boolean} is
+ * @param {number} count @param {(at: number) => number} isOne
  */
-function runs(first, last, is) {
+function runs(count, isOne) {
   const found = [];
   let from = -1;
-  for (let at = first; at <= last + 1; at += 1) {
-    const isOne = at <= last && is(at);
-    if (isOne && from < 0) from = at;
-    if (!isOne && from >= 0) {
+  for (let at = 0; at < count; at += 1) {
+    if (isOne(at)) {
+      if (from < 0) from = at;
+    } else if (from >= 0) {
       found.push([from, at - 1]);
       from = -1;
     }
   }
+  if (from >= 0) found.push([from, count - 1]);
   return found;
 }

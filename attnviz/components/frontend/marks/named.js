@@ -18,8 +18,11 @@ export function namedIn(target, panels) {
   if (part) return { kinds: NONE, matrix, regions: shown.flatMap((panel) => partOf(panel, part)) };
   if (head !== null) return { kinds: NONE, matrix, regions: shown.flatMap((panel) => columnsOf(panel, head)) };
   const isWhole = row === null && column === null;
-  return { kinds, matrix, regions: isWhole ? shown.map((panel) => ({ panel, isInside: () => true })) : [] };
+  return { kinds, matrix, regions: isWhole ? shown.map(whole) : [] };
 }
+
+/** @param {DrawnPanel} panel @returns {Region} */
+const whole = (panel) => ({ panel, rows: [0, panel.height - 1], columns: [0, panel.width - 1] });
 
 /**
  * Whether a picture has what a target names; one that is changing, or has no matrices, may.
@@ -43,8 +46,8 @@ function isCoveredCell(panels, q, k) {
 /** @param {DrawnPanel} panel @param {string} part @returns {Region[]} */
 function partOf(panel, part) {
   if (!isByCell(panel)) return [];
-  if (part === "diagonal") return [{ panel, isInside: (i, j) => i === j }];
-  return [{ panel, isInside: (i, j) => !Number.isFinite(panel.z[i][j]) }]; // NaN on a board, null on a chart
+  if (part === "diagonal") return [{ ...whole(panel), isInside: (i, j) => i === j }];
+  return [{ ...whole(panel), isInside: (i, j) => !Number.isFinite(panel.z[i][j]) }]; // NaN on a board, null on a chart
 }
 
 /**
@@ -53,7 +56,7 @@ function partOf(panel, part) {
  */
 function endOf(panel, target) {
   const found = isByCell(panel) ? extreme(panel, target) : null;
-  return found ? [{ panel, isInside: (i, j) => i === found[0] && j === found[1] }] : [];
+  return found ? [{ panel, rows: [found[0], found[0]], columns: [found[1], found[1]] }] : [];
 }
 
 /**
@@ -62,7 +65,7 @@ function endOf(panel, target) {
  */
 function columnsOf(panel, head) {
   const { parts } = panel;
-  return parts ? [{ panel, isInside: (_, j) => Math.floor(j / parts) === head }] : [];
+  return parts ? [{ ...whole(panel), columns: [head * parts, (head + 1) * parts - 1] }] : [];
 }
 
 /** @param {DrawnPanel} panel */
@@ -105,8 +108,13 @@ function isPointedAt(target, { panels, hovered, head: pointed = null }, isPlace)
   const panel = panels.find(({ name }) => name === hovered.panel);
   const { i, j } = hovered;
   if (!panel || i === null || j === null) return false;
-  return namedIn(target, [panel]).regions.some(({ isInside }) => isInside(i, j));
+  return namedIn(target, [panel]).regions.some(
+    ({ rows, columns, isInside = () => true }) => isIn(i, rows) && isIn(j, columns) && isInside(i, j),
+  );
 }
+
+/** @param {number} at @param {Span} ends */
+const isIn = (at, [first, last]) => at >= first && at <= last;
 
 /** @param {Target} target @param {Record<string, number | null>} kinds */
 const meets = ({ row, column }, { query = null, key = null }) =>

@@ -19,10 +19,12 @@ interface MarkedText {
   marks: TargetMark[];
 }
 type SaidText = string | MarkedText;
-/** Some cells of a matrix. */
+/** Cells of a matrix in rows [first, last] and columns [first, last]: all of them, or some. */
 interface Region {
   panel: DrawnPanel;
-  isInside: IsCovered;
+  rows: Span;
+  columns: Span;
+  isInside?: IsCovered;
 }
 /** What a target names in a drawn picture: rows and columns, in one matrix or in all, and regions. */
 interface Named {
