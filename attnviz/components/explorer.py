@@ -24,8 +24,8 @@ def explorer(
       `causal`, `query_labels`, `key_labels`, `query_groups`, `key_groups` (a number per token: 0 special, 1 first
       sentence, 2 second), `files` (the digests under which the browser requests arrays: see
       `heads.files.list_files`), `view` (the settings in the link), `acknowledged` (`updates.acknowledged(key)`),
-      `measures` (name, title, unit, low and high of each), `labels` (L lists of H lists of strings), `rollout` and
-      `norms` (whether there are any);
+      `measures` (name, title, unit, low and high of each, and the `keys` whose weights it sums, if it does), `labels`
+      (L lists of H lists of strings), `rollout` and `norms` (whether there are any);
     - `arrays`: `measures` float32 (L, H, M).
 
     `on_view(values)` is called before the script reruns, with the settings that the user changed. They come from the

@@ -16,7 +16,7 @@ def dark_end(*matrices: npt.NDArray[Any]) -> float:
     """Return where the colours of these weights end together, 1 where there is none.
 
     At the largest weight; with `MANY` keys at that above which one row in ten has a weight, so that a few rows do not
-    make all others faint.
+    make all others faint. At 1 too where it would be written as 1.
 
     Args:
         matrices: each (queries, keys), not finite in hidden cells.
@@ -26,7 +26,8 @@ def dark_end(*matrices: npt.NDArray[Any]) -> float:
     if not len(largest):
         return 1.0
     share = SHARE if matrices[0].shape[1] >= MANY else 1
-    return float(largest[int(share * (len(largest) - 1))]) or 1.0
+    end = float(largest[int(share * (len(largest) - 1))])
+    return end if end and end_text(end) != "1" else 1.0
 
 
 def end_text(end: float) -> str:

@@ -82,10 +82,11 @@ def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
 def _panel(walk: Walk, spec: PanelSpec, stretch: bool) -> Panel:
     values = _matrix(walk, spec.name)
     stretched = bool(spec.stretched) and (stretch or values.shape[1] >= MANY)
+    dark = dark_end(as_array(values)) if stretched else 1
     limit = spec.limit
     title = str(spec.title)
-    if stretched:
-        limit = dark_end(as_array(values))
+    if dark < 1:
+        limit = dark
         title = spec.stretched.format(end_text(limit))
     elif isinstance(limit, tuple):
         limit = colour_limit(*(_matrix(walk, name) for name in limit))

@@ -42,7 +42,8 @@ def explorer_payload(
         "query_groups": groups(queries), "key_groups": groups(keys),
         "files": files, "view": dict(view), "acknowledged": acknowledged, "labels": survey.labels,
         "measures": [
-            {"name": one.name, "title": one.title, "unit": one.unit, "low": one.low, "high": one.high}
+            {"name": one.name, "title": one.title, "unit": one.unit, "low": one.low, "high": one.high,
+             "keys": one.keys}
             for one in survey.measures
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,

@@ -38,6 +38,8 @@ class Measure:
     source: str
     label: str = ""
     """The label of a head with a high value; empty if the measure gives no label"""
+    keys: tuple[int, ...] = ()
+    """The keys whose weights it sums, if it is such a measure"""
 
 
 def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool) -> tuple[Measure, ...]:
@@ -115,6 +117,7 @@ def _token_measures(keys: Tokens) -> list[Measure]:
         Measure(
             name, f"to {what}", "", 0.0, 1.0, partial(weight_on, keys=torch.tensor(marked)),
             formulas.WEIGHT_ON_SET, "Clark et al. 2019", f"attends to {what}",
+            tuple(index for index, is_one in enumerate(marked) if is_one),
         )
         for name, (what, marked) in groups.items()
         if any(marked)

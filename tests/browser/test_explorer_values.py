@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnviz.measures.labels import BROAD_HEAD, MIN_BROAD_ENTROPY, shown
-from attnviz.measures.names import NAMES
+from attnviz.measures.summary import choose_measures, measure_head
+from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 
@@ -127,13 +129,22 @@ def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     assert shown["errors"] == pytest.approx([12 * ERROR] * 5)
 
 
-def test_every_measure_of_weights_is_one_of_norms_too(run: Run) -> None:
-    labels = ["[CLS]", "one", ",", "two", "[SEP]"]
-    rows = softmax_rows(6, 5, 5)
-    body = "return given.names.map((name) => m.normMeasure(name, Float32Array.from(given.norms), given.labels))"
-    norms = rows * np.array([[0.5], [3], [0.01], [7], [1]])  # rows are divided by their sums
-    found = run("heads/norm_measures.js", body, {"names": NAMES, "norms": norms.ravel().tolist(), "labels": labels})
-    at = np.arange(5)
+MARKS = tuple(".,“”()!?-")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        WordPiece().tokenize("Well... 3.5 , “no” (or so)! and-and"),
+        CharVocab.shakespeare().tokenize("a , b.! ?"),  # its spaces are tokens, and are labelled ␣
+        WordTokenizer().tokenize("a , b !"),
+    ],
+    ids=["pieces", "characters", "words"],
+)
+def test_every_measure_of_weights_is_one_of_norms_too(run: Run, keys: Tokens) -> None:
+    count = len(keys)
+    rows, at = softmax_rows(6, count, count).astype(np.float32), np.arange(count)
+    marks = [n for n in at if keys.source(int(n)).strip() in MARKS]
     expected = {
         "entropy": -(rows * np.log2(rows)).sum(-1).mean(),
         "distance": (rows * abs(at[:, None] - at)).sum(-1).mean(),
@@ -142,10 +153,19 @@ def test_every_measure_of_weights_is_one_of_norms_too(run: Run) -> None:
         "same": np.diagonal(rows).mean(),
         "first": rows[:, 0].mean(),
         "cls": rows[:, 0].mean(),
-        "sep": rows[:, 4].mean(),
-        "punctuation": rows[:, 2].mean(),
+        "sep": rows[:, -1].mean(),
+        "punctuation": rows[:, marks].sum(-1).mean(),
     }
-    assert dict(zip(NAMES, found, strict=True)) == pytest.approx(expected, rel=1e-5)
+    measures = choose_measures(count, keys, same_text=True, causal=False)
+    of_weights = measure_head(torch.from_numpy(rows), measures).tolist()
+    norms = rows * np.linspace(0.01, 7, count)[:, None]  # rows are divided by their sums
+    body = "return given.measures.map((one) => m.normMeasure(one, Float32Array.from(given.norms), given.count))"
+    sent = [{"name": one.name, "keys": one.keys} for one in measures]
+    of_norms = run("heads/norm_measures.js", body, {"measures": sent, "norms": norms.ravel().tolist(), "count": count})
+    for one, by_python, by_browser in zip(measures, of_weights, of_norms, strict=True):
+        assert by_python == pytest.approx(expected[one.name], rel=1e-5), one.name
+        assert by_browser == pytest.approx(expected[one.name], rel=1e-5), one.name
+    assert len(measures) == (8 if keys.pieces[0] == "[CLS]" else 7)
 
 
 @pytest.mark.parametrize(("rows", "causal"), [(12, False), (40, False), (17, True), (25, True), (64, True)])

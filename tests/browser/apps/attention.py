@@ -11,8 +11,8 @@ import torch
 from tests.browser.apps.operands import HOSTILE
 
 MEASURES = [
-    {"name": "entropy", "title": "entropy", "unit": "bits", "low": 0.0, "high": 9.0},
-    {"name": "first", "title": "to first token", "unit": "", "low": 0.0, "high": 1.0},
+    {"name": "entropy", "title": "entropy", "unit": "bits", "low": 0.0, "high": 9.0, "keys": []},
+    {"name": "first", "title": "to first token", "unit": "", "low": 0.0, "high": 1.0, "keys": [0]},
 ]
 UNKIND = ["[CLS]", "The", HOSTILE, "\u202etfel", "'s", " ", "a" * 200, "🙂", "##ing", "كلمة", "the", "."]
 

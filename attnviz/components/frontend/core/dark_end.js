@@ -30,13 +30,15 @@ function largestOfRows(data, columns) {
 
 /**
  * Where the colours of these matrices end together: at the largest weight; with MANY keys at that above which one row
- * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight.
+ * in ten has a weight, so that a few rows do not make all others faint. 1 where there is no weight, and where it would
+ * be written as 1.
  * @param {Float32Array[]} matrices each (rows, columns), NaN in hidden cells @param {number} columns
  */
 export function darkEnd(matrices, columns) {
   const largest = matrices.flatMap((data) => [...largestOfRows(data, columns)]).sort((a, b) => a - b);
   const share = columns >= MANY ? SHARE : 1;
-  return largest[Math.floor(share * (largest.length - 1))] || 1;
+  const end = largest[Math.floor(share * (largest.length - 1))];
+  return end && endText(end) !== "1" ? end : 1;
 }
 
 /** An end of colours as it is written. Between two numbers, such as 0.125, it is the even one, as in Python. */

@@ -167,7 +167,7 @@ export class Controls {
     titleOf(rows.mean).textContent = `mean of the ${view.chosen.length} chosen heads, instead of each`;
     titleOf(rows.rollout).textContent = `rollout up to layer ${view.layer}`;
     const there = {
-      stretch: view.values === "weights" || rolled,
+      stretch: (view.values === "weights" || rolled) && shown.dark < 1,
       between: pair,
       values: norms,
       mean: view.chosen.length > 1,

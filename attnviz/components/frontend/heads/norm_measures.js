@@ -1,16 +1,6 @@
 // The measures of a head's norms: those of attnviz/measures, of each row of norms ‖α·f(x)‖ divided by its sum.
 
-const OPENING = ["[CLS]", "<s>", "<cls>"];
-const CLOSING = ["[SEP]", "</s>", "<sep>"];
-const PUNCTUATION = /^\s*\p{P}+\s*$/u;
-
-/** @typedef {{ row: Float64Array, i: number, keys: string[] }} Shares a row that sums to 1, and the keys' labels */
-
-/** @param {(label: string, j: number) => boolean} isMeant @returns {(shares: Shares) => number} */
-const on =
-  (isMeant) =>
-  ({ row, keys }) =>
-    row.reduce((sum, share, j) => (isMeant(keys[j], j) ? sum + share : sum), 0);
+/** @typedef {{ row: Float64Array, i: number }} Shares a row that sums to 1 */
 
 /** @param {number} offset @returns {(shares: Shares) => number} NaN where there is no such key */
 const at =
@@ -18,29 +8,27 @@ const at =
   ({ row, i }) =>
     row[i + offset] ?? NaN;
 
-/** @type {Record<string, (shares: Shares) => number>} by the names that the measures of weights have */
+/** @type {Record<string, (shares: Shares) => number>} by the names of measures; others sum keys */
 const OF_ROW = {
   entropy: ({ row }) => row.reduce((sum, share) => (share > 0 ? sum - share * Math.log2(share) : sum), 0),
   distance: ({ row, i }) => row.reduce((sum, share, j) => sum + share * Math.abs(i - j), 0),
   previous: at(-1),
   next: at(1),
   same: at(0),
-  first: on((_, j) => j === 0),
-  cls: on((label) => OPENING.includes(label)),
-  sep: on((label) => CLOSING.includes(label)),
-  punctuation: on((label) => PUNCTUATION.test(label)),
 };
 
 /**
  * The mean of a measure over the rows of norms that are not all 0; NaN cells are hidden.
- * @param {string} name of the measure @param {Float32Array} norms (queries, keys) @param {string[]} keys their labels
+ * @param {Pick<Measure, "name" | "keys">} measure @param {Float32Array} norms (queries, keys)
+ * @param {number} columns the number of keys
  */
-export function normMeasure(name, norms, keys) {
+export function normMeasure({ name, keys }, norms, columns) {
+  const ofRow = OF_ROW[name] ?? (({ row }) => keys.reduce((sum, j) => sum + row[j], 0));
   let [sum, count] = [0, 0];
-  for (let i = 0; i * keys.length < norms.length; i += 1) {
-    const own = Float64Array.from(norms.subarray(i * keys.length, (i + 1) * keys.length), (norm) => norm || 0);
+  for (let i = 0; i * columns < norms.length; i += 1) {
+    const own = Float64Array.from(norms.subarray(i * columns, (i + 1) * columns), (norm) => norm || 0);
     const whole = own.reduce((a, b) => a + b, 0);
-    const value = whole > 0 ? OF_ROW[name]({ row: own.map((norm) => norm / whole), i, keys }) : NaN;
+    const value = whole > 0 ? ofRow({ row: own.map((norm) => norm / whole), i }) : NaN;
     if (Number.isNaN(value)) continue;
     sum += value;
     count += 1;

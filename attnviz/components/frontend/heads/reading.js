@@ -79,9 +79,9 @@ export function headReading(store, head) {
  */
 export function measureList(store, head, ofNorms) {
   const norms = ofNorms ? normsOf(store, head) : null;
-  const { measures, key_labels: keys } = store.header;
+  const { measures, cols } = store.header;
   const texts = norms
-    ? measures.map(({ title, name, unit }) => ({ title, text: measureText(normMeasure(name, norms, keys), unit) }))
+    ? measures.map((one) => ({ title: one.title, text: measureText(normMeasure(one, norms, cols), one.unit) }))
     : measuresOf(store, head);
   const about = norms ? [element("div", { class: "about" }, "of norms, each row divided by its sum")] : [];
   return [

@@ -204,7 +204,7 @@ export class View {
       this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
     }
     this.darken.textContent = darkenText(dark);
-    this.faint.hidden = !this.areFaint || isLong || view.stretch || view.values === "norms";
+    this.faint.hidden = !this.areFaint || dark === 1 || isLong || view.stretch || view.values === "norms";
   }
 
   /** The thumbnail in place of numbers that are on their way. @param {Given} given */

@@ -65,6 +65,8 @@ interface Measure {
   name: string;
   title: string;
   unit: string;
+  /** the keys whose weights it sums, if it is such a measure */
+  keys: number[];
 }
 /** The digests of files: attnviz/heads/files.py. Heads are numbered layer by layer. */
 interface HeadFiles {

@@ -12,17 +12,18 @@ const SWITCHES = [
 ];
 
 /**
- * The switch that darkens the colours of weights. In a long text it is on by itself.
- * @param {WalkDocument} document @param {number} head @returns {Offered["switches"][number]}
+ * The switch that darkens the colours of weights; none where they end at 1 anyway. In a long text it is on by itself.
+ * @param {WalkDocument} document @param {number} head @returns {Offered["switches"]}
  */
 function darkens(document, head) {
   const found = darkened(document, head);
-  if (!found) return ["stretch", "Darken the colours", ""];
+  if (!found) return [["stretch", "Darken the colours", ""]];
+  if (!found.changes) return [];
   if (!found.byItself) {
-    return ["stretch", `Darken: colours end at ${found.end}, not 1`, "They end at the largest weight."];
+    return [["stretch", `Darken: colours end at ${found.end}, not 1`, "They end at the largest weight."]];
   }
   const why = "By itself in a long text: of ten rows, nine have no weight above it.";
-  return ["stretch", `Colours end at ${found.end}, not 1`, why, true];
+  return [["stretch", `Colours end at ${found.end}, not 1`, why, true]];
 }
 
 /**
@@ -41,7 +42,7 @@ export function offered(document, { step: name, layer, head, drawing }, { home, 
     heads: header.heads,
     layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture && header.kind === "walk" ? `${layers ? `layer ${layer} · ` : ""}head ${head}` : "",
-    switches: [...guesses, ...(step?.can_be_stretched ? [darkens(document, head)] : [])],
+    switches: [...guesses, ...(step?.can_be_stretched ? darkens(document, head) : [])],
   };
 }
 

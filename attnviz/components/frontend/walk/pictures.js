@@ -45,15 +45,16 @@ export function pictureOf(document, name, head, { stretch = false, limit = null,
 }
 
 /**
- * Where a head's colours of weights end when they are darkened, and whether they do so by themselves; null where its
- * weights are not there yet.
+ * Where a head's colours of weights end when they are darkened, whether that is not at 1 anyway, and whether they do so
+ * by themselves; null where its weights are not there yet.
  * @param {WalkDocument} document @param {number} head
  */
 export function darkened(document, head) {
   const weights = matricesOf(document, head).get("weights");
   if (!weights) return null;
   const [, columns] = weights.shape;
-  return { end: endText(darkEnd([weights.data], columns)), byItself: columns >= MANY };
+  const end = darkEnd([weights.data], columns);
+  return { end: endText(end), changes: end < 1, byItself: columns >= MANY };
 }
 
 /**
@@ -76,12 +77,12 @@ function shownIn({ panels, products: made }) {
 function filled(panel, matrices, { own, stretch, limit: end }) {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
-  const darkens = stretched !== "" && (stretch || shape[1] >= MANY);
   const isOfScores = panel.role === "attention" && scale === "signed";
-  const limit = darkens ? darkEnd([data], shape[1]) : (isOfScores && end) || limitOf(panel, matrices);
+  const dark = stretched !== "" && (stretch || shape[1] >= MANY) ? darkEnd([data], shape[1]) : 1;
+  const limit = dark < 1 ? dark : (isOfScores && end) || limitOf(panel, matrices);
   return {
     name,
-    title: darkens ? stretched.replace("{}", endText(limit)) : ofHead(panel.title, own),
+    title: dark < 1 ? stretched.replace("{}", endText(limit)) : ofHead(panel.title, own),
     role: panel.role,
     rows: panel.rows,
     cols: panel.cols,
