@@ -22,11 +22,13 @@ def title(page: str, get: Get) -> str:
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
     if page == "compare":
         return f"A, B and their difference: {get('quantity')}"
-    return "From averages to attention" if page == "averages" else "attnviz"
+    return {"averages": "From averages to attention", "tokens": "Three tokenizers"}.get(page, "attnviz")
 
 
 def caption(page: str, get: Get) -> str:
-    """Return the caption: the text, the model or seed, and the axes."""
+    """Return the caption: the text and, where attention is shown, the model or seed and the axes."""
+    if page == "tokens":
+        return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":
         sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])

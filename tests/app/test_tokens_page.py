@@ -46,7 +46,7 @@ def rates(at: AppTest) -> list[str]:
 def strips(at: AppTest) -> list[list[str]]:
     """Return the pieces of each strip of chips, the three cards' first."""
     bodies = [
-        element.proto.body for element in at.get("html") if '<div class="tv-strip tv-scroll">' in element.proto.body
+        element.proto.body for element in at.get("html") if '<div class="tv-strip tv-scroll"' in element.proto.body
     ]
     return [[unescape(p) for p in re.findall(r'class="tv-piece" dir="auto">([^<]*)', body)] for body in bodies]
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pypdf
+import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
@@ -20,8 +21,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.compare.matrices import align_tokens
 from attnviz.components.export_view import PATHS
 from attnviz.export.files.pdf_recording import OVERLAP
+from attnviz.lessons import shipped
 from attnviz.pretrained import load
-from attnviz.tokens import WordTokenizer
+from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import Run
 from tests.browser.settle import settled
@@ -236,8 +238,43 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     shown = chart.numbers()
     assert any(np.allclose(shown[n : n + cells], one.ravel(), atol=0.0051) for n in range(len(shown) - cells + 1))
 
-    export = Exporting(page, f"{app_url}/tokens", text=TEXT)
-    expect(export.section).to_contain_text("no picture to export")
+
+def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
+    scene = shipped()["attention"].scenes[5]
+    page.goto(f"{app_url}/?{scene.query}&lesson=attention&scene=6&lecture=1")
+    button = settled(page).locator(".st-key-export button").first
+    expect(button).to_be_hidden()
+    page.keyboard.press("x")
+    button.click()
+    section = page.locator(".export-view")
+    section.locator("input[name=format][value=svg]").check(force=True)
+    expect(section.get_by_label("Title", exact=True)).to_have_value(scene.title)
+    with page.expect_download() as found:
+        section.get_by_role("button", name="Download SVG").click()
+    texts = "".join(ET.fromstring(Path(found.value.path()).read_text(encoding="utf-8")).itertext())
+    assert scene.title in texts
+    assert "6.09" in texts  # the score of the pinned cell, which the sentence says
+    page.keyboard.press("Escape")
+    expect(section).to_be_hidden()
+    page.keyboard.press("x")
+    expect(button).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["tokens", ""])
+def test_tokens_are_exported_with_their_ids(page: Page, app_url: str, path: str) -> None:
+    export = Exporting(page, f"{app_url}/{path}", text=HOSTILE, step="tokens")
+    svg = export.svg()
+    svg.check_self_contained()
+    tokens = WordTokenizer().tokenize(HOSTILE)
+    assert {*map(str, tokens.ids)} <= set(svg.texts)
+    for label in tokens.labels:
+        assert any(label in text for text in svg.texts), label
+    if path == "tokens":
+        assert {"Characters", "Words", "BERT WordPiece"} <= set(svg.texts)
+        assert {*map(str, WordPiece().tokenize(HOSTILE).ids)} <= set(svg.texts)
+    written = export.pdf().extract_text()
+    assert all(str(id_) in written for id_ in tokens.ids)
+    assert export.png(scale="1").width > 200
 
 
 def test_what_the_server_refuses_is_said_and_png_goes_on(new_context: Contexts, app_url: str) -> None:

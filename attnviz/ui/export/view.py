@@ -7,10 +7,7 @@ from attnviz.export.captions import caption, title
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 
-NO_PICTURE = {
-    "tokens": "This page has words and tables but no picture to export.",
-    "step_by_step": "This step has no picture to export. Go to another one, such as Scores.",
-}
+NO_PICTURE = "There is no picture on this page yet. Wait until it is drawn, and try again."
 
 
 def show_export(page: str) -> None:
@@ -23,7 +20,7 @@ def show_export(page: str) -> None:
         "title": scene.title if scene else title(page, state.get),
         "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
         "name": f"attnviz-{page.replace('_', '-')}-{_part(page)}".rstrip("-"),
-        "none": NO_PICTURE.get(page, "There is no picture on this page yet. Wait until it is drawn, and try again."),
+        "none": NO_PICTURE,
     }
     export_view(words, key="export_view")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CSS = """
 <style>
-.st-key-surprise_says { display: var(--chrome, flex); }
+.st-key-surprise_says { display: var(--chrome, flex); margin-block: -0.5rem -0.3rem; }
 .surprise { margin: 0; font-size: 0.95rem; line-height: 1.4; overflow-wrap: anywhere; }
 .surprise span { opacity: 0.75; }
 html:has(.st-key-surprise_says) { --walk-height: max(36rem, calc(100vh - 7.95rem)); }

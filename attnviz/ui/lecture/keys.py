@@ -33,6 +33,7 @@ IN_LECTURE = (
     Shortcut(("B",), "a black screen, and back", {"b": "black"}),
     Shortcut(("Shift F",), "full screen, and back", {"Shift+f": "fullscreen"}),
     Shortcut(("Shift T",), "how long the lecture lasts: show it, hide it", {"Shift+t": "timer"}),
+    Shortcut(("X",), "Share and Export, for this picture: show them, hide them", {"x": "tools"}),
     Shortcut(("Esc",), "let go of what is pinned; then leave lecture mode, if you say yes", {}),
 )
 """What only lecture mode has; the browser does it"""

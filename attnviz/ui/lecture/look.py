@@ -19,9 +19,13 @@ CSS = """
   --walk-notice: none; }
 [data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
 .stHtml h1.page-title.page-title { clip-path: inset(50%); }
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-toolbar,
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], :root:not(.attnviz-tools) .st-key-toolbar,
+.st-key-toolbar :is(.st-key-lecture_switch, .st-key-tour_start),
 .st-key-heads_top, .st-key-more, .st-key-row_a, .st-key-row_b, .st-key-compare_preset, .stMain .stDataFrame,
 .stMain .stVerticalBlock:has(> * .figures) > * > .stExpander { display: none !important; }
+
+:has(> .st-key-toolbar) { top: 0.2rem; right: 4.5rem; } /* beside the two buttons of lecture mode */
+.st-key-toolbar button { background: var(--st-background-color, Canvas); }
 
 .stMain .stMainBlockContainer { padding: 0.2rem 1rem 0; }
 .stMain .stMainBlockContainer [data-testid="stVerticalBlock"] { gap: 0.3rem; }

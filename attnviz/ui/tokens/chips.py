@@ -48,13 +48,16 @@ STYLE = """<style>
 </style>"""
 
 
-def token_strip(tokens: Tokens, *, limit: int = MAX_CHIPS) -> str:
-    """Return a strip of at most `limit` chips, each a piece above its id, and the number of tokens not shown."""
+def token_strip(tokens: Tokens, name: str, *, limit: int = MAX_CHIPS) -> str:
+    """Return a strip of at most `limit` chips, each a piece above its id, and the number of tokens not shown.
+
+    `name` is its name as a picture, for Export.
+    """
     labels = tokens.labels[:limit]
     chips = "".join(_chip(tokens, index, label) for index, label in enumerate(labels))
     hidden = len(tokens) - len(labels)
     more = f'<span class="tv-more">… and {hidden:,} more, not shown</span>' if hidden else ""
-    return f'{STYLE}<div class="tv-strip tv-scroll">{chips}{more}</div>'
+    return f'{STYLE}<div class="tv-strip tv-scroll" data-tokens="{escape(name)}">{chips}{more}</div>'
 
 
 def pair_rows(tokens: Tokens, block_size: int) -> str:

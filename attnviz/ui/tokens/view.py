@@ -31,7 +31,7 @@ def card(title: str, kind: str, tokenizer: Tokenizer, tokens: Tokens) -> None:
     st.html(f"<b>{escape(title)}</b><br><small>{size}</small>{_rule_of_thumb(kind, tokens)}")
     st.caption(NOTICE[kind])
     with st.container(key=f"strip_{kind}"):
-        st.html(token_strip(tokens))
+        st.html(token_strip(tokens, title))
     if tokens.pair is not None:
         st.caption("Underlined: the second sentence, segment 1. The rest is segment 0.")
     if tokens.dropped:

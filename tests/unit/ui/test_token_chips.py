@@ -52,13 +52,13 @@ def words(text: str) -> Tokens:
 
 
 def test_a_strip_shows_pieces_over_their_ids() -> None:
-    read = Reader(token_strip(BERT.tokenize("Hello worlds")))
+    read = Reader(token_strip(BERT.tokenize("Hello worlds"), "Tokens"))
     assert read.texts["tv-piece"] == ["[CLS]", "hello", "worlds", "[SEP]"]
     assert read.texts["tv-id"] == ["101", "7592", "8484", "102"]
 
 
 def test_a_title_says_all_of_a_token() -> None:
-    titles = [chip["title"] for chip in Reader(token_strip(BERT.tokenize("Tokenization", "b"))).chips()]
+    titles = [chip["title"] for chip in Reader(token_strip(BERT.tokenize("Tokenization", "b"), "Tokens")).chips()]
     assert titles == [
         "token 0 · piece [CLS] · id 101 · added by the tokenizer",
         "token 1 · piece token · id 19204 · characters 0 to 4 (Token)",
@@ -70,7 +70,7 @@ def test_a_title_says_all_of_a_token() -> None:
 
 
 def test_kinds_of_chips() -> None:
-    kinds = Reader(token_strip(BERT.tokenize("a 🙂 b", "c"))).classes()
+    kinds = Reader(token_strip(BERT.tokenize("a 🙂 b", "c"), "Tokens")).classes()
     assert kinds == [
         {"tv-chip", "tv-special"},
         {"tv-chip", "tv-b"},
@@ -83,7 +83,7 @@ def test_kinds_of_chips() -> None:
 
 
 def test_an_unknown_character_is_marked_and_has_no_id() -> None:
-    read = Reader(token_strip(CharVocab.shakespeare().tokenize("né")))
+    read = Reader(token_strip(CharVocab.shakespeare().tokenize("né"), "Tokens"))
     assert read.texts["tv-piece"] == ["n", "é"]
     assert read.texts["tv-mark"] == ["?"]
     assert read.texts["tv-id"] == ["52", "no id"]
@@ -92,7 +92,7 @@ def test_an_unknown_character_is_marked_and_has_no_id() -> None:
 
 def test_long_words_lose_their_middle_but_not_in_the_title() -> None:
     word = "abcdefghij" * 20
-    read = Reader(token_strip(words(word)))
+    read = Reader(token_strip(words(word), "Tokens"))
     assert read.texts["tv-piece"] == ["abcdefghijabcdefgh…bcdefghij"]
     assert word in read.chips()[0]["title"]
 
@@ -104,14 +104,14 @@ def test_shorten_keeps_what_fits() -> None:
 
 
 def test_many_tokens_are_counted_not_shown() -> None:
-    read = Reader(token_strip(CharVocab.from_text("ab").tokenize("ab" * 10_000)))
+    read = Reader(token_strip(CharVocab.from_text("ab").tokenize("ab" * 10_000), "Tokens"))
     assert len(read.chips()) == MAX_CHIPS == 600
     assert read.texts["tv-more"] == ["… and 19,400 more, not shown"]
-    assert "tv-more" not in Reader(token_strip(words("a b"))).texts
+    assert "tv-more" not in Reader(token_strip(words("a b"), "Tokens")).texts
 
 
 def test_no_token_gives_an_empty_strip() -> None:
-    assert Reader(token_strip(words(""))).chips() == []
+    assert Reader(token_strip(words(""), "Tokens")).chips() == []
 
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror="alert(1)">', "</span></style>&lt;&amp;", "'\"`${1}"]
@@ -119,7 +119,7 @@ HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror="alert(1)">', "</s
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_stays_text(text: str) -> None:
-    strip, rows = Reader(token_strip(words(text))), Reader(pair_rows(words(f"{text} {text}"), 8))
+    strip, rows = Reader(token_strip(words(text), "Tokens")), Reader(pair_rows(words(f"{text} {text}"), 8))
     view = Reader(round_trip_view(RoundTrip(text, "x", (text,)), text))
     note = Reader(unknown_note(CharVocab.from_text("a").tokenize(text)))
     for read in (strip, rows, view, note):
@@ -132,11 +132,11 @@ def test_markup_stays_text(text: str) -> None:
 @given(st.text(max_size=40))
 def test_any_text_stays_text(text: str) -> None:
     tokens = CharVocab.from_text("abc").tokenize(text)
-    for html in (token_strip(tokens), pair_rows(tokens, 4), round_trip_view(RoundTrip(text, "", (text,)))):
+    for html in (token_strip(tokens, "Tokens"), pair_rows(tokens, 4), round_trip_view(RoundTrip(text, "", (text,)))):
         read = Reader(html)
         assert {tag for tag, _ in read.elements} <= OWN_TAGS
         assert "\0" not in html
-    assert len(Reader(token_strip(tokens)).chips()) == len(tokens)
+    assert len(Reader(token_strip(tokens, "Tokens")).chips()) == len(tokens)
 
 
 def test_pairs_have_a_row_each() -> None:

@@ -1,7 +1,9 @@
 // Finds the pictures on the page. Each component sets an object on its picture's element:
 //   element.attnvizPicture = { name, ready, paint(pen, { theme }), prepare?(theme) -> Promise, tokens?() }
-// and one that says the arithmetic of the pinned cell has
+// one with the attribute data-tokens holds chips (chips.js), and one that says the arithmetic of the pinned cell has
 //   element.attnvizPinned = () => string
+
+import { chipsPicture } from "./chips.js";
 
 /**
  * The pictures that can be seen: [{name, element, picture}], in the order of the page.
@@ -9,7 +11,7 @@
  */
 export function findPictures() {
   return [...elements(document)].flatMap((element) => {
-    const picture = element.attnvizPicture;
+    const picture = element.attnvizPicture ?? (element.dataset.tokens ? chipsPicture(element) : null);
     if (!picture || !element.checkVisibility({ visibilityProperty: true })) return [];
     const { width, height } = element.getBoundingClientRect();
     return width && height && picture.ready ? [{ name: picture.name, element, picture }] : [];

@@ -14,6 +14,7 @@ import { allPaths, themeKey } from "./theme_choice.js";
 /** @type {Record<string, string>} */
 const SCROLLS = { PageDown: "scroll_on", PageUp: "scroll_back" };
 const LESSON = "attnviz-lesson"; // where the browser keeps it
+const TOOLS = "attnviz-tools"; // of the page while lecture mode shows Share and Export
 const PICTURES = [".st-key-explorer", ".st-key-compare_picture"];
 
 class Keyboard {
@@ -90,6 +91,7 @@ class Keyboard {
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.hall.set(lecture);
+    if (!lecture) document.documentElement.classList.remove(TOOLS);
     this.sends = Object.assign({}, ...lines.map((line) => line.sends));
     this.says.replaceChildren(
       ...lines.map(({ shown, says }) =>
@@ -136,6 +138,7 @@ class Keyboard {
       ...this.hall.acts,
       pin,
       theme: () => this.otherTheme(),
+      tools: () => void document.documentElement.classList.toggle(TOOLS),
       scroll_on: () => scroll(1),
       scroll_back: () => scroll(-1),
     };

@@ -6,6 +6,7 @@ import { element, span } from "../core/dom.js";
 
 const MOST = 600; // chips
 const LONGEST = 28; // characters of a chip
+const [QUERIES, KEYS] = ["Queries, the rows", "Keys, the columns"];
 const TITLES = ["position", "token", "id", "stands for", "characters"];
 
 export class TokenList {
@@ -21,9 +22,9 @@ export class TokenList {
     this.shown = [query, key];
     const crosses = key !== query;
     this.root.replaceChildren(
-      ...(crosses ? [heading("Queries, the rows")] : []),
-      strip(query),
-      ...(crosses ? [heading("Keys, the columns"), strip(key)] : []),
+      ...(crosses ? [heading(QUERIES)] : []),
+      strip(query, crosses ? QUERIES : "Tokens"),
+      ...(crosses ? [heading(KEYS), strip(key, KEYS)] : []),
       table(query),
       ...(crosses ? [table(key)] : []),
     );
@@ -33,8 +34,8 @@ export class TokenList {
 /** @param {string} text */
 const heading = (text) => element("h2", {}, text);
 
-/** @param {Axis} axis */
-function strip(axis) {
+/** @param {Axis} axis @param {string} name of the picture when it is exported */
+function strip(axis, name) {
   const chips = axis.labels.slice(0, MOST).map((label, i) => {
     const mark = axis.unknown[i] ? [span("mark", "?")] : [];
     const id = idOf(axis.ids[i]);
@@ -44,7 +45,7 @@ function strip(axis) {
   });
   const hidden = axis.labels.length - chips.length;
   const more = hidden > 0 ? [span("more", `… and ${hidden.toLocaleString("en-US")} more, not shown`)] : [];
-  return element("div", { class: "chips" }, ...chips, ...more);
+  return element("div", { class: "chips", dataset: { tokens: name } }, ...chips, ...more);
 }
 
 /** @param {Axis} axis @param {number} i */
