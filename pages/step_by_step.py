@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.serving.work.lock import page_lock
 from attnviz.sources import SOURCES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
-from attnviz.ui.model_box import source_settings
+from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
 from attnviz.ui.step_by_step.view import show_walk
 from attnviz.ui.waiting import starting
@@ -16,8 +17,11 @@ from attnviz.ui.waiting import starting
 
 @st.fragment
 @page_lock().held()
-def walk(model_name: str | None) -> None:
-    """Show the walk. A fragment, so that what the browser reports does not run the rest of the page."""
+def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
+    """Show the text field and the walk. A fragment, so that what they report does not run the rest of the page."""
+    if text_place is not None:
+        shell.text_field(text_place)
+    shell.text()
     with starting(state.get("source")):
         here = shown_with(model_name, resources=DESCRIBED)
     try:
@@ -27,8 +31,11 @@ def walk(model_name: str | None) -> None:
     state.end()
 
 
-shell.begin("step_by_step")
+place = shell.begin("step_by_step", with_text=False)
 with st.sidebar:
-    chosen = source_settings(SOURCES[controls.choose_source()], resources=DESCRIBED)
-shell.text()
-walk(chosen)
+    source = SOURCES[controls.choose_source()]
+    must_wait = is_slow(source, DESCRIBED)
+    if must_wait:  # for the model; the field is there meanwhile
+        shell.text_field(place)
+    chosen = source_settings(source, resources=DESCRIBED)
+walk(chosen, None if must_wait else place)

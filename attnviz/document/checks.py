@@ -222,8 +222,9 @@ def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str,
     """Check that axes of one name have one length; those of the tokens have as many places as labels."""
     sizes = {"query": len(header.query.labels), "key": len(header.key.labels), "head": header.heads_in_layer, "one": 1}
     crosses = "embeddings_k" in shapes
+    fitting = set()  # heads have arrays of the same shapes
     for name, listed in names.items():
-        if name not in shapes:
+        if name not in shapes or (listed, shapes[name]) in fitting:
             continue
         axes = listed if crosses else tuple(axis.replace("key_model", "model") for axis in listed)
         shape = shapes[name]
@@ -233,6 +234,7 @@ def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str,
         if not fits:
             wanted = " × ".join(str(sizes.get(axis, axis)) for axis in axes)
             refuse(f"Array {name} is {' × '.join(map(str, shape))}; it must be {wanted}.")
+        fitting.add((listed, shape))
         sizes |= zip(axes, shape, strict=True)
         if "value_dim" in sizes:
             sizes["concat"] = header.heads_in_layer * sizes["value_dim"]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import orjson
+
 from attnviz.document.checks import DOCUMENT_KINDS, is_whole, refuse
 from attnviz.document.marks import SAID, are_said, from_json, to_json
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
@@ -53,13 +55,20 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    return json.dumps(written, default=_fields, allow_nan=False, separators=(",", ":"))
+    written["steps"] = [_with_marks(step) for step in header.steps]
+    try:
+        return orjson.dumps(written, option=orjson.OPT_NON_STR_KEYS).decode()  # ticks are by column
+    except orjson.JSONEncodeError:  # a text with lone surrogates, which only `json` writes
+        return json.dumps(written, default=_fields, separators=(",", ":"))
 
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields by name. `dataclasses.asdict` would copy what is in them."""
-    found = {field.name: getattr(value, field.name) for field in fields(value)}
-    return found if not isinstance(value, StepText) else {**found, **{name: _said(found[name]) for name in SAID}}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _with_marks(step: StepText) -> dict[str, Any]:
+    return {**_fields(step), **{name: _said(getattr(step, name)) for name in SAID}}
 
 
 def _said(texts: OfHeads) -> Any:

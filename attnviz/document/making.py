@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz.document.checks import ARRAYS, OF_HEAD
-from attnviz.document.value import Axis, Document, Header, OfHeads, Reference, StepText
+from attnviz.document.texts import step_texts
+from attnviz.document.value import Axis, Document, Header, Reference
 from attnviz.formatting import scale_label
-from attnviz.formulas import mathml
-from attnviz.marked import marks_of
 from attnviz.measures.thumbnails import hidden_thumbnail
-from attnviz.steps import STEPS, unavailable
-from attnviz.steps.averages import WAYS
-from attnviz.steps.picture import joined
-from attnviz.trace.matrices import find_matrix, matrix
+from attnviz.trace.matrices import find_matrix, heads_matrix, matrix
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from torch import Tensor
 
-    from attnviz.steps import Step
     from attnviz.tokens import Tokens
     from attnviz.trace.walk import Walk
 
@@ -62,7 +57,7 @@ def document_of_layer(
     """
     layer = walk.layer
     chosen = tuple(range(layer.heads) if heads is None else heads)
-    walks = [walk if head == walk.head else replace(walk, head=head) for head in chosen]
+    walks = walk.of_heads(chosen)
     arrays, references = {}, {}
     for name, held in _arrays(walks).items():
         digest = None if refer_to is None else refer_to(name, held.nbytes)
@@ -83,7 +78,7 @@ def document_of_layer(
         scale=float(layer.scale),
         scale_label=scale_label(layer.scale, layer.head_size),
         mask=layer.mask.kind,
-        steps=tuple(_step(step, walks) for step in (WAYS if walk.averages else STEPS).values()),
+        steps=step_texts(walks),
         references=references,
         kind="averages" if walk.averages else "walk",
     )
@@ -122,31 +117,6 @@ def _place(start: int, end: int) -> str:
     return "–" if end <= start else str(start) if end - start == 1 else f"{start} to {end - 1}"
 
 
-def _step(step: Step[Any], walks: Sequence[Walk]) -> StepText:
-    of: Sequence[Any] = walks if step.matrices else [walks[0].query_tokens]
-    pictures = [picture for one in (of if step.names_head else of[:1]) if (picture := step.picture(one)) is not None]
-    return StepText(
-        name=step.name,
-        title=step.title,
-        formula=mathml(step.formula(of[0])),
-        notice=step.notice(of[0]),
-        fact=_of_heads(map(step.fact, of)),
-        advice=_of_heads(map(step.advice, of)),
-        code=step.code(of[0]),
-        missing=unavailable(step, walks[0]),
-        is_by_cell=step.is_by_cell,
-        can_be_covered=step.can_be_covered,
-        can_be_stretched=step.can_be_stretched,
-        picture=joined(pictures) if pictures else None,
-    )
-
-
-def _of_heads(texts: Iterable[str]) -> OfHeads:
-    """Return one text if it is the same for all heads, with the same marks."""
-    texts = tuple(texts)
-    return texts[0] if len({(text, marks_of(text)) for text in texts}) == 1 else texts
-
-
 @dataclass(frozen=True, slots=True)
 class _Held:
     """An array that is computed when it is needed."""
@@ -164,18 +134,21 @@ def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
     """Return all arrays of these heads by their names in the document, as far as the source gives them."""
     walk = walks[0]
     layer = walk.layer
+    heads = [one.head for one in walks]
     found: dict[str, _Held | None] = {}
     for name in ARRAYS:
         if name in _COMPUTED:
             continue
-        of = {f"{name}/{one.head}": one for one in walks} if name in OF_HEAD else {name: walk}
-        found |= {key: _held(find_matrix(one, name)) for key, one in of.items()}
+        if name in OF_HEAD:
+            found |= _of_heads(name, heads_matrix(layer, name), heads)
+        else:
+            found[name] = _held(find_matrix(walk, name))
     if layer.key_input is layer.query_input:
         del found["embeddings_k"]
     found |= _masks(walks)
-    (heads, _, width), queries = layer.value.shape, layer.query.shape[1]
-    if len(walks) < heads:
-        found["concat"] = _Held((queries, heads * width), "F32", lambda: _as_array(matrix(walk, "concat")))
+    (count, _, width), queries = layer.value.shape, layer.query.shape[1]
+    if len(walks) < count:
+        found["concat"] = _Held((queries, count * width), "F32", lambda: _as_array(matrix(walk, "concat")))
     if layer.output_projection is not None:
         shape = queries, layer.output_projection.weight.shape[1]
         found["output"] = _Held(shape, "F32", lambda: _as_array(matrix(walk, "output")))
@@ -189,7 +162,25 @@ _COMPUTED = ("mask", "concat", "output", "thumbnails", "hidden_thumbnail")
 def _held(tensor: Tensor | None) -> _Held | None:
     if tensor is None:
         return None
-    return _Held(tuple(tensor.shape), "F32" if tensor.is_floating_point() else "BOOL", partial(_as_array, tensor))
+    return _Held(tuple(tensor.shape), _dtype(tensor), partial(_as_array, tensor))
+
+
+def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:
+    """Return the arrays of these heads; `tensor` has an axis of all heads, and is made an array once."""
+    if tensor is None:
+        return {}
+    whole = cache(partial(_as_array, tensor))
+    shape, dtype = tuple(tensor.shape[1:]), _dtype(tensor)
+    return {f"{name}/{head}": _Held(shape, dtype, partial(_row, whole, head)) for head in heads}
+
+
+def _row(whole: Make, head: int) -> npt.NDArray[Any]:
+    row: npt.NDArray[Any] = whole()[head]
+    return row
+
+
+def _dtype(tensor: Tensor) -> Literal["F32", "BOOL"]:
+    return "F32" if tensor.is_floating_point() else "BOOL"
 
 
 def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
@@ -205,7 +196,7 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
     if not layer.mask.adds and cells.is_floating_point():
         cells = cells.isfinite()
     if cells.ndim == 3 and cells.shape[0] > 1:
-        return {f"mask/{walk.head}": _held(cells[walk.head].expand(shape)) for walk in walks}
+        return _of_heads("mask", cells.expand(-1, *shape), [walk.head for walk in walks])
     return {"mask": _held((cells[0] if cells.ndim == 3 else cells).expand(shape))}
 
 

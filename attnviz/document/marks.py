@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from attnviz.document.checks import is_whole, refuse
@@ -18,12 +18,14 @@ MAX_MARKS = 64
 """In one text"""
 
 _WHOLE = ("row", "column", "layer", "head")
-_FIELDS = {"from", "to", "matrix", "part", *_WHOLE}
+_NAMES = tuple(field.name for field in fields(Target))
+_FIELDS = {"from", "to", *_NAMES}
 
 
 def to_json(text: str) -> str | dict[str, Any]:
     """Return a text as JSON: a string, or with its marks an object with `text` and `marks`."""
-    marks = [{"from": one.start, "to": one.end, **asdict(one.target)} for one in marks_of(text)]
+    marks = [{"from": one.start, "to": one.end, **{name: getattr(one.target, name) for name in _NAMES}}
+             for one in marks_of(text)]  # fmt: skip
     return {"text": str(text), "marks": marks} if marks else text
 
 
@@ -36,7 +38,7 @@ def from_json(value: Any) -> Marked:
     if isinstance(value, str):
         return Marked(value)
     try:
-        marks = [Mark(one["from"], one["to"], Target(**{name: one[name] for name in _FIELDS - {"from", "to"}}))
+        marks = [Mark(one["from"], one["to"], Target(**{name: one[name] for name in _NAMES}))
                  for one in value["marks"]]  # fmt: skip
     except MarkError:
         refuse("A mark in the document's texts names nothing.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 
@@ -56,6 +57,8 @@ class Preload:
         from attnviz.ui.heads import view as heads_view  # noqa: F401
         from attnviz.ui.tokens import view as tokens_view  # noqa: F401
 
+        gc.collect()
+        gc.freeze()  # what is loaded now stays: later collections need not look at it
         if settings().public:
             from attnviz.ready import checks, print_checks
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
 QKV = ("query", "key", "value")
@@ -39,24 +40,50 @@ def _part(index: int, walk: Walk) -> Tensor | None:
     return None if walk.parts is None else walk.parts[index]
 
 
-def _vectors(name: str, walk: Walk) -> Tensor:
-    """Return the query, key or value of the head, (T, D)."""
-    vectors: Tensor = getattr(walk.layer, name)
-    return vectors[walk.head]
+def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
+    """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not given.
+
+    Args:
+        layer: the layer.
+        name: one of `QKV`, or one of these after "W_", "U_" or "b_".
+
+    Raises:
+        KeyError: there is no such name.
+    """
+    return _OF_HEADS[name](layer)
 
 
-def _weight(name: str, mixes_positions: bool, walk: Walk) -> Tensor | None:
-    """Return W, (C, D), or U, (T, T), of a projection of the head; the other of the two does not exist."""
-    projection = (walk.layer.projections or {}).get(name)
+def _of_head(name: str, walk: Walk) -> Tensor | None:
+    of_heads = _OF_HEADS[name](walk.layer)
+    return None if of_heads is None else of_heads[walk.head]
+
+
+def _vectors(name: str, layer: LayerTrace) -> Tensor:
+    """Return queries, keys or values, (H, T, D)."""
+    vectors: Tensor = getattr(layer, name)
+    return vectors
+
+
+def _weight(name: str, mixes_positions: bool, layer: LayerTrace) -> Tensor | None:
+    """Return W, (H, C, D), or U, (H, T, T), of a projection; the other of the two does not exist."""
+    projection = (layer.projections or {}).get(name)
     if projection is None or projection.weight is None or (projection.kind == "positions") != mixes_positions:
         return None
-    return projection.weight[walk.head]
+    return projection.weight
 
 
-def _bias(name: str, walk: Walk) -> Tensor | None:
-    """Return the bias of a projection of the head, (D,)."""
-    projection = (walk.layer.projections or {}).get(name)
-    return None if projection is None or projection.bias is None else projection.bias[walk.head]
+def _bias(name: str, layer: LayerTrace) -> Tensor | None:
+    """Return the biases of a projection, (H, D)."""
+    projection = (layer.projections or {}).get(name)
+    return None if projection is None else projection.bias
+
+
+_OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
+    **{name: partial(_vectors, name) for name in QKV},
+    **{f"W_{name}": partial(_weight, name, False) for name in QKV},
+    **{f"U_{name}": partial(_weight, name, True) for name in QKV},
+    **{f"b_{name}": partial(_bias, name) for name in QKV},
+}
 
 
 def _step(name: str, walk: Walk) -> Tensor:
@@ -88,10 +115,7 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "positions": partial(_part, 1),
     "embeddings": lambda walk: walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
-    **{name: partial(_vectors, name) for name in QKV},
-    **{f"W_{name}": partial(_weight, name, False) for name in QKV},
-    **{f"U_{name}": partial(_weight, name, True) for name in QKV},
-    **{f"b_{name}": partial(_bias, name) for name in QKV},
+    **{name: partial(_of_head, name) for name in _OF_HEADS},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
     **{name: partial(_step, name) for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from torch import Tensor
@@ -13,6 +13,7 @@ from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
+from attnviz.trace.summary import HeadSummary, summaries
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +44,8 @@ class Walk(NotebookRepr):
     averages: Mapping[str, Tensor] = field(default_factory=dict)
     """By name, what `attnviz.toy.averages.Averages` holds: the means of the embeddings over the past, and the matrices
     that make them; empty unless the walk is one from averages to attention"""
+    known_summary: HeadSummary | None = None
+    """The summary, if it is computed already"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -63,6 +66,26 @@ class Walk(NotebookRepr):
     def steps(self) -> AttentionSteps:
         """Every step of this head."""
         return self.layer.head(self.head)
+
+    @cached_property
+    def summary(self) -> HeadSummary:
+        """Numbers of this head that sentences name; the strongest weight is one between different tokens."""
+        return self.known_summary or self._summaries(self.steps)[0]
+
+    def of_heads(self, heads: Sequence[int]) -> list[Walk]:
+        """Return these heads of the layer, with their summaries.
+
+        Raises:
+            IndexError: the layer has no such head.
+        """
+        for head in heads:
+            self.layer.mask_of(head)  # raises IndexError
+        found = self._summaries(self.layer.all_heads())
+        return [replace(self, head=head, known_summary=found[head]) for head in heads]
+
+    def _summaries(self, steps: AttentionSteps) -> list[HeadSummary]:
+        to_itself = self.layer.query_input is self.layer.key_input and self.query_labels == self.key_labels
+        return summaries(steps, but_diagonal=to_itself)
 
     @cached_property
     def concat(self) -> Tensor:

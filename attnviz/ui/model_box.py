@@ -45,6 +45,12 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
     return open_model(source, with_model(get, names.fallback), resources)
 
 
+def is_slow(source: Source, resources: AppResources = RESOURCES) -> bool:
+    """Whether `source_settings` has to load a model first, which takes seconds."""
+    state.adopt("model")
+    return source.names is not None and resources.is_slow(state.get("model") or source.names.fallback)
+
+
 def source_settings(source: Source, where: str = ABOVE, resources: AppResources = RESOURCES) -> str | None:
     """Show the settings of a source; return the name of the model in use if its models have names.
 

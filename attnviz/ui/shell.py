@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.links.link import MAX_TEXT
 from attnviz.links.pages import PAGES
@@ -61,9 +62,13 @@ CSS = """
 """
 
 
-def begin(page: str) -> None:
-    """Begin a page: read the link, handle shortcuts, show the toolbar and the text field."""
+def begin(page: str, *, with_text: bool = True) -> DeltaGenerator:
+    """Begin a page: read the link, handle shortcuts, show the toolbar and the text field.
+
+    A page that calls `text_field` itself says so with `with_text`. Returns the place of the text field.
+    """
     state.begin(page)
+    state.adopt("text")
     st.set_page_config(page_title=PAGES[page].tab_title)
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
     st.html(CSS + toolbar.CSS + examples.CSS)
@@ -74,9 +79,21 @@ def begin(page: str) -> None:
     busy_note()
     lesson_bar.show(page)
     with st.sidebar, st.container(key="text_field"):
-        state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
+        place = st.container(key="text_place")
+        if with_text:
+            text_field(place)
         _text_tools(page)
     surprise.show_reason()
+    return place
+
+
+def text_field(place: DeltaGenerator) -> None:
+    """Show the text field in its place. In a fragment, a new text runs the page if more of it tells of the text."""
+    before = state.get("text")
+    with place:
+        value = state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
+    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or surprise.is_about(before)):
+        st.rerun()
 
 
 def _text_tools(page: str) -> None:

@@ -112,6 +112,22 @@ def is_default(name: str) -> bool:
     return bool(get(name) == KEYS[name].default)
 
 
+def adopt(name: str) -> None:
+    """Take the value of a widget that this run of the page creates late, for what comes before it."""
+    if name in st.session_state:
+        _view()[name] = _checked(name, st.session_state[name], None)
+
+
+def in_fragment() -> bool:
+    """Whether this run is one of a part of the page."""
+    return bool(getattr(get_script_run_ctx(suppress_warning=True), "fragment_ids_this_run", None))
+
+
+def is_elsewhere() -> bool:
+    """Whether the address bar has a link that this session has not written: `begin` reads it."""
+    return _query() not in st.session_state[_LINKS]
+
+
 def put(name: str, value: Any) -> None:
     """Set a value, from a callback or before its widget is created."""
     _view()[name] = value
@@ -260,8 +276,7 @@ def end(names: Iterable[str] | None = None) -> None:
     """Write the view to the address bar: the keys of the page's links, or only `names` of them, and `SHARED_KEYS`."""
     new = _link_of_view(names)
     links, query = st.session_state[_LINKS], _query()
-    run = get_script_run_ctx(suppress_warning=True)
-    if query == links[-1] and getattr(run, "fragment_ids_this_run", None):  # otherwise `begin` has done this
+    if query == links[-1] and in_fragment():  # otherwise `begin` has done this
         links = links[-1:]
     if links != [new]:  # if another link is pending, this one must follow it
         now = st.query_params.to_dict()

@@ -2,7 +2,7 @@
 
 Four fifths of the changes are steps, heads and layers; one fifth is a text that nobody has typed before, for MiniLM.
 Everybody thinks for two seconds on average. A change lasts as long as a browser waits for the server: steps, heads and
-layers that it has take no time, and are sent before the next text. A layer that it does not have takes as long as its
+layers that it has take no time, and are sent with the next text. A layer that it does not have takes as long as its
 document. A text takes until the run has ended and the document of its layer has come. Who then looks at it for a second
 has the browser fetch the neighbouring layers, which nobody waits for.
 """
@@ -86,12 +86,12 @@ async def act_ours(visitor: Visitor, chance: random.Random) -> float:
 
 
 async def write_ours(visitor: Visitor) -> float:
-    """Type a new text."""
+    """Type a new text; what was chosen before it is in the same message."""
+    also = None
     if visitor.unsent:
-        message = {"number": time.time_ns() // 10**6, "values": visitor.unsent}
+        also = visitor.event("walk", "updates", {"number": time.time_ns() // 10**6, "values": visitor.unsent})
         visitor.unsent = {}
-        await visitor.tell("walk", "updates", message)
-    return await visitor.write("text", new_text()) + await fetch_layer(visitor)
+    return await visitor.write("text", new_text(), also=also) + await fetch_layer(visitor)
 
 
 async def fetch_layer(visitor: Visitor, beside: int = 0) -> float:

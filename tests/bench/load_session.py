@@ -98,25 +98,22 @@ class Visitor:
             state.string_value = option
         return await self._change(widget, state)
 
-    async def write(self, name: str, text: str) -> float:
-        """Type into a text area."""
+    async def write(self, name: str, text: str, *, also: WidgetState | None = None) -> float:
+        """Type into a text area; `also` is an event that the browser sends in the same message."""
         widget = self.widgets[name]
-        return await self._change(widget, WidgetState(id=widget.id, string_value=text))
+        return await self._change(widget, WidgetState(id=widget.id, string_value=text), also)
 
-    async def tell(self, name: str, event: str, value: Any) -> float:
-        """Send an event of a browser component, as setTriggerValue does."""
-        widget = self.widgets[name]
+    def event(self, name: str, event: str, value: Any) -> WidgetState:
+        """Return an event of a browser component, as setTriggerValue sends it."""
         news = json.dumps([{"event": event, "value": value}])
-        state = WidgetState(id=f"{INTERNAL}_{widget.id}__events", json_trigger_value=news)
-        return await self._change(widget, state, lasting=False)
+        return WidgetState(id=f"{INTERNAL}_{self.widgets[name].id}__events", json_trigger_value=news)
 
-    async def _change(self, widget: Widget, state: WidgetState, *, lasting: bool = True) -> float:
+    async def _change(self, widget: Widget, state: WidgetState, also: WidgetState | None = None) -> float:
         message = BackMsg()
         message.rerun_script.fragment_id = widget.fragment
-        if lasting:
-            self.values[widget.id] = state
-        else:
-            message.rerun_script.widget_states.widgets.append(state)
+        self.values[widget.id] = state
+        if also is not None:
+            message.rerun_script.widget_states.widgets.append(also)
         return await self._run(message)
 
     async def _run(self, message: BackMsg) -> float:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
+from tests.browser.board import matrix
+from tests.browser.line import Line
 from tests.browser.modules import Run, imported
+from tests.browser.settle import settled
 
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
@@ -118,3 +122,52 @@ def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> No
     assert at_once == [["inside", False]]
     assert sent == [["inside", False], "what waited", ["outside", True], ["outside", False]]
     assert anchor == "#there"
+
+
+@pytest.mark.parametrize("by_keyboard", [True, False])
+def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboard: bool) -> None:
+    line = Line(page)
+    page.goto(f"{app_url}/?source=pretrained&step=tokens")
+    settled(page)
+    page.get_by_role("radio", name="Masked").click()
+    page.get_by_role("button", name="head 4", exact=True).click()
+    page.wait_for_url(re.compile("step=masked"))
+    asked = len(line.sent)
+    field = page.get_by_label("Text", exact=True)
+    field.click()
+    field.fill("one two three four five six seven eight")
+    settled(page)
+    assert len(line.sent) == asked, "nothing is sent before the text"
+    if by_keyboard:
+        field.press("Control+Enter")
+    else:
+        page.get_by_test_id("stSidebarHeader").click()
+    page.wait_for_url(re.compile("text="))
+    settled(page)
+    assert page.url.endswith("/?text=one+two+three+four+five+six+seven+eight&source=pretrained&step=masked&head=4")
+    assert line.updates() == [{"step": "masked", "head": 4}]
+    assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
+    assert matrix(page, "masked").shape == (10, 10)
+    expect(field).to_have_value("one two three four five six seven eight")
+
+
+def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> None:
+    """The text is a part of the page by itself; a note on the link, and the reason of a surprise, are not."""
+    page.goto(f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
+    settled(page)
+    notes = page.get_by_test_id("stAlert")
+    expect(notes).to_have_count(1)
+    field = page.get_by_label("Text", exact=True)
+    for number, say in enumerate((notes, page.locator(".surprise"))):
+        if number:
+            page.get_by_role("button", name="Surprise me").click()
+            settled(page)
+            expect(say).to_have_count(1)
+        text = " ".join(["another"] * (number + 2))
+        field.fill(text)
+        field.press("Control+Enter")
+        page.wait_for_url(re.compile(f"text={text.replace(' ', '.')}&"))
+        settled(page)
+        expect(say).to_have_count(0)
+        expect(field).to_have_value(text)
+        assert matrix(page, "scores").shape == (number + 4, number + 4)

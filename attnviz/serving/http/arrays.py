@@ -1,4 +1,4 @@
-"""The routes for what a page has offered to the browser (`serving/work/arrays.py`).
+"""Serves what a page has offered to the browser (`serving/work/arrays.py`).
 
 `/attnviz/arrays/<digest>` serves it; `/attnviz/queue/<digest>` says meanwhile what it waits for.
 """
@@ -7,36 +7,58 @@ from __future__ import annotations
 
 import asyncio
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attnviz.serving.work.arrays import NotOfferedError, UnmakeableError, array_store
 from attnviz.serving.work.pool import place_in_queue
 
 PATH = "/attnviz/arrays/"
-ROUTE = PATH + "{digest:path}"
 QUEUE_ROUTE = "/attnviz/queue/{digest:path}"
 FOREVER = "private, max-age=31536000, immutable"
 """A digest stands for the same bytes for ever."""
 UNKEPT = {"Cache-Control": "no-store"}
 
 
-async def arrays(request: Request) -> Response:
-    """Serve what is offered under a digest, or 404, or 422 with the reason why it can't be made.
+class Arrays:
+    """ASGI middleware that serves arrays before Streamlit's own middleware, none of which they need.
 
-    The worker pool makes it if it is not ready.
+    They are most of the requests. What they need, compression, they have already.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] == "http" and PATH in scope["path"] and scope["method"] in ("GET", "HEAD"):
+            address = scope["path"].partition(PATH)[2]
+            response = await answer(address, Headers(scope=scope).get("accept-encoding", ""))
+            await response(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+async def answer(address: str, encodings: str) -> Response:
+    """Return what is offered under a digest, or 404, or 422 with the reason why it can't be made.
+
+    The worker pool makes it if it is not ready. `encodings` are those that the browser accepts.
     """
     try:
-        made = asyncio.wrap_future(array_store().request(request.path_params["digest"]))
+        made = asyncio.wrap_future(array_store().request(address))
         body = await asyncio.shield(made)  # others may wait for it too
     except NotOfferedError:
         return Response(status_code=404, headers=UNKEPT)
     except UnmakeableError as error:
         return PlainTextResponse(str(error), 422, headers=UNKEPT)
-    headers = {"Cache-Control": FOREVER, "Vary": "Accept-Encoding"}
-    accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
-    # Named in any case: without a name Streamlit would compress the body, again for each request.
-    headers["Content-Encoding"] = "gzip" if body.compressed and accepts_gzip else "identity"
+    accepts_gzip = "gzip" in encodings
+    headers = {
+        "Cache-Control": FOREVER,
+        "Vary": "Accept-Encoding",
+        "Content-Encoding": "gzip" if body.compressed and accepts_gzip else "identity",
+    }
     data = body.data if accepts_gzip else body.decompressed()
     return Response(data, media_type="application/octet-stream", headers=headers)
 

@@ -34,13 +34,12 @@ def _code(walk: Walk) -> str:
 
 
 def _fact(walk: Walk) -> str:
-    masked = walk.steps.masked
-    if not masked.numel():
+    cells, hidden = walk.summary.cells, walk.summary.hidden
+    if not cells:
         return ""
-    hidden = int(masked.isneginf().sum())
     if not hidden:
         return "Here nothing is hidden."
-    return Marked.of("Here ", named(f"{hidden} of {masked.numel()} cells", part="hidden"), " are hidden.")
+    return Marked.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
 
 
 def _picture(walk: Walk) -> Picture:

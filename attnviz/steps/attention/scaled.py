@@ -29,18 +29,16 @@ def _code(walk: Walk) -> str:
 
 
 def _fact(walk: Walk) -> str:
-    steps = walk.steps
-    if steps.scale == 1 or not steps.scores.numel():
+    scale, found = walk.layer.scale, walk.summary
+    if scale == 1 or not found.cells:
         return ""
-    q, k = divmod(int(steps.scores.abs().argmax()), steps.scores.shape[1])
-    largest = steps.scores[q, k].abs()
-    before, after = float(largest), float((largest * steps.scale).abs())  # what the scaled scores have, too
+    q, k = divmod(found.largest, walk.layer.key.shape[1])
     return Marked.of(
         "Here the largest magnitude goes from ",
-        named(number(before), row=q, column=k, matrix="scores"),
+        named(number(found.largest_score), row=q, column=k, matrix="scores"),
         " to ",
-        named(number(after), row=q, column=k, matrix="scaled"),
-        f" (× {number(steps.scale, 4)}).",
+        named(number(found.largest_scaled), row=q, column=k, matrix="scaled"),
+        f" (× {number(scale, 4)}).",
     )
 
 

@@ -28,27 +28,22 @@ def faint(walk: Walk) -> str:
     They look empty if half of the rows have no weight above `FAINT_BELOW`. Darkening helps unless the largest is near
     1, like the first row's under a causal mask. With `MANY` keys the colours adapt by themselves.
     """
-    weights = walk.steps.weights
-    if not weights.numel() or weights.shape[1] >= MANY:
+    rows = walk.summary.row_maxima
+    if not rows or walk.layer.key.shape[1] >= MANY:
         return ""
-    largest = weights.amax(-1)
-    if 2 * int((largest > FAINT_BELOW).sum()) >= len(largest):
+    if 2 * sum(row > FAINT_BELOW for row in rows) >= len(rows):
         return ""
-    helps = "darken them" if float(largest.max()) <= 0.5 else "zoom in, or point at a row"
+    helps = "darken them" if max(rows) <= 0.5 else "zoom in, or point at a row"
     return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
 
 
 def _fact(walk: Walk) -> str:
     """Name the largest weight between two different tokens: a token's weight on itself is less informative."""
-    weights = walk.steps.weights
-    if not weights.numel():
+    found = walk.summary
+    if found.strongest_weight <= 0:
         return ""
-    to_itself = walk.layer.query_input is walk.layer.key_input and walk.query_labels == walk.key_labels
-    others = weights.clone().fill_diagonal_(-1) if to_itself else weights
-    q, k = divmod(int(others.argmax()), weights.shape[1])
-    if others[q, k] <= 0:
-        return ""
-    share = number(100 * float(weights[q, k]), 0)
+    q, k = divmod(found.strongest, walk.layer.key.shape[1])
+    share = number(100 * found.strongest_weight, 0)
     return Marked.of(
         "Here ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),

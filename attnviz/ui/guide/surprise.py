@@ -67,6 +67,12 @@ def show_reason() -> None:
         st.html(f'<p class="surprise" role="status">{escape(found.says)}{next_one}</p>')
 
 
+def is_about(text: str) -> bool:
+    """Whether the last reason is one on this text."""
+    found: Found | None = st.session_state.get(_FOUND)
+    return found is not None and text in found.of
+
+
 def sentence(striking: Striking, here: Shown, heads: int) -> str:
     """Say why a head stands out among all `heads` of its kind of attention."""
     queries, keys = here.axes()

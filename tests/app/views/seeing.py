@@ -14,7 +14,10 @@ from tests.app.views.payloads import Seen, seen_in
 
 MARKDOWN = {"markdown", "caption", "title", "header", "subheader", "info", "warning", "error", "success"}
 LABELLED = {"popover", "expander", "tab", "status", "dialog"}
-WRAPPING = {"main", "sidebar", "event", "bottom", "flex_container", "column", "tab_container", "empty", "divider"}
+WRAPPING = {
+    "main", "sidebar", "event", "bottom", "flex_container", "column", "tab_container", "empty", "divider",
+    "transparent",  # what a fragment puts into a container outside of it
+}  # fmt: skip
 
 
 def look(at: AppTest, query: Mapping[str, str]) -> Seen:

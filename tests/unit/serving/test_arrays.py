@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from attnviz.serving.http.arrays import PATH, ROUTE, arrays
+from attnviz.serving.http.arrays import PATH, Arrays
 from attnviz.serving.http.limits import Limits
 from attnviz.serving.http.traffic import ARRAY_TOKEN_BYTES, Traffic
 from attnviz.serving.work.arrays import ArrayStore, NotOfferedError, UnmakeableError
@@ -244,7 +243,7 @@ def test_why_something_can_not_be_made_is_the_answer(monkeypatch: pytest.MonkeyP
     offered = store()
     digest = offered.offer(("key",), make)
     monkeypatch.setattr("attnviz.serving.http.arrays.array_store", lambda: offered)
-    client = TestClient(Starlette(routes=[Route(ROUTE, arrays)]))
+    client = TestClient(Arrays(Starlette()))
     answer = client.get(f"{PATH}{digest}")
     assert (answer.status_code, answer.text) == (422, "The text has too many tokens.")
     assert answer.headers["cache-control"] == "no-store"

@@ -15,8 +15,9 @@ export function afterWaiting(send) {
  * Has what waits sent before anything outside of `root` sends something.
  * @param {() => boolean} flush sends what waits, and returns whether there was anything
  * @param {Node} root @param {AbortSignal} signal
+ * @param {string} [beside] fields of the same part of the page: what waits is sent with what is typed there
  */
-export function beforeOthers(flush, root, signal) {
+export function beforeOthers(flush, root, signal, beside = "") {
   let isOnItsWay = false;
   const sendFirst = () => {
     if (!flush()) return isOnItsWay;
@@ -24,15 +25,24 @@ export function beforeOthers(flush, root, signal) {
     setTimeout(() => (isOnItsWay = false));
     return true;
   };
+  /** @param {EventTarget | null} target */
+  const isBeside = (target) => beside !== "" && target instanceof Element && target.matches(beside);
   /** @param {Event} event */
   const isOutside = (event) => !event.composedPath().includes(root);
   window.addEventListener(SENDS, (event) => sendFirst() && event.preventDefault(), { signal });
   for (const kind of TOUCHES) {
-    document.addEventListener(kind, (event) => isOutside(event) && sendFirst(), { signal, capture: true });
+    // Whoever leaves such a field sends what was typed.
+    const waits = (/** @type {Event} */ { target }) => isBeside(target) || isBeside(document.activeElement);
+    const touch = (/** @type {Event} */ event) => isOutside(event) && !waits(event) && sendFirst();
+    document.addEventListener(kind, touch, { signal, capture: true });
   }
+  document.addEventListener("focusout", ({ target }) => isBeside(target) && flush(), { signal, capture: true });
+  const submit = (/** @type {KeyboardEvent} */ { target, key, ctrlKey, metaKey }) =>
+    key === "Enter" && (ctrlKey || metaKey) && isBeside(target) && flush();
+  document.addEventListener("keydown", submit, { signal, capture: true });
   /** @param {MouseEvent} click */
   const hold = (click) => {
-    if (!isOutside(click) || !sendFirst()) return;
+    if (!isOutside(click) || isBeside(click.target) || !sendFirst()) return;
     const [target] = click.composedPath();
     click.preventDefault();
     click.stopImmediatePropagation();

@@ -12,6 +12,7 @@ import { Opening } from "./opening.js";
 import { loadPlotly } from "./plotly.js";
 
 const ACT = "attnviz-act"; // the event of the page's shortcuts
+const TEXT = ".st-key-text textarea"; // the server shows it in the same part of the page as the walk
 const BURST = 120; // ms: of steps that follow each other quickly, the history has the last
 
 class WalkComponent {
@@ -54,7 +55,7 @@ class WalkComponent {
     const { signal } = this.ends;
     window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
     document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
-    beforeOthers(() => this.updates.flush(), root, signal);
+    beforeOthers(() => this.updates.flush(), root, signal, TEXT);
     window.addEventListener("popstate", () => this.went(), { signal });
   }
 
