@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnviz.document import Document, DocumentError, checks, document_of, document_of_layer, read, write
+from attnviz.document import Document, DocumentError, Header, checks, document_of, document_of_layer, read, write
 from attnviz.document.checks import FORMULA, KINDS, MASKS, MAX_TOKENS
+from attnviz.document.marks import SAID, to_json
 from attnviz.document.pictures import PACES, ROLES, SCALES
 from attnviz.pretrained import load
 from attnviz.steps.picture import AXES
@@ -158,6 +159,16 @@ def documents() -> dict[str, Document]:
     }
 
 
+def as_json(header: Header) -> dict[str, Any]:
+    """Return a header as JSON is read, with the marks of its texts."""
+    made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
+    for step, own in zip(made["steps"], header.steps, strict=True):
+        for name in SAID:
+            texts = getattr(own, name)
+            step[name] = to_json(texts) if isinstance(texts, str) else list(map(to_json, texts))
+    return made
+
+
 @pytest.mark.parametrize("shift", [0, 1])
 @pytest.mark.parametrize("name", ["toy", "layer", "minilm", "random"])
 def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -> None:
@@ -174,7 +185,7 @@ def test_the_browser_reads_what_python_writes(run: Run, name: str, shift: int) -
     seen = run("core/document.js", body, b64encode(write(given)).decode())
     header, ours = seen["header"], given.header
     assert seen["same"]
-    assert header == json.loads(json.dumps(asdict(ours)))
+    assert header == as_json(ours)
     assert seen["arrays"].keys() == given.arrays.keys()
     for key, sent in seen["arrays"].items():
         np.testing.assert_array_equal(array(sent), given.arrays[key])

@@ -17,6 +17,7 @@ from attnviz.marked import Mark, Target
 from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import shown
+from attnviz.sources.toy import averages_of
 from tests.pictures import Matrices
 
 CAT = "the cat saw the dog run"
@@ -55,7 +56,7 @@ def test_a_sentence_names_cells_by_position_or_token_and_is_written_back_as_it_w
         (("[a](layer=1 head=2)",), "A word can't name a layer on this page; it can name row, column,"),
         (("[a](matrix=a)", "heads"), "A word can't name a matrix on this page; it can name row, column, layer, head."),
         (("[a](matrix=query)", "compare"), "“query” is not one of the matrices a, b, difference."),
-        (("[a](row=1)", "tokens"), "Words can name parts of the pictures of Step by step, Heads and Compare only."),
+        (("[a](row=1)", "tokens"), "Words can name parts of the pictures of Step by step, Heads, From averages to"),
         (("[a](row=x)", "heads", "model: bert-base-uncased"), "“x” is not a position, counted from 0."),
         (("x" * 601,), "The sentence has 601 characters; at most 600 are allowed."),
     ],
@@ -109,15 +110,18 @@ def matrices_of(scene: Scene) -> tuple[dict[str, np.ndarray], tuple[str, ...], t
         a, b = choices(view.__getitem__, DIRECT)
         both = compared((a, b), (run(a, DIRECT), run(b, DIRECT)), view["quantity"])
         return dict(both.matrices()), tuple(both.labels["query"]), tuple(both.labels["key"])
-    here = shown(view.__getitem__, DIRECT)
-    walk = here.walk(DIRECT)
+    if scene.page == "averages":
+        walk, head = averages_of(view.__getitem__, DIRECT), 0
+    else:
+        here = shown(view.__getitem__, DIRECT)
+        walk, head = here.walk(DIRECT), here.head
     if scene.page == "heads":
         of_layer = walk.layer.attentions()
         heads = [head for _, head in view["chosen"]] or [view["head"]]
         return {"": of_layer[heads].mean(0).numpy()}, walk.query_labels, walk.key_labels
     document = document_of_layer(walk)
-    found = Matrices(document, here.head)
-    names = scene.walk or (view["step"],)
+    found = Matrices(document, head)
+    names = scene.walk or (view["way" if scene.page == "averages" else "step"],)
     pictures = [step.picture for step in document.header.steps if step.name in names and step.picture]
     panels = [panel.name for picture in pictures for panel in picture.panels]
     return {name: found.shown(name) for name in panels}, walk.query_labels, walk.key_labels
@@ -156,7 +160,7 @@ def test_the_words_of_shipped_scenes_name_what_they_say(scene: Scene) -> None:
             assert quoted.casefold() == named.casefold(), words
         if target.head is not None and target.layer is not None:
             assert words.casefold() == f"layer {target.layer} · head {target.head}"
-        if target.part == "hidden":
+        if target.part == "hidden" and "cells" in words:
             assert f"{int(np.isnan(matrices['masked']).sum())} of the {matrices['masked'].size} cells" == words
 
 
@@ -165,7 +169,9 @@ def test_shipped_lessons_mark_their_numbers() -> None:
     plain = []
     for name, lesson in shipped().items():
         for number, scene in enumerate(lesson.scenes, 1):
-            if scene.page in ("step_by_step", "compare"):
+            if scene.page in ("step_by_step", "averages", "compare"):
                 text = "".join(piece for piece, target in scene.said.pieces() if target is None)
                 plain += [(name, number, decimal) for decimal in re.findall(r"(?<![\w.])−?\d+\.\d+(?!\w)", text)]
-    assert plain == [("attention", 7, "0.50"), ("attention", 10, "0.63")], "the scale, and what a scene before has"
+    assert plain == [("attention", 4, "0.33"), ("attention", 7, "0.50"), ("attention", 10, "0.63")], (
+        "the scale, and what scenes before have"
+    )
