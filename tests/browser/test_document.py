@@ -236,6 +236,7 @@ def test_both_readers_have_the_same_tables(run: Run) -> None:
     assert formula.replace("\\/", "/") == f"^{FORMULA.pattern}$"
     tables = run("core/picture_checks.js", "return [m.AXES, m.ROLES, m.SCALES, m.PACES]")
     assert tables == plain([AXES, ROLES, SCALES, PACES])
+    assert run("core/mark_checks.js", "return m.PARTS") == list(PARTS)
 
 
 def plain(value: object) -> Any:
