@@ -19,6 +19,7 @@ from attnviz.document import Document, DocumentError, Header, checks, document_o
 from attnviz.document.checks import FORMULA, KINDS, MASKS, MAX_TOKENS
 from attnviz.document.marks import SAID, to_json
 from attnviz.document.pictures import PACES, ROLES, SCALES
+from attnviz.marked import PARTS
 from attnviz.pretrained import load
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import ToyConfig
