@@ -7,6 +7,7 @@ import { setTheme } from "../core/colours.js";
 import { unpack } from "../core/packing.js";
 import { Marks } from "../marks/marks.js";
 import { NOTHING, Pin, samePin } from "../core/pin.js";
+import { Focus } from "../walk/focus.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
 const NARROW = 640; // px: from here on the matrices stand side by side
@@ -45,6 +46,7 @@ class Compare {
       onClick: (at) => this.click(at),
       onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
     });
+    this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.ends = new AbortController();
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
@@ -95,23 +97,33 @@ class Compare {
     this.arrange();
   }
 
+  /** One matrix takes the whole picture, or all share it again. @param {string | null} name */
+  setFocus(name) {
+    this.focus.name = name;
+    this.arrange();
+  }
+
   /** Puts the matrices side by side where there is room, else one below the other. */
   arrange() {
     if (!this.header || !this.panels.length) return;
+    if (!this.panels.some(({ name }) => name === this.focus.name)) this.focus.name = null;
+    const { name: alone } = this.focus;
     const width = this.section.clientWidth;
     const stacked = width > 0 && width < NARROW;
     const plain = width < WIDE && this.panels[1].scale === "weights" && this.panels[1].high === 1;
-    const way = `${stacked} ${plain}`;
+    const way = `${stacked} ${plain} ${alone}`;
     if (way === this.way) return;
     this.way = way;
-    this.frame.style.height = stacked ? `${EACH * 3}px` : "";
+    this.section.toggleAttribute("data-focus", alone !== null);
+    this.frame.style.height = stacked && alone === null ? `${EACH * 3}px` : "";
     const grid = stacked ? [[0], [1], [2]] : [this.panels.map((_, i) => i)];
     // A and B share their colours, so one bar serves both where they stand side by side.
     const bars = stacked ? ["a", "b", "difference"] : plain ? ["difference"] : ["b", "difference"];
     for (const panel of this.panels) panel.bar = bars.includes(panel.name);
     const { labels, alt } = this.header;
     const widths = stacked ? [1] : this.panels.map(({ name }) => (name === ROWS ? 0.12 : 1));
-    this.board.show({ panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} });
+    const picture = { panels: this.panels, grid, labels, alt, widths, heights: grid.map(() => 1), products: {} };
+    this.board.show(this.focus.of(picture));
   }
 
   /** Marks on the element, for tests and benchmarks, that a new picture is complete. */
