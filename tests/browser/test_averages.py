@@ -178,6 +178,16 @@ def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, pag
         page.wait_for_url(re.compile(f"q={row}"))
 
 
+def test_words_of_a_notice_light_what_they_name(opened: Opened, page: Page) -> None:
+    inspector = opened(way="softmax")
+    page.get_by_role("button", name="the future", exact=True).hover()
+    assert {panel for panel, _ in inspector.marks()} == {"masked_zeros", "softmax_weights"}
+    page.get_by_role("button", name="equal scores").hover()
+    assert {panel for panel, _ in inspector.marks()} == {"masked_zeros"}
+    page.get_by_role("button", name=re.compile("^row ")).hover()
+    assert {panel for panel, _ in inspector.marks()} == {"by_softmax"}
+
+
 def test_keys_pin_move_play_and_open_the_code(opened: Opened, page: Page) -> None:
     inspector = opened(way="softmax")
     page.keyboard.press("f")

@@ -25,6 +25,7 @@ export class Marks {
     this.held = null;
     this.lit = DARK;
     this.ends = new AbortController();
+    for (const place of inside) this.follow(place);
     this.listen(/** @type {Document | HTMLElement} */ (inside.at(-1)));
     this.light = perFrame(() => this.lightNow());
     // A sentence of the page may come later than the picture, or be put anew.
@@ -32,17 +33,29 @@ export class Marks {
     if (inside.includes(document)) this.watcher.observe(document.body, { childList: true, subtree: true });
   }
 
+  /**
+   * Follows the pointer and the focus in a place. What moves inside of a shadow root is not heard of outside of it.
+   * @param {Document | HTMLElement} place
+   */
+  follow(place) {
+    this.on(place, "pointerover", (word, { pointerType }) => pointerType !== "touch" && this.point(word));
+    this.on(place, "pointerout", (_, { relatedTarget }) => relatedTarget || this.point(null));
+    this.on(place, "focusin", (word) => word?.matches(":focus-visible") && this.point(word));
+    this.on(place, "focusout", (word) => word === this.pointed && this.point(null));
+  }
+
   /** @param {Document | HTMLElement} place */
   listen(place) {
-    const { signal } = this.ends;
-    /** @param {string} name @param {(word: HTMLElement | null, event: any) => void} work */
-    const on = (name, work) => place.addEventListener(name, (event) => work(this.wordOf(event), event), { signal });
-    on("pointerover", (word, { pointerType }) => pointerType !== "touch" && this.point(word));
-    on("pointerout", (_, { relatedTarget }) => relatedTarget || this.point(null));
-    on("focusin", (word) => word?.matches(":focus-visible") && this.point(word));
-    on("focusout", (word) => word === this.pointed && this.point(null));
-    on("click", (word) => word && this.click(word));
-    on("keydown", (word, event) => this.key(word, event));
+    this.on(place, "click", (word) => word && this.click(word));
+    this.on(place, "keydown", (word, event) => this.key(word, event));
+  }
+
+  /**
+   * @param {Document | HTMLElement} place @param {string} name
+   * @param {(word: HTMLElement | null, event: any) => void} work
+   */
+  on(place, name, work) {
+    place.addEventListener(name, (event) => work(this.wordOf(event), event), { signal: this.ends.signal });
   }
 
   /** The marked word that an event is about. @param {Event} event */
