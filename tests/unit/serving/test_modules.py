@@ -26,7 +26,7 @@ def get(path: str, encodings: str = "gzip, br") -> Answer:
 @pytest.mark.parametrize("base", ["", "/some/where"])
 @pytest.mark.parametrize(("suffix", "kind"), [("js", "text/javascript"), ("css", "text/css")])
 def test_a_file_is_compressed_and_kept_for_ever(base: str, suffix: str, kind: str) -> None:
-    path = f"{folder()}stage.{suffix}"
+    path = f"{folder()}walk.{suffix}"
     text = (read(path) or "").encode()
     answer = get(base + path)
     assert (answer.status, answer.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
@@ -40,8 +40,8 @@ def test_a_file_is_compressed_and_kept_for_ever(base: str, suffix: str, kind: st
 
 @pytest.mark.parametrize(
     "path",
-    ["/attnviz/modules/", "/attnviz/modules/stage.js", "/attnviz/modules/0123456789abcdef/stage.js",
-     f"{folder()}../../../app.py", f"{folder()}main.js", f"{folder()}\0.js", f"{folder()}{'x/' * 50_000}stage.js",
+    ["/attnviz/modules/", "/attnviz/modules/walk.js", "/attnviz/modules/0123456789abcdef/walk.js",
+     f"{folder()}../../../app.py", f"{folder()}main.js", f"{folder()}\0.js", f"{folder()}{'x/' * 50_000}walk.js",
      f"/some/where{folder()}none.js"],
 )  # fmt: skip
 def test_what_is_not_there_is_not_kept(path: str) -> None:
