@@ -121,19 +121,28 @@ def board_picture_of(
     return drawn, {str(number): matrices.shown(panel.name) for number, panel in enumerate(picture.panels)}
 
 
+def _dark_end(spec: PanelSpec, matrices: Matrices) -> float:
+    """The largest weight; from 40 keys on, what nine rows in ten have no weight above."""
+    values = matrices.shown(spec.name)
+    if values.shape[1] < 40:
+        return matrices.limit(spec.name)
+    return float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
+
+
 def _panel(spec: PanelSpec, matrices: Matrices, stretch: bool) -> dict[str, Any]:
     values = matrices.shown(spec.name)
-    stretched = spec.stretched != "" and (stretch or values.shape[1] >= 40)
+    dark = _dark_end(spec, matrices) if spec.stretched and (stretch or values.shape[1] >= 40) else 1.0
+    stretched = f"{dark:.2g}" != "1"  # of colours that end at 1 anyway, nothing is said
     heads = matrices.document.header.heads
     title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]
-    if isinstance(spec.limit, tuple) and not stretched:
+    if stretched:
+        limit, title = dark, spec.stretched.format(f"{dark:.2g}")
+    elif isinstance(spec.limit, tuple):
         limit = matrices.limit(*spec.limit)
     else:
-        limit = matrices.limit(spec.name) if stretched or spec.limit is None else float(spec.limit)  # type: ignore[arg-type]
-    if stretched and values.shape[1] >= 40:  # nine rows in ten have no weight above it
-        limit = float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
+        limit = matrices.limit(spec.name) if spec.limit is None else float(spec.limit)  # type: ignore[arg-type]
     panel: dict[str, Any] = {
-        "name": spec.name, "title": spec.stretched.format(f"{limit:.2g}") if stretched else title, "role": spec.role,
+        "name": spec.name, "title": title, "role": spec.role,
         "rows": spec.rows, "cols": spec.cols, "low": -limit if spec.scale == "signed" else 0.0, "high": limit,
         "scale": spec.scale, "numbered": spec.numbered, "bar": spec.bar,
     }  # fmt: skip

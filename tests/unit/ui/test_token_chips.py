@@ -14,7 +14,7 @@ from attnviz.ui.tokens.round_trip import round_trip_view
 
 BERT = WordPiece()
 OWN_TAGS = {"style", "div", "span", "ul", "li", "code", "mark"}
-OWN_ATTRIBUTES = {"class", "title", "dir", "aria-label"}
+OWN_ATTRIBUTES = {"class", "title", "dir", "aria-label", "data-tokens"}
 
 
 class Reader(HTMLParser):
