@@ -3,6 +3,7 @@
 
 const LATE = 5000; // ms without an answer after which a message is sent again
 const OVERTAKEN = 2000; // ms after an answer that does not know of it: where two messages meet, one can be lost
+const HELD = 1000; // ms for which something else waits for an answer
 const TRIES = 4; // after this many, the server's values replace ours even if it has not acknowledged them
 
 let last = 0;
@@ -84,6 +85,18 @@ export class PendingUpdates {
     return new Promise((answered) => {
       this.asking.push(answered);
       setTimeout(answered, LATE);
+    });
+  }
+
+  /**
+   * Resolves when an answer has come to what was sent, or comes late; null if the server knows all.
+   * @returns {Promise<void> | null}
+   */
+  arrives() {
+    if (!this.pending.size) return null;
+    return new Promise((arrived) => {
+      this.asking.push(arrived);
+      setTimeout(arrived, HELD);
     });
   }
 

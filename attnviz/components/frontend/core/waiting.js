@@ -16,9 +16,12 @@ export function afterWaiting(send) {
  * @param {() => boolean} flush sends what waits, and returns whether there was anything
  * @param {Node} root @param {AbortSignal} signal
  * @param {string} [beside] fields of the same part of the page: what waits is sent with what is typed there
+ * @param {() => Promise<void> | null} [arrives] resolves when the server has what was sent; null if it has all
  */
-export function beforeOthers(flush, root, signal, beside = "") {
+export function beforeOthers(flush, root, signal, beside = "", arrives = () => null) {
   let isOnItsWay = false;
+  /** @type {WeakSet<Event>} clicks that were held */
+  const held = new WeakSet();
   const sendFirst = () => {
     if (!flush()) return isOnItsWay;
     isOnItsWay = true;
@@ -40,13 +43,18 @@ export function beforeOthers(flush, root, signal, beside = "") {
   const submit = (/** @type {KeyboardEvent} */ { target, key, ctrlKey, metaKey }) =>
     key === "Enter" && (ctrlKey || metaKey) && isBeside(target) && flush();
   document.addEventListener("keydown", submit, { signal, capture: true });
+  // A change of page ends a run that has not begun, and what it was to tell is lost.
   /** @param {MouseEvent} click */
   const hold = (click) => {
-    if (!isOutside(click) || isBeside(click.target) || !sendFirst()) return;
+    if (!isOutside(click) || isBeside(click.target) || held.has(click)) return;
+    const [isSent, arriving] = [sendFirst(), arrives()];
+    if (!isSent && !arriving) return;
     const [target] = click.composedPath();
+    const again = new MouseEvent("click", click);
+    held.add(again);
     click.preventDefault();
     click.stopImmediatePropagation();
-    setTimeout(() => target.dispatchEvent(new MouseEvent("click", click)));
+    (arriving ?? new Promise((done) => setTimeout(done))).then(() => target.dispatchEvent(again));
   };
   document.addEventListener("click", hold, { signal, capture: true });
 }

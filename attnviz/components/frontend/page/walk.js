@@ -55,7 +55,14 @@ class WalkComponent {
     const { signal } = this.ends;
     window.addEventListener(ACT, (event) => this.asked(/** @type {CustomEvent<string>} */ (event)), { signal });
     document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
-    beforeOthers(() => this.updates.flush(), root, signal, TEXT);
+    const { updates } = this;
+    beforeOthers(
+      () => updates.flush(),
+      root,
+      signal,
+      TEXT,
+      () => updates.arrives(),
+    );
     window.addEventListener("popstate", () => this.went(), { signal });
   }
 
