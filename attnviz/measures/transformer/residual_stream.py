@@ -1,0 +1,69 @@
+"""What becomes of a token: its vector after every part of a stack of blocks (the residual stream).
+
+Shapes: P parts, T tokens, C model width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attnviz.trace.block import Block
+
+AFTER = {
+    "attention_residual": "+ attention",
+    "attention_norm": "norm",
+    "feed_forward_residual": "+ feed-forward",
+    "block_output": "norm",
+}
+"""The fields of `BlockSteps` that are the stream of a post-norm block, in order, and what each part does. In a pre-norm
+block the norms are beside the stream, not in it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """All tokens after every part."""
+
+    parts: tuple[str, ...]
+    """What each part is: "X", "block 0 + attention", "block 0 norm", ..."""
+    vectors: Tensor
+    """(P, T, C)"""
+
+    @property
+    def norms(self) -> Tensor:
+        """‖x‖ of each token after every part, (P, T)."""
+        return self.vectors.norm(dim=-1)
+
+    def similarity_to_start(self) -> Tensor:
+        """Return the cosine of each token to itself before the first part, (P, T); 0 where a vector is 0."""
+        return functional.cosine_similarity(self.vectors, self.vectors[:1], dim=-1)
+
+    def similarity_to_others(self, token: int) -> Tensor:
+        """Return the cosine of one token to each token after the same part, (P, T); 0 where a vector is 0."""
+        return functional.cosine_similarity(self.vectors, self.vectors[:, token, None], dim=-1)
+
+
+def residual_stream(blocks: Sequence[Block], names: Sequence[str] = ()) -> Stream | None:
+    """Return the stream through blocks, one after another; None if a block's steps are not known.
+
+    Args:
+        blocks: the blocks of one stack.
+        names: what each block is called; "block 0", ... if not given.
+    """
+    parts, vectors = ["X"], [blocks[0].input]
+    for number, block in enumerate(blocks):
+        steps = block.steps()
+        if steps is None:
+            return None
+        is_pre_norm = block.pre_norm_input is not None
+        for field, what in AFTER.items():
+            if is_pre_norm and field in ("attention_norm", "block_output"):
+                continue
+            parts.append(f"{names[number] if names else f'block {number}'} {what}")
+            vectors.append(getattr(steps, field))
+    known = [vector for vector in vectors if vector is not None]
+    return Stream(tuple(parts), torch.stack(known)) if len(known) == len(vectors) else None
