@@ -96,9 +96,13 @@ def test_a_pinned_row_says_where_it_looks(see: See) -> None:
             "all => all.map((one) => [+one.dataset.key, +one.querySelector('[data-result]').dataset.value])"
         )
         assert [x for _, x in listed] == pytest.approx([weights[row, k] for k in expected], abs=1e-9)
+        if expected:
+            whole = looks.locator(".row-sum [data-result]").get_attribute("data-value")
+            assert float(whole or "nan") == pytest.approx(weights[row].sum(), abs=1e-9)
     inspector.panel.get_by_label("key column").fill("2")
     expect(looks).to_be_hidden()
     expect(inspector.line("weights")).to_be_visible()
+    expect(inspector.line("weights").locator(".row-sum")).to_contain_text(f"Σⱼ = {weights[11].sum():.4f}")
 
 
 def test_the_number_fields_pin_any_cell_by_keyboard(see: See) -> None:

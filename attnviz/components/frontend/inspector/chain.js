@@ -2,6 +2,7 @@
 
 import { element, result, span } from "../core/dom.js";
 import { number, operand, subscript } from "../core/format.js";
+import { sumOf } from "./row_summary.js";
 import { TermList } from "./terms.js";
 import { VectorTable } from "./vectors.js";
 import { averagedOf, linesOf, marksOf } from "./ways.js";
@@ -164,7 +165,7 @@ function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
 }
 
 /** @param {CellSteps} cell */
-function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
+function weights({ masked: x, exponential, sum, shift, weight, weights: row, allHidden }) {
   if (allHidden) {
     return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
   }
@@ -176,7 +177,8 @@ function weights({ masked: x, exponential, sum, shift, weight, allHidden }) {
     " ",
   );
   const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
-  return [parts, equals(weight), ...(shift === 0 ? [] : [how(span("why", why))])];
+  const whole = how(" ", span("why-inline row-sum", `· the row: Σⱼ = ${number(sumOf(row))}`));
+  return [parts, equals(weight), whole, ...(shift === 0 ? [] : [how(span("why", why))])];
 }
 
 /**

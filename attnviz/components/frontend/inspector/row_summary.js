@@ -6,6 +6,9 @@ import { number } from "../core/format.js";
 
 const MOST = 3;
 
+/** What a row adds up to. @param {Float64Array} row */
+export const sumOf = (row) => row.reduce((sum, x) => sum + x, 0);
+
 export class RowSummary {
   constructor() {
     this.root = element("ul", { class: "looks-at", "aria-label": "Where the row looks" });
@@ -20,6 +23,9 @@ export class RowSummary {
     const lines = found.map(([k, weight]) =>
       element("li", { dataset: { key: k } }, token(k), result(weight, number(weight))),
     );
-    this.root.replaceChildren(...(found.length ? [element("li", { class: "why" }, "looks most at"), ...lines] : []));
+    const whole = sumOf(weights);
+    const sum = element("li", { class: "row-sum" }, `Σ of all ${weights.length}`, result(whole, number(whole)));
+    const head = element("li", { class: "why" }, "looks most at");
+    this.root.replaceChildren(...(found.length ? [head, ...lines, sum] : []));
   }
 }
