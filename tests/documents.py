@@ -12,12 +12,16 @@ from safetensors.numpy import save
 
 from attnviz.attention import MaskKind
 from attnviz.document import Axis, Document, Header, StepText, write
-from attnviz.steps.picture import panel, picture
+from attnviz.steps.picture import Operation, panel, picture
+from tests.damage import OPERATIONS, marks
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 SHOWN = picture(
-    ((panel("query", "Q"), panel("key_t", "K")), (None, panel("weights", "A", limit=("masked",)))), (1, 1), (1, 1)
+    ((panel("query", "Q"), panel("key_t", "K")), (None, panel("weights", "A", limit=("masked",)))),
+    (1, 1),
+    (1, 1),
+    operations={"weights": Operation("softmax", ("weights",))},
 )
 TEXT = StepText(
     "weights", "Weights", '<math display="block"><mi>W</mi></math>', "", "", "", "", "", True, True, True, SHOWN
@@ -97,6 +101,12 @@ def _product(**operands: Any) -> bytes:
     return _picture(products={"weights": {"left": "query", "right": "key_t", "bias": None, **operands}})
 
 
+def _operation(others: dict[str, Any] | None = None, **fields: Any) -> bytes:
+    """Return the file of a document whose weights are said to be this operation, by default a softmax of themselves."""
+    softmax = {"kind": "softmax", "of": ["weights"], **dict.fromkeys(("weight", "bias", "eps", "over", "name"))}
+    return _picture(operations={"weights": {**softmax, **fields}}, **(others or {}))
+
+
 def _arrays(**arrays: npt.NDArray[Any]) -> bytes:
     named = {name.replace("_of_0", "/0"): array for name, array in arrays.items()}
     return changed(lambda _, given: given.update(named))
@@ -119,6 +129,8 @@ WORDS = (
 PICTURE = "header.steps[0].picture"
 NOT_A_PANEL = f"{PICTURE}.panels[0] is not as the format says."
 NO_PRODUCT = f"{PICTURE}.products are not products of its panels."
+NO_OPERATION = f"{PICTURE}.operations are not operations on its panels."
+NO_PLACE = "A document of the kind block has a place, and no other has one."
 NO_MATRIX = f"{PICTURE}.panels[0] shows a matrix that the document does not have."
 
 
@@ -132,46 +144,6 @@ def _take_away(header: dict[str, Any], arrays: Arrays) -> None:
 
 def _two_masks() -> Arrays:
     return {"mask": np.ones((2, 2), bool), "mask/0": np.ones((2, 2), bool)}
-
-
-def marks() -> dict[str, tuple[Any, str]]:
-    """Return facts with a mark that a reader must refuse, by what is wrong, with its sentence."""
-    empty: dict[str, Any] = dict.fromkeys(("row", "column", "layer", "head"))
-    good = {"from": 0, "to": 2, "matrix": "weights", "part": "", **empty}
-
-    def text(*several: dict[str, Any], text: str = "a😀b") -> dict[str, Any]:
-        return {"text": text, "marks": [{**good, **one} for one in several]}
-
-    path = "header.steps[0].fact"
-    no_text = f"{path} is not a text, plain or marked, or a list of these."
-    nothing = "A mark in the document's texts names nothing."
-    outside = f"{path} has marks that are not in its text, in order."
-    not_there = f"{path} has a mark that names what the document does not have."
-    return {
-        "without an end": ({"text": "a", "marks": [{"from": 0, "row": 1}]}, no_text),
-        "with HTML": (text({"html": "<b>"}), no_text),
-        "at a half": (text({"from": 0.5}), no_text),
-        "of a number": ({"text": 1, "marks": []}, no_text),
-        "in a list of lists": ([[text({})]], no_text),
-        "of a row that is a text": (text({"row": "it"}), no_text),
-        "of an endless row": (text({"row": 2**60}), no_text),
-        "without a target": (text({"matrix": ""}), nothing),
-        "of an unknown part": (text({"part": "toString"}), nothing),
-        "of hidden cells of a row": (text({"part": "hidden", "row": 0}), nothing),
-        "of a layer alone": (text({"layer": 0}), nothing),
-        "for another head": ([text({}), text({})], f"{path} has 2 texts for 1 heads."),
-        "beyond the text": (text({"to": 4}), outside),  # it has three characters, and four UTF-16 units
-        "before the text": (text({"from": -1}), outside),
-        "of no words": (text({"from": 2}), outside),
-        "over another": (text({}, {"from": 1, "to": 3}), outside),
-        "of a row beyond the text": (text({"row": 2}), not_there),
-        "of column -1": (text({"column": -1}), not_there),
-        "of an unknown matrix": (text({"matrix": "__proto__"}), not_there),
-        "of another layer": (text({"layer": 1, "head": 0}), not_there),
-        "of another head": (text({"head": 1}), not_there),
-        "too many": (text(*({"from": n, "to": n + 1} for n in range(65)), text="a" * 65),
-                     f"{path} has 65 marks; a text has at most 64."),
-    }  # fmt: skip
 
 
 def hostile() -> dict[str, tuple[bytes, str | None]]:
@@ -196,14 +168,17 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "NaN as JSON": (_set(scale=float("nan")), "The document's header is not JSON."),
         "deep JSON": (file("[" * 10**5 + "]" * 10**5, {"query": ones}), None),
         "a list": (file("[]", {"query": ones}), "header is not an object with model, attention, layer, heads, "
-                   "heads_in_layer, query, key, scale, scale_label, mask, steps, references, kind, version."),
+                   "heads_in_layer, query, key, scale, scale_label, mask, steps, references, kind, place, version."),
         "another version": (
-            _set(version=1), "The document's version is not 3, the only one that this reader knows."
+            _set(version=1), "The document's version is not 4, the only one that this reader knows."
         ),
         "another kind": (
-            _set(kind="heads"), "The document's kind is not one of walk, averages."
+            _set(kind="heads"), "The document's kind is not one of walk, averages, block."
         ),
-        "a list of kinds": (_set(kind=["walk"]), "The document's kind is not one of walk, averages."),
+        "a list of kinds": (_set(kind=["walk"]), "The document's kind is not one of walk, averages, block."),
+        "a block without a place": (_set(kind="block"), NO_PLACE),
+        "a place of a walk": (_set(place="encoder block 0"), NO_PLACE),
+        "a place that is none": (_set(place=0), "header.place is not a text."),
         "averages without the loop": (_set(kind="averages"), "Array by_loop is missing."),
         "averages without a mask": (_averages("none"), "A document of averages has one head and a causal mask."),
         "averages of another shape": (
@@ -244,7 +219,7 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "no switch": (_step(is_by_cell=1), "header.steps[0].is_by_cell is not true or false."),
         "a picture of nothing": (_picture(panels=[], grid=[]), f"{PICTURE} has 0 panels; a picture has 1 to 16."),
         "no picture": (_step(picture=[]), f"{PICTURE} is not an object with panels, grid, widths, heights, products, "
-                       "between."),
+                       "operations, between."),
         "an unknown matrix": (_panel(name="__proto__"), NO_MATRIX),
         "a matrix that is not there": (_panel(name="W_value"), NO_MATRIX),
         "joined heads that are not there": (_panel(name="concat"), NO_MATRIX),
@@ -278,6 +253,22 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "a bias that is not there": (_product(bias="b_query"), NO_PRODUCT),
         "a product that is none": (_picture(products={"weights": 1}),
                                    f"An entry of {PICTURE}.products is not an object with left, right, bias."),
+        **{f"an operation {why}": (_operation(**fields), NO_OPERATION) for why, fields in OPERATIONS.items()},
+        "an operation on what is a product": (
+            _operation({"products": {"weights": {"left": "query", "right": "key_t", "bias": None}}}), NO_OPERATION
+        ),
+        "an operation that is none": (_picture(operations={"weights": 1}), f"An entry of {PICTURE}.operations is not "
+                                      "an object with kind, of, weight, bias, eps, over, name."),
+        "an operation with a text as eps": (_operation(eps="0"), f"An entry of {PICTURE}.operations.eps is not a "
+                                            "number or null."),
+        "operations in a list": (_picture(operations=[]), f"{PICTURE}.operations is not an object."),
+        "hidden numbers of another width": (
+            _arrays(W_1=np.ones((3, 5), np.float32), feed_forward_hidden=np.ones((2, 6), np.float32)),
+            "Array feed_forward_hidden is 2 × 6; it must be 2 × 5.",
+        ),
+        "the weight of a norm of another width": (
+            _arrays(gamma_final_norm=np.ones(2, np.float32)), "Array gamma_final_norm is 2; it must be 3."
+        ),
         "products in a list": (_picture(products=[]), f"{PICTURE}.products is not an object."),
         "an unknown reference": (_reference("__proto__"), "The document has an array with an unknown name."),
         "a reference to what is there": (_reference("query/0"), "Array query/0 is in the file, and not in the file."),

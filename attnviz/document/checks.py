@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.trace.part import NORMS
+
 if TYPE_CHECKING:
     from attnviz.attention import MaskKind
     from attnviz.document.value import Header, OfHeads, Reference, StepText
@@ -27,8 +29,9 @@ MAX_BYTES = 128 * 2**20
 MASKS: tuple[MaskKind, ...] = ("none", "causal", "padding", "cross", "other")
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
-DocumentKind = Literal["walk", "averages"]
-"""walk: heads of a layer, step by step; averages: the ways from an average over the past to one such head"""
+DocumentKind = Literal["walk", "averages", "block"]
+"""walk: heads of a layer, step by step; averages: the ways from an average over the past to one such head; block: heads
+of a layer, and the steps around them in a transformer"""
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
 
 ARRAYS: dict[str, tuple[str, ...]] = {
@@ -41,6 +44,14 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
     "output": ("query", "output"),
     "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
+    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
+    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
+    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
+    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
+    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
+    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
+    "probabilities": ("query", "vocabulary"),
+    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
     "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip
 """The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model."""
@@ -111,6 +122,8 @@ def check_header(header: Header) -> None:
                 refuse(f"header.{name} has {len(axis.labels):,} labels and {count:,} {column}.")
     if header.layer < 0:
         refuse("header.layer is counted from 0.")
+    if bool(header.place) != (header.kind == "block"):
+        refuse("A document of the kind block has a place, and no other has one.")
     if not 1 <= header.heads_in_layer <= MAX_HEADS:
         refuse(f"header.heads_in_layer is not from 1 to {MAX_HEADS:,}.")
     beyond = any(not 0 <= head < header.heads_in_layer for head in header.heads)

@@ -14,7 +14,7 @@ import orjson
 from attnviz.document.checks import DOCUMENT_KINDS, is_whole, refuse
 from attnviz.document.marks import SAID, are_said, from_json, to_json
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
-from attnviz.steps.picture import MadeFrom, PanelSpec, Picture, Product
+from attnviz.steps.picture import MadeFrom, Operation, PanelSpec, Picture, Product
 
 _AXIS: dict[str, Any] = {
     "text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"], "covers": ["a text"],
@@ -26,9 +26,14 @@ _PANEL: dict[str, Any] = {
     "limit": "a number, a list of texts or null", "scale": "a text", "stretched": "a text", "bar": "true or false",
     "numbered": "true or false", "ticks": "texts by column", "part_width": "a whole number or null",
 }  # fmt: skip
+_OPERATION: dict[str, Any] = {
+    "kind": "a text", "of": ["a text"], "weight": "a text or null", "bias": "a text or null",
+    "eps": "a number or null", "over": "a text or null", "name": "a text or null",
+}  # fmt: skip
 _PICTURE: dict[str, Any] = {
     "panels": [_PANEL], "grid": [["a whole number or null"]], "widths": ["a number"], "heights": ["a number"],
-    "products": {"*": {"left": "a text", "right": "a text", "bias": "a text or null"}}, "between": "a text",
+    "products": {"*": {"left": "a text", "right": "a text", "bias": "a text or null"}}, "operations": {"*": _OPERATION},
+    "between": "a text",
 }  # fmt: skip
 _STEP: dict[str, Any] = {
     "name": "a text", "title": "a text",
@@ -44,7 +49,7 @@ _HEADER: dict[str, Any] = {
     "heads_in_layer": "a whole number", "query": _AXIS, "key": _AXIS, "scale": "a number", "scale_label": "a text",
     "mask": "a text", "steps": [_STEP],
     "references": {"*": {"digest": "a text", "dtype": "a text", "shape": ["a whole number"]}},
-    "kind": "a text", "version": "a whole number",
+    "kind": "a text", "place": "a text", "version": "a whole number",
 }  # fmt: skip
 """What the JSON must be: a list has any number of such entries, an object exactly these keys. {"*": x} is an object
 with any keys, {"?": x} may also be null"""
@@ -115,8 +120,13 @@ def _said_in(given: Any) -> OfHeads:
 
 def _picture(given: Mapping[str, Any]) -> Picture:
     products = {result: Product(**product) for result, product in given["products"].items()}
+    operations = {
+        result: Operation(**{name: _frozen(value) for name, value in operation.items()})
+        for result, operation in given["operations"].items()
+    }
     places = {name: _frozen(given[name]) for name in ("grid", "widths", "heights")}
-    return Picture(tuple(map(_panel, given["panels"])), **places, products=products, between=given["between"])
+    panels = tuple(map(_panel, given["panels"]))
+    return Picture(panels, **places, products=products, operations=operations, between=given["between"])
 
 
 def _panel(given: Mapping[str, Any]) -> PanelSpec:
@@ -193,6 +203,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "a whole number": is_whole,
     "a whole number or null": lambda value: value is None or is_whole(value),
     "a number": _is_number,
+    "a number or null": lambda value: value is None or _is_number(value),
     "true or false": lambda value: isinstance(value, bool),
     "texts by column": _is_by_column,
 }

@@ -41,7 +41,7 @@ def document_of_layer(
     thumbnails: npt.NDArray[np.uint8] | None = None,
     refer_to: ReferTo | None = None,
 ) -> Document:
-    """Make the document of several heads of a layer, or of averages where the walk has them.
+    """Make the document of several heads of a layer, or of averages or of a block where the walk has them.
 
     Its arrays share their memory with the trace where it is float32.
 
@@ -80,7 +80,8 @@ def document_of_layer(
         mask=layer.mask.kind,
         steps=step_texts(walks),
         references=references,
-        kind="averages" if walk.averages else "walk",
+        kind="averages" if walk.averages else "walk" if walk.block is None else "block",
+        place="" if walk.block is None else walk.block.place,
     )
     return Document(header, arrays)
 

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, get_args
 
 from attnviz.document.checks import ARRAYS, COMPUTED, OF_HEAD, check_texts, refuse
 from attnviz.formulas import Role
-from attnviz.steps.picture import AXES, Pace, PanelSpec, Picture, Product, Scale
+from attnviz.steps.picture import (
+    AXES,
+    Operation,
+    OperationKind,
+    Over,
+    Pace,
+    PanelSpec,
+    Picture,
+    Product,
+    Scale,
+)
+from attnviz.trace.model import Activation
 
 if TYPE_CHECKING:
     from attnviz.document.value import Header
 
 MAX_PANELS = 16
 ROLES, SCALES, PACES = get_args(Role), get_args(Scale), get_args(Pace)
+OPERATIONS, OVER, ACTIVATIONS = get_args(OperationKind), get_args(Over), get_args(Activation)
 
 Sizes = Mapping[str, int]
 
@@ -52,6 +64,10 @@ def _check_picture(path: str, picture: Picture, header: Header, given: Collectio
     for result, product in picture.products.items():
         if not {result, product.left, product.right} <= names or not _is_product(result, product, header, given, sizes):
             refuse(f"{path}.products are not products of its panels.")
+    for result, operation in picture.operations.items():
+        is_made = result not in picture.products and {result, *operation.of} <= names
+        if not is_made or not _is_operation(result, operation, header, given, sizes):
+            refuse(f"{path}.operations are not operations on its panels.")
 
 
 def _is_there(name: str, header: Header, given: Collection[str]) -> bool:
@@ -98,7 +114,27 @@ def _is_product(result: str, product: Product, header: Header, given: Collection
     shape = left[0], right[1]
     if left[1] != right[0] or _shape(result, sizes) != shape:
         return False
-    if product.bias is None:
+    return _is_vector(product.bias, shape[1], header, given, sizes)
+
+
+def _is_vector(name: str | None, length: int, header: Header, given: Collection[str], sizes: Sizes) -> bool:
+    """Return whether a name, unless it is None, is that of a vector of this length."""
+    if name is None:
         return True
-    is_bias = len(ARRAYS.get(product.bias, ())) == 1 and _is_there(product.bias, header, given)
-    return is_bias and _shape(product.bias, sizes) == shape[1:]
+    is_vector = len(ARRAYS.get(name, ())) == 1 and _is_there(name, header, given)
+    return is_vector and _shape(name, sizes) == (length,)
+
+
+def _is_operation(result: str, operation: Operation, header: Header, given: Collection[str], sizes: Sizes) -> bool:
+    shape, kind = _shape(result, sizes), operation.kind
+    if not operation.of or any(_shape(name, sizes) != shape for name in operation.of):
+        return False
+    if kind not in OPERATIONS or (kind != "sum" and len(operation.of) > 1):
+        return False
+    vectors = operation.weight, operation.bias
+    if kind == "norm":
+        is_norm = operation.over in OVER and operation.eps is not None and operation.eps >= 0
+        fit = all(_is_vector(name, shape[1], header, given, sizes) for name in vectors)
+        return is_norm and fit and operation.name is None
+    named = operation.name in ACTIVATIONS if kind == "activation" else operation.name is None
+    return named and operation.over is None and operation.eps is None and vectors == (None, None)

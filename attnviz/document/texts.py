@@ -15,8 +15,7 @@ from cachetools import LRUCache, cached
 from attnviz.document.value import OfHeads, StepText
 from attnviz.formulas import mathml
 from attnviz.marked import marks_of
-from attnviz.steps import STEPS, unavailable
-from attnviz.steps.averages import WAYS
+from attnviz.steps import steps_of, unavailable
 from attnviz.steps.picture import joined
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def step_texts(walks: Sequence[Walk]) -> tuple[StepText, ...]:
 
 
 def _steps(walks: Sequence[Walk]) -> Iterable[Step[Any]]:
-    return (WAYS if walks[0].averages else STEPS).values()
+    return steps_of(walks[0]).values()
 
 
 def _shown(step: Step[Any], walks: Sequence[Walk]) -> Sequence[Any]:
@@ -60,9 +59,9 @@ def _of_heads(texts: Iterable[str]) -> OfHeads:
 
 def settings_of(walks: Sequence[Walk]) -> Hashable:
     """Return all that a step's formula, notice, code and picture may depend on: anything but numbers and the text."""
-    layer, maps = walks[0].layer, walks[0].layer.projections
+    layer, maps, block = walks[0].layer, walks[0].layer.projections, walks[0].block
     return (
-        bool(walks[0].averages), tuple(walk.head for walk in walks),
+        bool(walks[0].averages), None if block is None else block.settings, tuple(walk.head for walk in walks),
         walks[0].query_tokens.tokenizer, walks[0].parts is None,
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "Axis", "Document", "DocumentError", "Header", "OfHeads", "Reference", "StepText"]
 
-VERSION = 3
+VERSION = 4
 """The version of the format; docs/document.md says when it changes"""
 
 OfHeads = str | tuple[str, ...]
@@ -92,6 +92,7 @@ class Header:
     attention: Kind
     """encoder: self-attention in both directions, decoder: causal, cross: from the decoder to the encoder"""
     layer: int
+    """In a document of the kind block, the number of the attention among all of the model, in order of computation"""
     heads: tuple[int, ...]
     """Those that the document holds, in ascending order"""
     heads_in_layer: int
@@ -107,6 +108,8 @@ class Header:
     references: Mapping[str, Reference] = field(default_factory=dict)
     """Arrays that are not in the file, by their names"""
     kind: DocumentKind = "walk"
+    place: str = ""
+    """Where the attention is in the model, such as "encoder block 2", if the kind is block; else "" """
     version: int = VERSION
 
 

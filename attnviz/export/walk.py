@@ -12,7 +12,7 @@ from attnviz.figures.panels import Layout
 from attnviz.figures.steps import describe, lay_out
 from attnviz.formatting import number
 from attnviz.formulas import Expression
-from attnviz.steps import STEPS, Step, unavailable
+from attnviz.steps import Step, steps_of, unavailable
 from attnviz.trace.walk import Walk
 
 
@@ -64,17 +64,18 @@ class Sheet:
         return "\n\n".join(part for part in parts if part)
 
 
-def sheets(walk: Walk, steps: Iterable[str] = tuple(STEPS), theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
-    """Return a sheet for each of these steps that has a picture, in the order of the computation.
+def sheets(walk: Walk, steps: Iterable[str] | None = None, theme: Theme = LIGHT_THEME) -> tuple[Sheet, ...]:
+    """Return a sheet for each of these steps, or of all, that has a picture, in the order of the computation.
 
     Raises:
         KeyError: a step is unknown.
     """
-    requested = set(steps)
-    unknown = requested - set(STEPS)
+    known = steps_of(walk)
+    requested = set(known if steps is None else steps)
+    unknown = requested - set(known)
     if unknown:
         raise KeyError(min(unknown))
-    chosen = [step for step in STEPS.values() if step.name in requested]
+    chosen = [step for step in known.values() if step.name in requested]
     layouts = [(step, lay_out(walk, step.name) if step.matrices else None) for step in chosen]
     shown = [(step, layout) for step, layout in layouts if layout is None or layout.grid]
     return tuple(_sheet(walk, step, layout, (i, len(shown)), theme) for i, (step, layout) in enumerate(shown, 1))

@@ -14,17 +14,13 @@ from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.products import as_array, colour_limit
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
-from attnviz.steps import ATTENTION
-from attnviz.steps.averages import WAYS
+from attnviz.steps import steps_of
 from attnviz.steps.picture import MANY, PanelSpec, Product
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-
-_PICTURED = {**ATTENTION, **WAYS}
 
 
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
@@ -66,7 +62,10 @@ def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
     Raises:
         KeyError: the step has no matrices.
     """
-    picture = _PICTURED[step].picture(walk)
+    found = steps_of(walk)[step]
+    if not found.matrices:
+        raise KeyError(step)
+    picture = found.picture(walk)
     if picture is None:
         return Layout((), (), ())
     panels = [_panel(walk, spec, stretch) for spec in picture.panels]

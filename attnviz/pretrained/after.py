@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from attnviz.trace.block import AfterAttention, BlockSteps
+from attnviz.trace.block import AfterAttention, BlockSteps, BlockWeights, Norm
+from attnviz.trace.layer import LinearMap
+from attnviz.trace.model import Activation
 
 PRE_NORM = (("ln_1", "ln_2"), ("input_layernorm", "post_attention_layernorm"))
 """The norms before attention and before the feed-forward: GPT-2; Llama and most newer decoders."""
@@ -88,6 +92,53 @@ def _after_post_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> 
         return BlockSteps(attention_residual, normed, hidden, added, residual, block_norm(residual))
 
     return after
+
+
+def find_weights(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> BlockWeights | None:
+    """Return the weights of what follows attention in a block with the layout of BERT or GPT-2, else None.
+
+    A norm that is no LayerNorm is left out, and an activation other than ReLU and GELU is not named.
+    """
+    norms, feed_forward = find_norms(module, parents), getattr(parents.get(module), "mlp", None)
+    attention = parents.get(module, module)
+    layer = parents.get(attention, attention)
+    if norms is not None:
+        named = dict(zip(("attention_norm", "feed_forward_norm"), norms, strict=True))
+        maps = getattr(feed_forward, "c_fc", None), getattr(feed_forward, "c_proj", None)
+        activation = getattr(feed_forward, "act", None)
+    else:
+        try:
+            named = {
+                "attention_norm": attention.get_submodule("output.LayerNorm"),
+                "feed_forward_norm": layer.get_submodule("output.LayerNorm"),
+            }
+            maps = layer.get_submodule("intermediate.dense"), layer.get_submodule("output.dense")
+        except AttributeError:
+            return None
+        activation = getattr(layer.get_submodule("intermediate"), "intermediate_act_fn", None)
+    first, second = map(_linear_map, maps)
+    if first is None or second is None:
+        return None
+    known = {name: Norm.of(norm) for name, norm in named.items() if isinstance(norm, nn.LayerNorm)}
+    return BlockWeights(known, first, second, _activation(activation))
+
+
+def _linear_map(module: object) -> LinearMap | None:
+    """Return the map of an nn.Linear, or of transformers' Conv1D, whose weight is (in, out)."""
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    if not isinstance(weight, Tensor) or weight.ndim != 2:
+        return None
+    weight = weight.detach().T if isinstance(module, nn.Linear) else weight.detach()
+    return LinearMap(weight, bias.detach() if isinstance(bias, Tensor) else None)
+
+
+def _activation(function: Any) -> Activation | None:
+    """Return the name of the activation that a function computes, if it is one of ours."""
+    probe = torch.linspace(-6, 6, 97)
+    ours: dict[Activation, Any] = {"relu": functional.relu, "gelu": functional.gelu}
+    if not callable(function):
+        return None
+    return next((name for name, one in ours.items() if torch.allclose(function(probe), one(probe), atol=1e-6)), None)
 
 
 def _first(owner: object, names: tuple[str, ...]) -> nn.Module | None:

@@ -124,7 +124,13 @@ def renamed(name: str) -> str:
 
 def _maps(layer: EncoderLayer) -> BlockMaps:
     attention = layer.attention
-    return BlockMaps("encoder", attention.projections(), attention.output_projection(), after_attention=layer.after)
+    return BlockMaps(
+        "encoder",
+        attention.projections(),
+        attention.output_projection(),
+        after_attention=layer.after,
+        weights=layer.weights(),
+    )
 
 
 def _parameters(bert: Bert) -> dict[str, int]:

@@ -68,8 +68,8 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
 def describe(parameters: dict[str, int] | None = None) -> Description:
     """Return what the model is; the number of its parameters by part is known once its weights are loaded."""
     return Description(
-        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, FEED_FORWARD, VOCABULARY,
-        parameters=parameters or {},
+        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
+        vocabulary=VOCABULARY, parameters=parameters or {},
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
 

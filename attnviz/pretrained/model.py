@@ -12,7 +12,7 @@ from torch import Tensor
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.block import AfterAttention, Block
+from attnviz.trace.block import AfterAttention, Block, BlockWeights
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, recording
@@ -34,6 +34,8 @@ class BlockMaps(ShortRepr):
     after_attention: AfterAttention | None = None
     after_unavailable_reason: str = ""
     """Why `after_attention` is None; empty if it is known"""
+    weights: BlockWeights | None = None
+    """The weights of what follows the attention, if they are known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
         unavailable=maps.unavailable,
     )
     block_input = None if maps.after_attention is None else call.block_input
-    return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input)
+    return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input, maps.weights)
 
 
 def true_mask(mask: Tensor | None) -> Tensor | None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
-from attnviz.pretrained.after import find_after_attention, find_final_norm, find_language_head, find_norms
+from attnviz.pretrained.after import find_after_attention, find_final_norm, find_language_head, find_norms, find_weights
 from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_inputs
 from attnviz.pretrained.families import (
     count_parameters,
@@ -202,7 +202,8 @@ class TransformersModel(PretrainedModel):
         ends = steps.block_output, find_final_norm(self._model)(steps.block_output)
         if not any(_is_near(end, following) for end in ends):
             return maps
-        return replace(maps, after_attention=after, after_unavailable_reason="")
+        weights = find_weights(module, self._parents)
+        return replace(maps, after_attention=after, after_unavailable_reason="", weights=weights)
 
     def _names_by_kind(self, modules: Sequence[nn.Module]) -> dict[Kind, tuple[ModuleNames, ...]]:
         paths = {module: path for path, module in self._model.named_modules()}
@@ -219,11 +220,19 @@ class TransformersModel(PretrainedModel):
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
             width=width,
             head_size=calls[0].query.shape[-1],
+            norm_first=self._norm_first(calls),
             feed_forward=self._feed_forward_width(calls),
             vocabulary=len(self._tokenizer),
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
             unavailable=self._unavailable(),
         )
+
+    def _norm_first(self, calls: Sequence[Call]) -> bool | None:
+        """Return whether blocks normalise before attention, if what follows attention is known of every block."""
+        steps = [block.steps() for blocks in self._blocks_of(calls).values() for block in blocks[:1]]
+        if not all(block.after_attention for block in self.blocks) or steps[0] is None:
+            return None
+        return steps[0].feed_forward_norm is not None
 
     def _feed_forward_width(self, calls: Sequence[Call]) -> int | None:
         """Return F as the first block computes it, or as the configuration states it; None if neither is known."""

@@ -3,16 +3,55 @@
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`attention/` has a file for each step of a head, `averages.py` the ways of the page From averages to attention. None of
-them imports torch, so that links are parsed without it.
+`attention/` has a file for each step of a head, `transformer/` the steps around an attention, `averages.py` the ways of
+the page From averages to attention. None of them imports torch, so that links are parsed without it.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from attnviz.steps.attention import ATTENTION, TOKENS
+from attnviz.steps.averages import WAYS
 from attnviz.steps.step import Step, unavailable
+from attnviz.steps.transformer import AFTER, BEFORE
+
+if TYPE_CHECKING:
+    from attnviz.trace.model import Description, Place
+    from attnviz.trace.walk import Walk
 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
 
-__all__ = ["ATTENTION", "STEPS", "TOKENS", "Step", "unavailable"]
+_INPUT = ("tokens", "embeddings")
+PARTS: dict[str, Step[Any]] = {**{name: STEPS[name] for name in _INPUT}, **BEFORE, **STEPS, **AFTER}
+"""All steps of a transformer, by name, in order; a part of a block has those whose matrices it has"""
+
+
+def steps_of(walk: Walk) -> dict[str, Step[Any]]:
+    """Return the steps of a walk, by name, in order."""
+    if walk.averages:
+        return dict(WAYS)
+    if walk.block is None:
+        return STEPS
+    there = walk.block.matrices
+    return {name: step for name, step in PARTS.items() if name in STEPS or name in there}
+
+
+def names_at(model: Description, place: Place) -> tuple[str, ...]:
+    """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
+    pre, crosses = model.norm_first, "cross" in model.layers
+    there = set(STEPS)
+    if pre is not None:
+        there |= {"attention_residual", "input_norm" if pre else "attention_norm"}
+        if place.kind != "decoder" or not crosses:
+            there |= {"feed_forward_hidden", "feed_forward_output", "feed_forward_residual"}
+            there.add("feed_forward_norm" if pre else "block_output")
+            if place.layer == model.layers[place.kind][0] - 1:
+                there |= {"final_norm"} if model.final_norm else set()
+                ends = model.shows_logits and (place.kind != "encoder" or not crosses)
+                there |= {"logits", "probabilities"} if ends else set()
+    return tuple(name for name in PARTS if name in there)
+
+
+__all__ = ["ATTENTION", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]

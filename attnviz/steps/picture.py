@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from attnviz.formulas import Role
+from attnviz.trace.model import Activation
 
 Scale = Literal["signed", "weights"]
 Pace = Literal["even", "columns", "rows"]
@@ -27,6 +28,15 @@ AXES: dict[str, tuple[str, str]] = {
     "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
     "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
     "by_data": ("query", "model"),
+    **dict.fromkeys(
+        ("input_norm", "attention_residual", "attention_norm", "feed_forward_norm", "feed_forward_output",
+         "feed_forward_residual", "block_output", "final_norm"),
+        ("query", "model"),
+    ),
+    "W_1": ("model", "hidden"), "W_2": ("hidden", "model"),
+    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
+    "W_vocabulary": ("model", "vocabulary"), "logits": ("query", "vocabulary"),
+    "probabilities": ("query", "vocabulary"),
 }  # fmt: skip
 """The kinds of rows and columns of each matrix that a picture may show"""
 
@@ -60,6 +70,11 @@ MADE_FROM = {
     "scaled": MadeFrom("scores", "even"),
     "masked": MadeFrom("scaled", "columns"),
     "weights": MadeFrom("masked", "rows"),
+    "attention_norm": MadeFrom("attention_residual", "even"),
+    "feed_forward_norm": MadeFrom("attention_residual", "even"),
+    "feed_forward_hidden": MadeFrom("feed_forward_inner", "even"),
+    "block_output": MadeFrom("feed_forward_residual", "even"),
+    "probabilities": MadeFrom("logits", "rows"),
     "softmax_weights": MadeFrom("triangle", "even"),
     "by_matrix": MadeFrom("by_loop", "even"),
     "by_softmax": MadeFrom("by_matrix", "even"),
@@ -111,6 +126,32 @@ class Product:
     bias: str | None = None
 
 
+OperationKind = Literal["sum", "norm", "activation", "softmax"]
+Over = Literal["token", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """How a matrix is made of others in a way that is no product. A field that its kind does not use is None.
+
+    sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
+    activation: of each cell. softmax: of each row.
+    """
+
+    kind: OperationKind
+    of: tuple[str, ...]
+    """The names of the matrices that it is made of: one, or the summands"""
+    weight: str | None = None
+    """The name of a norm's weight, a vector; None if it has none"""
+    bias: str | None = None
+    eps: float | None = None
+    """What a norm adds to the variance"""
+    over: Over | None = None
+    """What a norm takes mean and variance of: the numbers of a token, or all of the matrix"""
+    name: Activation | None = None
+    """The activation"""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """The matrices of a step and their places."""
@@ -123,6 +164,8 @@ class Picture:
     heights: tuple[float, ...]
     products: Mapping[str, Product] = field(default_factory=dict)
     """The operands of each panel that is a product, by its name"""
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+    """How other panels are made, by their names"""
     between: str = ""
     """The operation, shown in the empty corner of a product"""
 
@@ -133,12 +176,13 @@ def picture(
     heights: Sequence[float] = (1,),
     products: Mapping[str, Product] | None = None,
     between: str = "",
+    operations: Mapping[str, Operation] | None = None,
 ) -> Picture:
     """Return the picture of panels in a grid."""
     panels = tuple(one for row in grid for one in row if one is not None)
     numbers = iter(range(len(panels)))
     places = tuple(tuple(None if one is None else next(numbers) for one in row) for row in grid)
-    return Picture(panels, places, tuple(widths), tuple(heights), products or {}, between)
+    return Picture(panels, places, tuple(widths), tuple(heights), products or {}, operations or {}, between)
 
 
 def product_picture(

@@ -11,7 +11,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.attention import SeededAttention, SeededOutput
 from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
-from attnviz.toy.embeddings import SeededEmbeddings
+from attnviz.toy.embeddings import SeededEmbeddings, sum_of
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
@@ -126,9 +126,3 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
 
 def _name(config: ToyConfig) -> str:
     return f"toy, seed {config.seed}"
-
-
-def sum_of(parts: dict[str, Tensor]) -> Tensor:
-    """Return the sum of the embeddings' summands, (T, C)."""
-    first, *others = parts.values()
-    return sum(others, start=first)

@@ -15,7 +15,8 @@ MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
-Positions = Literal["none", "sinusoidal", "random"]
+Positions = Literal["none", "sinusoidal", "lab", "random"]
+"""As `attnviz.toy.positions` makes them; random: as a learned table is before training"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.config import MAX_TOKENS, WIDTH, Positions
-from attnviz.toy.positions import sinusoidal_positions
+from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.weights import draw
 
 
@@ -36,11 +36,17 @@ def embed_tokens(ids: Sequence[int], seed: int) -> Tensor:
 def embed_positions(n: int, kind: Positions, seed: int) -> Tensor | None:
     """Return the position embeddings, (n, C), or None for "none".
 
-    sinusoidal: see `sinusoidal_positions`.
+    sinusoidal, lab: see `attnviz.toy.positions`.
     random: one standard normal vector per position, like a learned table before training.
     """
     if kind == "none":
         return None
     if kind == "random":
         return draw(seed, "position", 0, MAX_TOKENS, WIDTH)[:n]
-    return sinusoidal_positions(n, WIDTH)
+    return (lab_positions if kind == "lab" else sinusoidal_positions)(n, WIDTH)
+
+
+def sum_of(parts: dict[str, Tensor]) -> Tensor:
+    """Return the sum of the embeddings' summands, (T, C)."""
+    first, *others = parts.values()
+    return sum(others, start=first)

@@ -9,23 +9,20 @@ Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C /
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import and_causal
 from attnviz.toy import copying
-from attnviz.trace.block import BlockSteps
-from attnviz.trace.layer import OutputProjection, Projection
+from attnviz.trace.block import BlockSteps, BlockWeights, Norm
+from attnviz.trace.layer import LinearMap, OutputProjection, Projection
+from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
-Activation = Literal["relu", "gelu"]
-"""relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016)."""
 WIDTH, HEADS, EPS = 32, 4, 1e-5
-
-M = TypeVar("M", bound=nn.Module)
 
 
 class MultiHeadAttention(nn.Module):
@@ -129,12 +126,8 @@ class FeedForward(nn.Module):
         return ACTIVATIONS[self.activation](self.first(x))
 
 
-class EncoderLayer(nn.Module):
-    """Attention, then feed-forward, each added to its input (the residual) with a LayerNorm.
-
-    Post-norm, the norm follows the sum, as in the paper and in BERT; pre-norm, it precedes attention and feed-forward,
-    as in GPT-2. With a causal mask this is the layer of a decoder-only model.
-    """
+class _Layer(nn.Module):
+    """What both layers have: causal or full self-attention, and a feed-forward, which comes last."""
 
     def __init__(
         self,
@@ -174,6 +167,40 @@ class EncoderLayer(nn.Module):
         if norm_first:
             watch_norm(self.attention_norm)
 
+    def weights(self) -> BlockWeights:
+        """Return the weights of what follows the attention."""
+        forward = self.feed_forward
+        norms = {name: Norm.of(one) for name, one in self.named_children() if isinstance(one, nn.LayerNorm)}
+        return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
+
+    def finish(self, stream: Tensor, **before: Tensor) -> BlockSteps:
+        """Apply the feed-forward.
+
+        Args:
+            stream: (..., T, C), to which its output is added: the last residual sum (pre-norm) or its norm (post-norm).
+            before: the steps before it, by their names in `BlockSteps`.
+        """
+        feed_forward_norm = self.feed_forward_norm(stream) if self.norm_first else None
+        hidden = self.feed_forward.hidden(stream if feed_forward_norm is None else feed_forward_norm)
+        output = self.feed_forward.second(hidden)
+        residual = stream + self.dropout(output)
+        return BlockSteps(
+            **before,
+            feed_forward_norm=feed_forward_norm,
+            feed_forward_hidden=hidden,
+            feed_forward_output=output,
+            feed_forward_residual=residual,
+            block_output=residual if self.norm_first else self.feed_forward_norm(residual),
+        )
+
+
+class EncoderLayer(_Layer):
+    """Attention, then feed-forward, each added to its input (the residual) with a LayerNorm.
+
+    Post-norm, the norm follows the sum, as in the paper and in BERT; pre-norm, it precedes attention and feed-forward,
+    as in GPT-2. With a causal mask this is the layer of a decoder-only model.
+    """
+
     @classmethod
     def from_torch(cls, module: nn.TransformerEncoderLayer) -> EncoderLayer:
         """Return the same layer with copies of the weights.
@@ -193,12 +220,12 @@ class EncoderLayer(nn.Module):
     def after(self, x: Tensor, output: Tensor) -> BlockSteps:
         """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C)."""
         residual = x + self.dropout(output)
-        if self.norm_first:
-            return _finish(self, residual, attention_norm=self.attention_norm(x))
-        return _finish(self, residual, attention_norm=self.attention_norm(residual))
+        normed = self.attention_norm(x if self.norm_first else residual)
+        stream = residual if self.norm_first else normed
+        return self.finish(stream, attention_residual=residual, attention_norm=normed)
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(_Layer):
     """Causal self-attention, then attention to the encoder's output, then feed-forward; each with residual and norm.
 
     In the attention to the encoder (cross-attention), the queries come from the decoder, keys and values from the
@@ -211,23 +238,15 @@ class DecoderLayer(nn.Module):
         heads: int = HEADS,
         feed_forward: int | None = None,
         *,
-        activation: Activation = "relu",
-        norm_first: bool = False,
-        dropout: float = 0.0,
         bias: bool = True,
         eps: float = EPS,
+        **settings: Any,
     ) -> None:
         """Draw the weights as `nn.Linear` does; arguments and errors are those of `EncoderLayer`."""
-        super().__init__()
-        self.norm_first = norm_first
-        self.attention, self.cross_attention = (MultiHeadAttention(width, heads, bias=bias) for _ in range(2))
-        self.feed_forward = FeedForward(width, feed_forward, activation=activation, bias=bias)
-        self.attention_norm, self.cross_attention_norm, self.feed_forward_norm = (
-            nn.LayerNorm(width, eps=eps, bias=bias) for _ in range(3)
-        )
-        self.dropout = nn.Dropout(dropout)
-        if norm_first:
-            watch_norm(self.attention_norm)
+        super().__init__(width, heads, feed_forward, bias=bias, eps=eps, **settings)
+        self.cross_attention = MultiHeadAttention(width, heads, bias=bias)
+        self.cross_attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
+        if self.norm_first:
             watch_norm(self.cross_attention_norm)
 
     @classmethod
@@ -261,53 +280,29 @@ class DecoderLayer(nn.Module):
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
     ) -> BlockSteps:
         """Apply the layer as `forward` does, and keep every step after its first attention."""
-        causal = and_causal(mask, y.shape[-2])
+        output = self.attention(self.attention_norm(y) if self.norm_first else y, mask=and_causal(mask, y.shape[-2]))
+        return self.after(y, output, encoded, encoded_mask=encoded_mask)
+
+    def after(self, y: Tensor, output: Tensor, encoded: Tensor, *, encoded_mask: Tensor | None = None) -> BlockSteps:
+        """Compute the steps after the first attention from the layer's input and that attention's output."""
+        attention_residual = y + self.dropout(output)
         if self.norm_first:
             normed = self.attention_norm(y)
-            attention_residual = y + self.dropout(self.attention(normed, mask=causal))
             cross_norm = self.cross_attention_norm(attention_residual)
             output = self.cross_attention(cross_norm, encoded, mask=encoded_mask)
             cross_residual = attention_residual + self.dropout(output)
         else:
-            attention_residual = y + self.dropout(self.attention(y, mask=causal))
             normed = self.attention_norm(attention_residual)
             output = self.cross_attention(normed, encoded, mask=encoded_mask)
             cross_residual = normed + self.dropout(output)
             cross_norm = self.cross_attention_norm(cross_residual)
-        return _finish(
-            self, attention_residual, attention_norm=normed, cross_residual=cross_residual, cross_norm=cross_norm
+        return self.finish(
+            cross_residual if self.norm_first else cross_norm,
+            attention_residual=attention_residual,
+            attention_norm=normed,
+            cross_attention_residual=cross_residual,
+            cross_attention_norm=cross_norm,
         )
-
-
-def _finish(
-    layer: EncoderLayer | DecoderLayer,
-    attention_residual: Tensor,
-    *,
-    attention_norm: Tensor,
-    cross_residual: Tensor | None = None,
-    cross_norm: Tensor | None = None,
-) -> BlockSteps:
-    """Apply the feed-forward, which comes last, to the stream of residuals (pre-norm) or to the last norm."""
-    if layer.norm_first:
-        stream = attention_residual if cross_residual is None else cross_residual
-        feed_forward_norm = read = layer.feed_forward_norm(stream)
-    else:
-        stream = read = attention_norm if cross_norm is None else cross_norm
-        feed_forward_norm = None
-    hidden = layer.feed_forward.hidden(read)
-    output = layer.feed_forward.second(hidden)
-    residual = stream + layer.dropout(output)
-    return BlockSteps(
-        attention_residual,
-        attention_norm,
-        hidden,
-        output,
-        residual,
-        residual if layer.norm_first else layer.feed_forward_norm(residual),
-        feed_forward_norm,
-        cross_residual,
-        cross_norm,
-    )
 
 
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
@@ -315,6 +310,11 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
     x = args[0] if args else kwargs["x"]
     context = args[1] if len(args) > 1 else kwargs.get("context")
     return x, x if context is None else context
+
+
+def linear_map(module: nn.Linear) -> LinearMap:
+    """Return what a module computes, without gradients."""
+    return LinearMap(module.weight.detach().T, _detached(module.bias))
 
 
 def _detached(bias: Tensor | None) -> Tensor | None:

@@ -13,6 +13,10 @@ def draw(seed: int, quantity: str, index: int, rows: int, cols: int) -> Tensor:
 
     Callers draw the largest size and slice it, so that a narrow matrix is a slice of a wide one.
     """
+    return torch.randn(rows, cols, generator=generator(seed, quantity, index))
+
+
+def generator(seed: int, quantity: str, index: int) -> torch.Generator:
+    """Return a generator of numbers that depend only on the arguments."""
     name = f"{seed}/{quantity}/{index}".encode()
-    generator = torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest()))
-    return torch.randn(rows, cols, generator=generator)
+    return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(name, digest_size=7).digest()))

@@ -5,14 +5,16 @@ Shapes: T positions, C model width, F feed-forward width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.layer import LayerTrace
+from attnviz.trace.layer import LayerTrace, LinearMap
+from attnviz.trace.model import Activation
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,6 +48,41 @@ class BlockSteps(ShortRepr):
     attention's queries are made from; None if the block has none"""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Norm(ShortRepr):
+    """A LayerNorm: (x - mean) / sqrt(variance + eps) * weight + bias, of each row (Ba et al. 2016)."""
+
+    weight: Tensor | None
+    """(C,); None stands for ones"""
+    bias: Tensor | None
+    """(C,); None stands for zeros"""
+    eps: float
+
+    @classmethod
+    def of(cls, module: nn.LayerNorm) -> Norm:
+        """Return the norm that a module computes."""
+        weight, bias = module.weight, module.bias
+        return cls(*(None if one is None else one.detach() for one in (weight, bias)), module.eps)
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Normalise each row of (T, C)."""
+        return functional.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockWeights(ShortRepr):
+    """The weights of what follows a block's attention. They belong to the model."""
+
+    norms: Mapping[str, Norm]
+    """By the names of their results in `BlockSteps`; `feed_forward_norm` is also the one that ends a post-norm block"""
+    first: LinearMap
+    """W_1, (C, F)"""
+    second: LinearMap
+    """W_2, (F, C)"""
+    activation: Activation | None = None
+    """None if it is another"""
+
+
 AfterAttention = Callable[[Tensor, Tensor], BlockSteps]
 """Computes the rest of a block from its input X and its attention's output, both (T, C)"""
 
@@ -60,6 +97,8 @@ class Block(ShortRepr):
     """Why `steps` returns None, as a sentence; empty if it returns steps"""
     pre_norm_input: Tensor | None = None
     """(T, C): X, if the block is known to normalise it before the attention"""
+    weights: BlockWeights | None = None
+    """None if they are not known"""
 
     @property
     def input(self) -> Tensor | None:

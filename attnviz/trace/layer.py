@@ -57,16 +57,22 @@ class Projection(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OutputProjection(ShortRepr):
-    """The output projection: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
+class LinearMap(ShortRepr):
+    """A linear map of each row: x @ weight + bias, weight (in, out), bias (out,) or None."""
 
     weight: Tensor
     bias: Tensor | None = None
 
-    def apply(self, concat: Tensor) -> Tensor:
-        """Project (T, H·D) to (T, C)."""
-        output = concat @ self.weight
-        return output if self.bias is None else output + self.bias
+    def apply(self, x: Tensor) -> Tensor:
+        """Map (T, in) to (T, out)."""
+        mapped = x @ self.weight
+        return mapped if self.bias is None else mapped + self.bias
+
+
+class OutputProjection(LinearMap):
+    """The output projection: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)

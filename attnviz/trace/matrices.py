@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.trace.part import MATRICES as OF_BLOCK
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -95,6 +97,14 @@ def _average(name: str, walk: Walk) -> Tensor | None:
     return walk.averages.get(name)
 
 
+def _embeddings(walk: Walk) -> Tensor | None:
+    return walk.layer.query_input if walk.block is None else walk.block.x
+
+
+def _of_block(name: str, walk: Walk) -> Tensor | None:
+    return None if walk.block is None else walk.block.matrices.get(name)
+
+
 def _output_weight(walk: Walk) -> Tensor | None:
     projection = walk.layer.output_projection
     return None if projection is None else projection.weight
@@ -113,7 +123,7 @@ def _output(walk: Walk) -> Tensor | None:
 _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "token_embeddings": partial(_part, 0),
     "positions": partial(_part, 1),
-    "embeddings": lambda walk: walk.layer.query_input,
+    "embeddings": _embeddings,
     "embeddings_k": lambda walk: walk.layer.key_input,
     **{name: partial(_of_head, name) for name in _OF_HEADS},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
@@ -125,4 +135,5 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "output": _output,
     **{name: partial(_average, name) for name in AVERAGES},
     "by_data": lambda walk: walk.steps.head_outputs,
+    **{name: partial(_of_block, name) for name in OF_BLOCK},
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -19,8 +19,39 @@ Kind = Literal["encoder", "decoder", "cross"]
 ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
+Activation = Literal["relu", "gelu"]
+"""relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016)."""
+
 Need = Literal["embeddings", "projections", "output_projection"]
 """Quantities besides attention itself, which are not known for every model"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an attention is in its model."""
+
+    kind: Kind
+    layer: int
+
+    @property
+    def stack(self) -> Literal["encoder", "decoder"]:
+        """The stack of blocks that it is in."""
+        return "encoder" if self.kind == "encoder" else "decoder"
+
+    @property
+    def name(self) -> str:
+        """The place in words, such as "encoder block 2"."""
+        return f"{self.stack} block {self.layer}{', attention to the encoder' if self.kind == 'cross' else ''}"
+
+
+def places(layers: Mapping[Kind, tuple[int, int]]) -> tuple[Place, ...]:
+    """Return the places of all attentions in order of computation; `layers` as in `Description`."""
+    counts = {kind: count for kind, (count, _) in layers.items()}
+    found = [Place("encoder", layer) for layer in range(counts.get("encoder", 0))]
+    for layer in range(max(counts.get("decoder", 0), counts.get("cross", 0))):
+        kinds: tuple[Kind, ...] = ("decoder", "cross")
+        found += [Place(kind, layer) for kind in kinds if layer < counts.get(kind, 0)]
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,6 +65,13 @@ class Description(ShortRepr):
     """C"""
     head_size: int
     """D"""
+    norm_first: bool | None = None
+    """Whether blocks normalise before attention and feed-forward (pre-norm); None if what follows attention is
+    unknown"""
+    final_norm: bool = False
+    """Whether a norm that is known follows the last block"""
+    shows_logits: bool = False
+    """Whether its traces have a `vocabulary`, so that logits are among the steps"""
     feed_forward: int | None = None
     """F; None if the model has no feed-forward layer or its width is not known"""
     vocabulary: int | None = None

@@ -13,6 +13,7 @@ from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
+from attnviz.trace.part import BlockPart
 from attnviz.trace.summary import HeadSummary, summaries
 
 
@@ -44,6 +45,8 @@ class Walk(NotebookRepr):
     averages: Mapping[str, Tensor] = field(default_factory=dict)
     """By name, what `attnviz.toy.averages.Averages` holds: the means of the embeddings over the past, and the matrices
     that make them; empty unless the walk is one from averages to attention"""
+    block: BlockPart | None = None
+    """The steps around the attention, if the walk goes through them too"""
     known_summary: HeadSummary | None = None
     """The summary, if it is computed already"""
 

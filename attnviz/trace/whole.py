@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.reprs import NotebookRepr
+from attnviz.reprs import NotebookRepr, ShortRepr
 from attnviz.tokens import Tokens
-from attnviz.trace.block import Block
-from attnviz.trace.layer import LayerTrace, held_bytes
-from attnviz.trace.model import Kind, layers_and_heads
+from attnviz.trace.block import Block, Norm
+from attnviz.trace.layer import LayerTrace, LinearMap, held_bytes
+from attnviz.trace.model import Kind, Place, layers_and_heads, places
 from attnviz.trace.walk import Walk
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Vocabulary(ShortRepr):
+    """The map from the last hidden state to the logits."""
+
+    projection: LinearMap
+    """W, (C, V)"""
+    labels: tuple[str, ...]
+    """What its columns stand for, V"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,6 +41,12 @@ class Trace(NotebookRepr):
     """(T, C)"""
     embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
+    decoder_embedding_parts: dict[str, Tensor] = field(default_factory=dict)
+    """The same of the first decoder block's input in an encoder-decoder model"""
+    final_norms: Mapping[str, Norm] = field(default_factory=dict)
+    """The norms after the last blocks, by stack, "encoder" or "decoder", where there are any and they are known"""
+    vocabulary: Vocabulary | None = None
+    """The map to the logits, if it is linear, known and small enough to show"""
     weights: tuple[Tensor, ...] = ()
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
@@ -67,8 +83,7 @@ class Trace(NotebookRepr):
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
         """Token and position embeddings, (T, C) each, if X is the sum of these two and they are known; else None."""
-        parts = self.embedding_parts
-        return (parts["token"], parts["position"]) if parts.keys() == {"token", "position"} else None
+        return _summands(self.embedding_parts)
 
     def block(self, layer: int, kind: Kind | None = None) -> Block:
         """Return one block; `kind` defaults to the model's first.
@@ -108,6 +123,27 @@ class Trace(NotebookRepr):
         tokens = self.query_tokens(kind), self.key_tokens(kind)
         return Walk(*tokens, attention, head, self.parts, layer_index=layer, model=self.model, kind=kind)
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The places of all attentions of the model, in order of computation."""
+        return places({kind: (len(blocks), 0) for kind, blocks in self.blocks.items()})
+
+    def walk_at(self, number: int, head: int) -> Walk:
+        """Return one head of the attention with this number in `places`, with the steps around the attention.
+
+        Raises:
+            IndexError: the model has no such attention or head.
+        """
+        from attnviz.trace.parts import part_of
+
+        if not 0 <= number < len(self.places):
+            raise IndexError(f"attention {number} does not exist: attentions go from 0 to {len(self.places) - 1}")
+        place = self.places[number]
+        walk = self.walk(place.layer, head, place.kind)
+        of_stack = self.embedding_parts if place.kind == self.kinds[0] else self.decoder_embedding_parts
+        summands = None if place.layer or place.kind == "cross" else _summands(of_stack)
+        return replace(walk, layer_index=number, parts=summands, block=part_of(self, place))
+
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""
         return self.tokens if self.decoder_tokens is None or kind == "encoder" else self.decoder_tokens
@@ -120,4 +156,10 @@ class Trace(NotebookRepr):
     def nbytes(self) -> int:
         """The memory of the trace, in bytes, without the weights of a shared model."""
         tensors = [tensor for blocks in self.blocks.values() for block in blocks for tensor in block.tensors()]
-        return held_bytes([*tensors, self.last_hidden_state, *self.embedding_parts.values(), *self.weights])
+        parts = (*self.embedding_parts.values(), *self.decoder_embedding_parts.values())
+        return held_bytes([*tensors, self.last_hidden_state, *parts, *self.weights])
+
+
+def _summands(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor] | None:
+    """Return token and position embeddings, if these two are all summands."""
+    return (parts["token"], parts["position"]) if parts.keys() == {"token", "position"} else None

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from attnviz.document import Document, DocumentError, Header, checks, document_of, document_of_layer, read, write
 from attnviz.document.checks import FORMULA, KINDS, MASKS, MAX_TOKENS
 from attnviz.document.marks import SAID, to_json
-from attnviz.document.pictures import PACES, ROLES, SCALES
+from attnviz.document.pictures import ACTIVATIONS, OPERATIONS, OVER, PACES, ROLES, SCALES
 from attnviz.marked import PARTS
 from attnviz.pretrained import load
 from attnviz.steps.picture import AXES
@@ -235,8 +235,9 @@ def test_both_readers_have_the_same_tables(run: Run) -> None:
     *tables, formula = run("core/checks.js", body)
     assert tables == plain([checks.ARRAYS, checks.COMPUTED, checks.DTYPES, checks.OF_HEAD, MASKS, KINDS, MAX_TOKENS])
     assert formula.replace("\\/", "/") == f"^{FORMULA.pattern}$"
-    tables = run("core/picture_checks.js", "return [m.AXES, m.ROLES, m.SCALES, m.PACES]")
-    assert tables == plain([AXES, ROLES, SCALES, PACES])
+    names = "m.AXES, m.ROLES, m.SCALES, m.PACES, m.OPERATIONS, m.OVER, m.ACTIVATIONS"
+    tables = run("core/picture_checks.js", f"return [{names}]")
+    assert tables == plain([AXES, ROLES, SCALES, PACES, OPERATIONS, OVER, ACTIVATIONS])
     assert run("core/mark_checks.js", "return m.PARTS") == list(PARTS)
 
 

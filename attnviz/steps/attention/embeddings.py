@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnviz.formulas.tree import Box, Row
 from attnviz.marked import marked
 from attnviz.steps.attention.formula import X, projection_formula
-from attnviz.steps.picture import Picture, panel, picture
+from attnviz.steps.picture import Operation, Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -27,14 +27,15 @@ def _picture(walk: Walk) -> Picture | None:
     if walk.layer.query_input is None:
         return None
     if walk.parts is None:
-        return picture(((panel("embeddings", "X embeddings", bar=True),),), (1,))
+        title = "X embeddings" if walk.block is None else "X input"
+        return picture(((panel("embeddings", title, bar=True),),), (1,))
     names = ("token_embeddings", "positions", "embeddings")
     row = (
         panel("token_embeddings", "token", limit=names),
         panel("positions", "+ position", limit=names),
         panel("embeddings", "= X embeddings", limit=names, bar=True),
     )
-    return picture((row,), (1, 1, 1))
+    return picture((row,), (1, 1, 1), operations={"embeddings": Operation("sum", names[:2])})
 
 
 STEP: Step[Walk] = Step(

@@ -39,7 +39,8 @@ def _code(walk: Walk) -> str:
         return "query = key = value = x"
     lines = []
     for name, projection in projections.items():
-        source = "x_key" if name != "query" and walk.layer.key_input is not walk.layer.query_input else "x"
+        own = "x" if source_of(walk) == "embeddings" else source_of(walk)
+        source = "x_key" if name != "query" and walk.layer.key_input is not walk.layer.query_input else own
         if projection.kind == "positions":
             lines.append(f"{name} = U_{name} @ {source}")
         else:
@@ -47,6 +48,12 @@ def _code(walk: Walk) -> str:
     return "\n".join(lines)
 
 
+def source_of(walk: Walk) -> str:
+    """Return the name of what queries are made of: X, or in a pre-norm block its norm."""
+    return "input_norm" if walk.block is not None and "input_norm" in walk.block.matrices else "embeddings"
+
+
+_SOURCES = {"embeddings": "X embeddings", "input_norm": "norm of X"}
 _TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
@@ -57,15 +64,16 @@ def _picture(walk: Walk) -> Picture:
     if layer.projections is None or x is None:
         return picture((results,), (1, 1, 1))
     if layer.key_input is not None and layer.key_input is not x:
-        return _cross(layer, results)
+        return _cross(walk, results)
     kind = projection_kind(walk)
-    input_panel = panel("embeddings", "X embeddings")
+    source = source_of(walk)
+    input_panel = panel(source, _SOURCES[source])
     if kind == "identity":
         return picture(((input_panel, *results),), (1, 1, 1, 1))
     positions, features = x.shape
     if kind == "positions":
         return _position_mixing(results, share(positions, features))
-    weights, products = _maps(layer, dict.fromkeys(_TITLES, "embeddings"))
+    weights, products = _maps(layer, dict.fromkeys(_TITLES, source))
     between = "X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b"
     grid = ((None, *weights), (input_panel, *results))
     return picture(grid, (0.6, 1, 1, 1), share(features, positions), products, between)
@@ -81,12 +89,13 @@ def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec]
     return weights, products
 
 
-def _cross(layer: LayerTrace, results: list[PanelSpec]) -> Picture:
+def _cross(walk: Walk, results: list[PanelSpec]) -> Picture:
     """Return cross-attention: queries from the decoder's states, keys and values from the encoder's."""
-    inputs = {"query": "embeddings", "key": "embeddings_k", "value": "embeddings_k"}
-    (w_query, w_key, w_value), products = _maps(layer, inputs)
+    source = source_of(walk)
+    inputs = {"query": source, "key": "embeddings_k", "value": "embeddings_k"}
+    (w_query, w_key, w_value), products = _maps(walk.layer, inputs)
     query, key, value = results
-    x, other = panel("embeddings", "X embeddings"), panel("embeddings_k", "X encoder's")
+    x, other = panel(source, _SOURCES[source]), panel("embeddings_k", "X encoder's")
     grid = ((None, w_query, None, w_key, w_value), (x, query, other, key, value))
     return picture(grid, (1.2, 1, 1.2, 1, 1), (1, 1), products)
 

@@ -18,9 +18,10 @@ from attnviz.attention import MaskKind
 from attnviz.document import Document, DocumentError, Header, Reference, StepText, document_of, read, write
 from attnviz.document.checks import ARRAYS, COMPUTED, KINDS, MASKS
 from attnviz.document.files import MAX_BYTES
+from attnviz.document.pictures import OPERATIONS
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
-from attnviz.steps.picture import MadeFrom, PanelSpec, Picture, Product
+from attnviz.steps.picture import MadeFrom, Operation, PanelSpec, Picture, Product
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.model import Kind
 from attnviz.trace.walk import Walk
@@ -182,9 +183,11 @@ def test_a_file_has_one_key_of_metadata_and_the_kinds_of_masks_are_all_known() -
 def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     docs = (ROOT / "docs" / "document.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0] for line in docs.splitlines() if line.startswith("| `")]
-    named = {name for row in rows for name in re.findall("`(.+?)`", row)}
+    named = {name for row in rows for name in re.findall("`(.+?)`", row)} - set(OPERATIONS)
     assert named == {*ARRAYS, *(field.name for value in (Header, PanelSpec) for field in fields(value))}
-    others = [field.name for value in (StepText, Picture, Product, MadeFrom, Reference) for field in fields(value)]
+    others = [
+        field.name for value in (StepText, Picture, Product, Operation, MadeFrom, Reference) for field in fields(value)
+    ]
     assert [name for name in (*COMPUTED, *others) if f"`{name}`" not in docs] == []
     space: dict[str, object] = {}
     exec(docs.partition("```python\n")[2].partition("```")[0], space)

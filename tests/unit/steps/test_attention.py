@@ -23,7 +23,9 @@ from attnviz.steps.picture import AXES, MADE_FROM
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.matrices import matrix
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.walk import Walk
 from tests.toy import run_block
 from tests.unit.families import BERT, save
@@ -179,8 +181,11 @@ def test_a_step_is_made_from_a_matrix_of_the_same_shape() -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
     assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
+    configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
+    walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     for name, before in MADE_FROM.items():
-        assert matrix(walk, name).shape == matrix(walk, before.name).shape
+        one = next(one for one in walks if find_matrix(one, name) is not None)
+        assert matrix(one, name).shape == matrix(one, before.name).shape
 
 
 def test_steps_by_cell_are_matrices_of_queries_by_keys() -> None:

@@ -11,7 +11,9 @@ export const MAX_TOKENS = 4096;
 const MAX_HEADS = 1024;
 export const MASKS = ["none", "causal", "padding", "cross", "other"];
 export const KINDS = ["encoder", "decoder", "cross"];
-export const DOCUMENT_KINDS = ["walk", "averages"];
+export const DOCUMENT_KINDS = ["walk", "averages", "block"];
+/** The results of LayerNorms, each with the arrays of its weight and bias: gamma_<name>, beta_<name>. */
+const NORMS = ["input_norm", "attention_norm", "feed_forward_norm", "block_output", "final_norm"];
 
 /**
  * The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model.
@@ -42,6 +44,25 @@ export const ARRAYS = {
   by_loop: ["query", "model"],
   by_matrix: ["query", "model"],
   by_softmax: ["query", "model"],
+  input_norm: ["query", "model"],
+  attention_residual: ["query", "model"],
+  attention_norm: ["query", "model"],
+  feed_forward_norm: ["query", "model"],
+  W_1: ["model", "hidden"],
+  b_1: ["hidden"],
+  feed_forward_inner: ["query", "hidden"],
+  feed_forward_hidden: ["query", "hidden"],
+  W_2: ["hidden", "model"],
+  b_2: ["model"],
+  feed_forward_output: ["query", "model"],
+  feed_forward_residual: ["query", "model"],
+  block_output: ["query", "model"],
+  final_norm: ["query", "model"],
+  W_vocabulary: ["model", "vocabulary"],
+  b_vocabulary: ["vocabulary"],
+  logits: ["query", "vocabulary"],
+  probabilities: ["query", "vocabulary"],
+  ...Object.fromEntries(NORMS.flatMap((norm) => ["gamma", "beta"].map((letter) => [`${letter}_${norm}`, ["model"]]))),
   thumbnails: ["head", "rows", "columns"],
   hidden_thumbnail: ["rows", "columns"],
 };
@@ -104,6 +125,9 @@ export function checkHeader(header) {
   }
   const { heads, heads_in_layer: all } = header;
   if (header.layer < 0) refuse("header.layer is counted from 0.");
+  if ((header.place !== "") !== (header.kind === "block")) {
+    refuse("A document of the kind block has a place, and no other has one.");
+  }
   if (all < 1 || all > MAX_HEADS) refuse(`header.heads_in_layer is not from 1 to ${grouped(MAX_HEADS)}.`);
   const inOrder = heads.every((head, index) => head >= 0 && head < all && (index === 0 || head > heads[index - 1]));
   if (!inOrder || heads.length === 0) refuse("header.heads are not heads of the layer in ascending order.");

@@ -49,6 +49,18 @@ export { DocumentError };
  * @typedef {{ left: string, right: string, bias: string | null }} ProductSpec
  */
 /**
+ * How a matrix is made of others in a way that is no product: attnviz/steps/picture.py describes it. What its kind does
+ * not use is null.
+ * @typedef {object} OperationSpec
+ * @property {"sum" | "norm" | "activation" | "softmax"} kind
+ * @property {string[]} of the names of the matrices that it is made of: one, or the summands
+ * @property {string | null} weight the name of a norm's weight, a vector
+ * @property {string | null} bias
+ * @property {number | null} eps what a norm adds to the variance
+ * @property {"token" | "all" | null} over what a norm takes mean and variance of
+ * @property {"relu" | "gelu" | null} name the activation
+ */
+/**
  * The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place.
  * @typedef {object} PictureSpec
  * @property {PanelSpec[]} panels
@@ -56,6 +68,7 @@ export { DocumentError };
  * @property {number[]} widths
  * @property {number[]} heights
  * @property {Record<string, ProductSpec>} products by the name of the result
+ * @property {Record<string, OperationSpec>} operations how other panels are made, by their names
  * @property {string} between
  */
 /**
@@ -91,13 +104,15 @@ export { DocumentError };
  * @property {"none" | "causal" | "padding" | "cross" | "other"} mask
  * @property {StepText[]} steps
  * @property {Record<string, Reference>} references by the name of the array
- * @property {"walk" | "averages"} kind heads step by step, or the ways from an average over the past to one head
- * @property {3} version
+ * @property {"walk" | "averages" | "block"} kind heads step by step; the ways from an average over the past to one
+ *   head; heads step by step, and the steps around them in a transformer
+ * @property {string} place where the attention is in the model, if the kind is block; else ""
+ * @property {4} version
  */
 /** @typedef {{ header: Header, arrays: Record<string, import("./safetensors.js").Stored> }} WalkDocument */
 
 const KEY = "attnviz";
-const VERSION = 3;
+const VERSION = 4;
 
 const AXIS = {
   ...{ text: "a text", pair: "a text or null", labels: ["a text"], ids: ["a whole number"], covers: ["a text"] },
@@ -109,9 +124,14 @@ const PANEL = {
   ...{ limit: "a number, a list of texts or null", scale: "a text", stretched: "a text", bar: "true or false" },
   ...{ numbered: "true or false", ticks: "texts by column", part_width: "a whole number or null" },
 };
+const OPERATION = {
+  ...{ kind: "a text", of: ["a text"], weight: "a text or null", bias: "a text or null" },
+  ...{ eps: "a number or null", over: "a text or null", name: "a text or null" },
+};
 const PICTURE = {
   ...{ panels: [PANEL], grid: [["a whole number or null"]], widths: ["a number"], heights: ["a number"] },
   products: { "*": { left: "a text", right: "a text", bias: "a text or null" } },
+  operations: { "*": OPERATION },
   between: "a text",
 };
 const OF_HEADS = "a text or a list of texts";
@@ -129,7 +149,7 @@ const HEADER = {
   ...{ heads_in_layer: "a whole number", query: AXIS, key: AXIS, scale: "a number", scale_label: "a text" },
   ...{ mask: "a text", steps: [STEP] },
   references: { "*": { digest: "a text", dtype: "a text", shape: ["a whole number"] } },
-  ...{ kind: "a text", version: "a whole number" },
+  ...{ kind: "a text", place: "a text", version: "a whole number" },
 };
 
 /** @param {unknown} value */
@@ -146,6 +166,7 @@ const IS = {
   "a number, a list of texts or null": (value) => value === null || Number.isFinite(value) || areTexts(value),
   "a whole number": (value) => Number.isSafeInteger(value),
   "a whole number or null": (value) => value === null || Number.isSafeInteger(value),
+  "a number or null": (value) => value === null || Number.isFinite(value),
   "a number": (value) => Number.isFinite(value),
   "true or false": (value) => typeof value === "boolean",
   "texts by column": (value) =>

@@ -15,6 +15,9 @@ const MAX_PANELS = 16;
 export const ROLES = ["query", "key", "value", "attention"];
 export const SCALES = ["signed", "weights"];
 export const PACES = ["even", "columns", "rows"];
+export const OPERATIONS = ["sum", "norm", "activation", "softmax"];
+export const OVER = ["token", "all"];
+export const ACTIVATIONS = ["relu", "gelu"];
 
 /**
  * The kinds of rows and columns of each matrix that a picture may show.
@@ -51,6 +54,21 @@ export const AXES = {
   by_matrix: ["query", "model"],
   by_softmax: ["query", "model"],
   by_data: ["query", "model"],
+  input_norm: ["query", "model"],
+  attention_residual: ["query", "model"],
+  attention_norm: ["query", "model"],
+  feed_forward_norm: ["query", "model"],
+  feed_forward_output: ["query", "model"],
+  feed_forward_residual: ["query", "model"],
+  block_output: ["query", "model"],
+  final_norm: ["query", "model"],
+  W_1: ["model", "hidden"],
+  W_2: ["hidden", "model"],
+  feed_forward_inner: ["query", "hidden"],
+  feed_forward_hidden: ["query", "hidden"],
+  W_vocabulary: ["model", "vocabulary"],
+  logits: ["query", "vocabulary"],
+  probabilities: ["query", "vocabulary"],
 };
 
 /** @param {Context} context @throws {import("./safetensors.js").DocumentError} */
@@ -81,6 +99,13 @@ function checkPicture(path, picture, context) {
   for (const [result, product] of Object.entries(picture.products)) {
     const shown = [result, product.left, product.right].every((name) => names.includes(name));
     if (!shown || !isProduct(result, product, context)) refuse(`${path}.products are not products of its panels.`);
+  }
+  for (const [result, operation] of Object.entries(picture.operations)) {
+    const isMade = !Object.hasOwn(picture.products, result);
+    const shown = [result, ...operation.of].every((name) => names.includes(name));
+    if (!isMade || !shown || !isOperation(result, operation, context)) {
+      refuse(`${path}.operations are not operations on its panels.`);
+    }
   }
 }
 
@@ -136,7 +161,28 @@ function isProduct(result, { left, right, bias }, context) {
   const [[rows, inner], [depth, columns]] = [shapeOf(left, context), shapeOf(right, context)];
   const shape = shapeOf(result, context);
   if (inner !== depth || shape[0] !== rows || shape[1] !== columns) return false;
-  if (bias === null) return true;
-  const isBias = Object.hasOwn(ARRAYS, bias) && ARRAYS[bias].length === 1 && isThere(bias, context);
-  return isBias && shapeOf(bias, context)[0] === columns;
+  return isVector(bias, columns, context);
+}
+
+/**
+ * Whether a name, unless it is null, is that of a vector of this length.
+ * @param {string | null} name @param {number} length @param {Context} context
+ */
+function isVector(name, length, context) {
+  if (name === null) return true;
+  const known = Object.hasOwn(ARRAYS, name) && ARRAYS[name].length === 1 && isThere(name, context);
+  return known && shapeOf(name, context)[0] === length;
+}
+
+/** @param {string} result @param {import("./document.js").OperationSpec} operation @param {Context} context */
+function isOperation(result, { kind, of, weight, bias, eps, over, name }, context) {
+  const shape = shapeOf(result, context);
+  if (of.length === 0 || !of.every((one) => shapeOf(one, context).join() === shape.join())) return false;
+  if (!OPERATIONS.includes(kind) || (kind !== "sum" && of.length > 1)) return false;
+  if (kind === "norm") {
+    const isNorm = over !== null && OVER.includes(over) && eps !== null && eps >= 0;
+    return isNorm && [weight, bias].every((one) => isVector(one, shape[1], context)) && name === null;
+  }
+  const named = kind === "activation" ? name !== null && ACTIVATIONS.includes(name) : name === null;
+  return named && over === null && eps === null && weight === null && bias === null;
 }

@@ -57,8 +57,40 @@ interface WalkHeader {
   opening: boolean;
   /** Whether a lesson asks for the row that is covered. */
   asks: boolean;
+  /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */
+  model: ModelDiagram | null;
   link: LinkKeys;
   plotly: string;
+}
+/** What a diagram shows of a model before anything is run: attnviz/ui/transformer/diagram.py makes it. */
+interface ModelDiagram {
+  /** In order of computation. */
+  attentions: ModelAttention[];
+  /** Whether blocks normalise before attention and feed-forward. */
+  norm_first: boolean;
+  width: number;
+  /** The width of the feed-forward; null if it is not known. */
+  hidden: number | null;
+  head_size: number;
+  /** How many columns the logits have; null if there are no logits to show. */
+  vocabulary: number | null;
+  /** The labels of the tokens that each stack reads. */
+  tokens: { encoder: string[] | null; decoder: string[] | null };
+  /** The kind of positions, such as "sinusoidal"; "" if it is not known. */
+  positions: string;
+  /** Whether a norm follows the last block. */
+  final_norm: boolean;
+  /** Whether logits and probabilities are shown. */
+  head: boolean;
+}
+interface ModelAttention {
+  stack: "encoder" | "decoder";
+  /** The number of its block in the stack. */
+  block: number;
+  kind: "encoder" | "decoder" | "cross";
+  heads: number;
+  /** Names and titles of its document's steps, in order. */
+  steps: [string, string][];
 }
 /** The keys of a page's links in their order, and the defaults of those that the component writes. */
 interface LinkKeys {

@@ -1,0 +1,178 @@
+"""The toy transformer as a `Model`: its trace on a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property, partial
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import Mask
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import NoTokensError, Tokens
+from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
+from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.toy.transformer.config import EXAMPLE_TARGET, FACTOR, TransformerConfig
+from attnviz.toy.transformer.model import Transformer, shared_stack
+from attnviz.trace.block import Block, BlockSteps, Norm
+from attnviz.trace.layer import LayerTrace, LinearMap
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.recorder import Call, recording
+from attnviz.trace.whole import Trace, Vocabulary
+
+NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
+SAME_BLOCK = "They are among the steps after this block's first attention."
+TRACE_BUDGET = TraceBudget("transformer", 64 * 2**20)
+"""Of all toy transformers: two traces of 128 tokens of the largest, and hundreds of the default's"""
+
+
+class ToyTransformer(ShortRepr):
+    """The toy transformer as a `Model`."""
+
+    trace_budget = TRACE_BUDGET
+
+    def __init__(self, config: TransformerConfig, tokenize: Callable[[str], Tokens]) -> None:
+        """Create a transformer with these settings and this tokenizer."""
+        self.config, self._tokenize = config, tokenize
+        self.name = f"toy transformer, seed {config.seed}"
+
+    def _summary(self) -> Iterator[str]:
+        yield from (self.name, layers_and_heads(self.config.layers))
+
+    @cached_property
+    def description(self) -> Description:
+        """The architecture. Embeddings are drawn for the tokens of a text, so they are not counted as parameters."""
+        config = self.config
+        return Description(
+            name=self.name,
+            layers=config.layers,
+            width=config.width,
+            head_size=config.width // config.heads,
+            norm_first=config.norm == "pre",
+            final_norm=config.norm == "pre",
+            shows_logits=config.architecture != "encoder",
+            feed_forward=FACTOR * config.width,
+            parameters=_parameters(shared_stack(config)),
+            unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
+        )
+
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a text, and those that the decoder reads beside an encoder: `pair`, or an example."""
+        if self.config.architecture != "both":
+            return self._tokenize(text), None
+        return self._tokenize(text), self._tokenize(EXAMPLE_TARGET if pair is None else pair)
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return the tokens and the settings, which determine the trace."""
+        return *self.read(text, pair), self.config
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Run the transformer on a text.
+
+        Raises:
+            NoTokensError: the text, or what the decoder reads, has no tokens.
+        """
+        return trace_transformer(*self.read(text, pair), self.config)
+
+
+def trace_transformer(tokens: Tokens, target: Tokens | None, config: TransformerConfig) -> Trace:
+    """Run a toy transformer on tokens; `target` are those that the decoder reads beside an encoder.
+
+    Raises:
+        NoTokensError: there are no tokens.
+    """
+    if not len(tokens) or (target is not None and not len(target)):
+        raise NoTokensError
+    known = dict(zip(tokens.ids, tokens.labels, strict=True))
+    known |= {} if target is None else dict(zip(target.ids, target.labels, strict=True)) | known
+    rows = {one: row for row, one in enumerate(known)}
+    model = Transformer(config, tuple(known), shared_stack(config)).eval()
+    source = [rows[one] for one in tokens.ids]
+    written = None if target is None else [rows[one] for one in target.ids]
+    with torch.inference_mode(), recording() as recorder:
+        hidden = model(source, written)
+        parts = model.embed(source)
+        decoder_parts = {} if written is None else model.embed(written)
+    has_head = config.architecture != "encoder"
+    return Trace(
+        tokens,
+        target,
+        _blocks(model.stack, recorder.calls),
+        hidden,
+        embedding_parts=parts,
+        decoder_embedding_parts=decoder_parts,
+        final_norms=_final_norms(model.stack, config),
+        vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), tuple(known.values())) if has_head else None,
+        weights=tuple(one for one in (model.embedding, model.position) if one is not None),
+        language_head=model.logits if has_head else None,
+        model=f"toy transformer, seed {config.seed}",
+    )
+
+
+def _blocks(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
+    """Return the traced blocks; `calls` are in order of computation."""
+    remaining = iter(calls)
+    if isinstance(stack, Encoder):
+        kind: Kind = "decoder" if stack.causal else "encoder"
+        return {kind: tuple(_encoder_block(layer, next(remaining)) for layer in _encoder_layers(stack))}
+    encoder = tuple(_encoder_block(layer, next(remaining)) for layer in _encoder_layers(stack.encoder))
+    found: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
+    for layer in stack.decoder.layers:
+        if not isinstance(layer, DecoderLayer):
+            raise TypeError("a decoder consists of decoder layers")
+        own, cross = next(remaining), next(remaining)
+        if cross.key_input is None:
+            raise TypeError("an attention of the toy is recorded with its inputs")
+        after = partial(_after, layer, cross.key_input)
+        found["decoder"].append(Block(_attention(layer.attention, own), after, "", own.block_input, layer.weights()))
+        found["cross"].append(
+            Block(_attention(layer.cross_attention, cross), None, SAME_BLOCK, cross.block_input, layer.weights())
+        )
+    return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in found.items()}}
+
+
+def _encoder_layers(stack: Encoder) -> Iterator[EncoderLayer]:
+    return (layer for layer in stack.layers if isinstance(layer, EncoderLayer))
+
+
+def _encoder_block(layer: EncoderLayer, call: Call) -> Block:
+    return Block(_attention(layer.attention, call), layer.after, "", call.block_input, layer.weights())
+
+
+def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> BlockSteps:
+    return layer.after(x, output, encoded)
+
+
+def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
+    return LayerTrace(
+        query=call.query,
+        key=call.key,
+        value=call.value,
+        scale=call.scale,
+        mask=Mask.recognise(call.mask),
+        query_input=call.query_input,
+        key_input=call.key_input,
+        projections=module.projections(),
+        output_projection=module.output_projection(),
+    )
+
+
+def _final_norms(stack: Encoder | Seq2Seq, config: TransformerConfig) -> dict[str, Norm]:
+    """Return the norms after the last blocks, by the stack that they end."""
+    if isinstance(stack, Encoder):
+        ends = {config.architecture: stack.norm}
+    else:
+        ends = {"encoder": stack.encoder.norm, "decoder": stack.decoder.norm}
+    return {name: Norm.of(norm) for name, norm in ends.items() if isinstance(norm, nn.LayerNorm)}
+
+
+def _parameters(stack: nn.Module) -> dict[str, int]:
+    """Count the parameters of each part of the blocks."""
+    parts = {"attention": MultiHeadAttention, "feed_forward": FeedForward, "norms": nn.LayerNorm}
+    return {
+        name: sum(
+            parameter.numel() for one in stack.modules() if isinstance(one, kind) for parameter in one.parameters()
+        )
+        for name, kind in parts.items()
+    }

@@ -1,0 +1,215 @@
+"""The toy transformer: what torch's transformers compute with its weights, and what its settings change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from attnviz.tokens import NoTokensError, WordTokenizer
+from attnviz.toy import lab_positions, sinusoidal_positions
+from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.toy.transformer.config import (
+    EXAMPLE_TARGET,
+    MAX_LAYERS,
+    MAX_WIDTH,
+    TransformerConfig,
+    fitting_heads,
+)
+from attnviz.toy.transformer.model import Transformer, draw_stack
+from attnviz.toy.transformer.trace import ToyTransformer, trace_transformer
+from attnviz.trace.whole import Trace
+from tests.toy import tokens_of
+from tests.unit.toy.transformers import torchs_stack
+
+SOURCE, TARGET = tokens_of((3, 1, 4, 1, 5), "cadae"), tokens_of((9, 2, 6, 1), "xyza")
+NEAR = {"rtol": 1e-5, "atol": 1e-5}
+CONFIGS = [
+    pytest.param(
+        TransformerConfig(architecture, 2, 2, 16, activation, norm, "sinusoidal", bias, 7),
+        id=f"{architecture}, {norm}, {activation}, bias {bias}",
+    )
+    for architecture, norm, (activation, bias) in product(
+        ("encoder", "decoder", "both"), ("post", "pre"), (("relu", True), ("gelu", False))
+    )
+]
+
+
+def run(config: TransformerConfig, source: Any = SOURCE, target: Any = TARGET) -> Trace:
+    return trace_transformer(source, target if config.architecture == "both" else None, config)
+
+
+def inputs(trace: Trace) -> tuple[Tensor, Tensor]:
+    """Return what the stacks read, (T, C) each."""
+    return tuple(sum(parts.values(), start=torch.zeros(())) for parts in  # type: ignore[return-value]
+                 (trace.embedding_parts, trace.decoder_embedding_parts))  # fmt: skip
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_last_hidden_state_is_torchs(config: TransformerConfig) -> None:
+    trace, theirs = run(config), torchs_stack(config, draw_stack(config))
+    x, y = inputs(trace)
+    causal = nn.Transformer.generate_square_subsequent_mask
+    with torch.no_grad():
+        if config.architecture == "both":
+            expected = theirs(x[None], y[None], tgt_mask=causal(len(y)), tgt_is_causal=True)[0]
+        else:
+            mask = causal(len(x)) if config.architecture == "decoder" else None
+            expected = theirs(x[None], mask=mask)[0]
+    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_each_attention_is_torchs_and_its_place_is_in_order(config: TransformerConfig) -> None:
+    trace, theirs = run(config), torchs_stack(config, draw_stack(config))
+    kinds = [place.kind for place in trace.places]
+    if config.architecture == "both":
+        assert kinds == ["encoder", "encoder", "decoder", "cross", "decoder", "cross"]
+    else:
+        assert kinds == [config.architecture] * 2
+    modules = {
+        "encoder": [layer.self_attn for layer in (theirs.encoder if config.architecture == "both" else theirs).layers],
+        "decoder": [layer.self_attn for layer in (theirs.decoder if config.architecture == "both" else theirs).layers],
+        "cross": [layer.multihead_attn for layer in theirs.decoder.layers] if config.architecture == "both" else [],
+    }
+    for number, place in enumerate(trace.places):
+        layer = trace.walk_at(number, 1).layer
+        query, key = layer.query_input, layer.key_input
+        assert query is not None
+        assert key is not None
+        mask = None if place.kind != "decoder" else ~torch.ones(len(query), len(query)).tril().bool()
+        with torch.no_grad():
+            output, weights = modules[place.kind][place.layer](
+                query[None], key[None], key[None], attn_mask=mask, average_attn_weights=False
+            )
+        torch.testing.assert_close(layer.attentions(), weights[0], **NEAR)
+        torch.testing.assert_close(layer.output(), output[0], **NEAR)
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "both"])
+def test_logits_are_dot_products_with_the_embeddings_of_the_texts_tokens(architecture: Any) -> None:
+    config = TransformerConfig(architecture)
+    trace = run(config)
+    vocabulary = trace.vocabulary
+    assert vocabulary is not None
+    assert vocabulary.labels == (tuple("cadexyz") if architecture == "both" else tuple("cade"))
+    for at, label in enumerate(SOURCE.labels):
+        own = vocabulary.projection.weight[:, vocabulary.labels.index(label)] * config.width**0.5
+        torch.testing.assert_close(own, trace.embedding_parts["token"][at])
+    assert trace.logits is not None
+    for row in range(trace.logits.shape[0]):
+        for column in range(len(vocabulary.labels)):
+            plain = sum(
+                float(trace.last_hidden_state[row, c]) * float(vocabulary.projection.weight[c, column])
+                for c in range(config.width)
+            )
+            assert float(trace.logits[row, column]) == pytest.approx(plain, abs=1e-4)
+
+
+def test_an_encoder_alone_has_no_logits_and_says_why() -> None:
+    trace = run(TransformerConfig())
+    assert trace.logits is None
+    model = ToyTransformer(TransformerConfig(), WordTokenizer().tokenize)
+    assert "no language head" in model.description.unavailable["logits"]
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+@given(changed=st.integers(0, 3), norm=st.sampled_from(["post", "pre"]))
+@settings(max_examples=10, deadline=None)
+def test_a_later_word_changes_no_row_before_it_where_there_is_a_mask(
+    architecture: Any, changed: int, norm: Any
+) -> None:
+    config = TransformerConfig(architecture, norm=norm)
+    ids = list(TARGET.ids)
+    ids[changed] = 77
+    other = tokens_of(ids, "xyza")
+    before, after = (
+        run(config, target=TARGET), run(config, target=other)
+    ) if architecture == "both" else (run(config, TARGET), run(config, other))  # fmt: skip
+    moved = (before.last_hidden_state - after.last_hidden_state).abs().amax(-1)
+    assert bool((moved[changed:] > 0).all()) or architecture == "encoder"
+    assert bool((moved[:changed] == 0).all()) == (architecture != "encoder" or changed == 0)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_gradients_reach_every_parameter(architecture: Any, norm: Any) -> None:
+    model = Transformer(TransformerConfig(architecture, norm=norm, positions="random"), (1, 2, 3, 4))
+    hidden = model([0, 1, 2], [3, 2, 0, 1] if architecture == "both" else None)
+    torch.manual_seed(0)
+    (model.logits(hidden) * torch.randn(hidden.shape[0], 4)).sum().backward()
+    # Adding the same to all scores of a row changes no weight, so the bias of keys has a gradient of 0.
+    assert [name for name, one in model.named_parameters() if one.grad is None] == []
+    flat = [name for name, one in model.named_parameters() if one.grad is not None and not one.grad.abs().sum() > 1e-9]
+    assert [name for name in flat if not name.endswith("key.bias")] == []
+
+
+def test_a_setting_changes_only_what_depends_on_it() -> None:
+    config = TransformerConfig(positions="random")
+    trace, deeper = run(config), run(replace(config, depth=5))
+    first, same = (one.block(1).steps() for one in (trace, deeper))
+    assert first is not None
+    assert same is not None
+    assert torch.equal(first.block_output, same.block_output)
+    assert torch.equal(trace.block(0).attention.query.flatten(), run(config).block(0).attention.query.flatten())
+    other = run(replace(config, heads=4)).block(0)
+    for name in ("query", "key", "value"):
+        maps = [(one.attention.projections or {})[name].weight for one in (trace.block(0), other)]
+        assert torch.equal(*(torch.cat(list(one), dim=-1) for one in maps if one is not None))
+    seeded = run(replace(config, seed=1))
+    assert not torch.equal(trace.embeddings, seeded.embeddings)
+    tokens = [run(replace(config, positions=one)).embedding_parts["token"] for one in ("none", "lab", "sinusoidal")]
+    assert all(torch.equal(one, trace.embedding_parts["token"]) for one in tokens)
+
+
+def test_positions_are_those_of_the_settings() -> None:
+    for name, make in (("sinusoidal", sinusoidal_positions), ("lab", lab_positions)):
+        trace = run(TransformerConfig(positions=name))  # type: ignore[arg-type]
+        assert torch.equal(trace.embedding_parts["position"], make(5, 32))
+    assert "position" not in run(TransformerConfig(positions="none")).embedding_parts
+
+
+def test_weights_have_the_spread_that_is_said() -> None:
+    stack = draw_stack(TransformerConfig(width=128, heads=4, depth=1))
+    (layer,) = stack.layers  # type: ignore[misc]
+    for linear in (layer.attention.query, layer.feed_forward.first):
+        inputs, outputs = linear.in_features, linear.out_features
+        assert float(linear.weight.detach().var()) == pytest.approx(2 / (inputs + outputs), rel=0.05)
+        assert float(linear.bias.detach().abs().max()) <= inputs**-0.5
+    assert torch.equal(layer.attention_norm.weight, torch.ones(128))
+
+
+def test_the_model_reads_its_texts() -> None:
+    tokenize = WordTokenizer().tokenize
+    both = ToyTransformer(TransformerConfig("both"), tokenize)
+    assert both.read("a b", "c")[1] == tokenize("c")
+    assert both.read("a b")[1] == tokenize(EXAMPLE_TARGET)
+    assert ToyTransformer(TransformerConfig("decoder"), tokenize).read("a b", "c") == (tokenize("a b"), None)
+    assert both.description.layers == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}
+    assert both.trace("a b", "c d e").block(0, "cross").attention.query.shape == (2, 3, 16)
+    for text, pair in (("", "a"), ("a", " ")):
+        with pytest.raises(NoTokensError):
+            both.trace(text, pair)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+def test_parameters_are_counted(architecture: Any) -> None:
+    config = TransformerConfig(architecture, norm="pre")
+    stack = draw_stack(config)
+    assert isinstance(stack, Encoder | Seq2Seq)
+    counted = ToyTransformer(config, WordTokenizer().tokenize).description.parameters
+    assert sum(counted.values()) == sum(one.numel() for one in stack.parameters())
+
+
+def test_what_can_not_be_is_refused() -> None:
+    for fields in ({"depth": 0}, {"depth": MAX_LAYERS + 1}, {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3}):
+        with pytest.raises(ValueError, match=r"the toy transformer has|can't be divided"):
+            TransformerConfig(**fields)  # type: ignore[arg-type]
+    assert [fitting_heads(heads, 32) for heads in range(1, 9)] == [1, 2, 2, 4, 4, 4, 4, 8]
+    assert fitting_heads(6, 48) == 6

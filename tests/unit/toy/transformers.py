@@ -1,0 +1,74 @@
+"""torch's own transformers with the weights of the toy's, to compare with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from attnviz.toy import Decoder, DecoderLayer, Encoder, EncoderLayer, MultiHeadAttention, Seq2Seq
+from attnviz.toy.transformer.config import FACTOR, TransformerConfig
+
+
+def torchs_stack(config: TransformerConfig, ours: Encoder | Seq2Seq) -> Any:
+    """Return torch's stack of these settings with copies of our weights."""
+    pre = config.norm == "pre"
+    given: dict[str, Any] = {
+        "d_model": config.width, "nhead": config.heads, "dim_feedforward": FACTOR * config.width, "dropout": 0.0,
+        "activation": config.activation, "norm_first": pre, "bias": config.bias, "batch_first": True,
+    }  # fmt: skip
+
+    def norm() -> nn.LayerNorm | None:
+        return nn.LayerNorm(config.width, bias=config.bias) if pre else None
+
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**given), config.depth, norm(), enable_nested_tensor=False
+    )
+    if isinstance(ours, Encoder):
+        copy_encoder(ours, encoder)
+        return encoder.eval()
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**given), config.depth, norm())
+    both = nn.Transformer(custom_encoder=encoder, custom_decoder=decoder, **given).eval()  # draws the weights anew
+    copy_encoder(ours.encoder, encoder)
+    copy_decoder(ours.decoder, decoder)
+    return both
+
+
+def copy_encoder(ours: Encoder, theirs: nn.TransformerEncoder) -> None:
+    for mine, its in zip(ours.layers, theirs.layers, strict=True):
+        assert isinstance(mine, EncoderLayer)
+        assert isinstance(its, nn.TransformerEncoderLayer)
+        copy_attention(mine.attention, its.self_attn)
+        for source, to in (
+            (mine.feed_forward.first, its.linear1), (mine.feed_forward.second, its.linear2),
+            (mine.attention_norm, its.norm1), (mine.feed_forward_norm, its.norm2),
+        ):  # fmt: skip
+            to.load_state_dict(source.state_dict())
+    if theirs.norm is not None:
+        theirs.norm.load_state_dict(ours.norm.state_dict())
+
+
+def copy_decoder(ours: Decoder, theirs: nn.TransformerDecoder) -> None:
+    for mine, its in zip(ours.layers, theirs.layers, strict=True):
+        assert isinstance(mine, DecoderLayer)
+        assert isinstance(its, nn.TransformerDecoderLayer)
+        copy_attention(mine.attention, its.self_attn)
+        copy_attention(mine.cross_attention, its.multihead_attn)
+        for source, to in (
+            (mine.feed_forward.first, its.linear1), (mine.feed_forward.second, its.linear2),
+            (mine.attention_norm, its.norm1), (mine.cross_attention_norm, its.norm2),
+            (mine.feed_forward_norm, its.norm3),
+        ):  # fmt: skip
+            to.load_state_dict(source.state_dict())
+    if theirs.norm is not None:
+        theirs.norm.load_state_dict(ours.norm.state_dict())
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    maps = ours.query, ours.key, ours.value
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([one.weight for one in maps]))
+        if theirs.in_proj_bias is not None:
+            theirs.in_proj_bias.copy_(torch.cat([one.bias for one in maps]))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
