@@ -6,7 +6,7 @@ from attnviz.links.link import ROLLOUT
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES, Get, Source
 from attnviz.sources.compared import of_b
-from attnviz.steps import STEPS
+from attnviz.steps import PARTS, STEPS
 
 MAX_QUOTED_TEXT = 300
 """The most characters of the text in a caption."""
@@ -17,6 +17,8 @@ def title(page: str, get: Get) -> str:
     """Return the title of a page's picture; `page` is the page's name."""
     if page == "step_by_step":
         return " · ".join(filter(None, (STEPS[get("step")].title, _head(get))))
+    if page == "transformer":
+        return f"{PARTS[get('part')].title}, attention {get('block')} of the model"
     if page == "heads":
         chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
@@ -32,7 +34,8 @@ def caption(page: str, get: Get) -> str:
     if page == "compare":
         sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])
-    return f"{_shown(get, SOURCES[PAGES[page].source or get('source')])} {AXES}"
+    shown = PAGES[page]
+    return f"{_shown(get, shown.sources[shown.source or get('source')])} {AXES}"
 
 
 def _shown(get: Get, source: Source) -> str:

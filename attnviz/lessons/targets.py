@@ -28,6 +28,7 @@ PICTURES: Mapping[str, _Names] = {
     "step_by_step": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "heads": _Names(("row", "column", "layer", "head")),
     "averages": _Names(("row", "column", "matrix", "part"), AXES),
+    "transformer": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "compare": _Names(("row", "column", "matrix", "part"), ("a", "b", "difference")),
 }
 """The pages whose pictures light up for a word"""

@@ -15,9 +15,10 @@ from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import STEPS
+from attnviz.steps import PARTS, STEPS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
+from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH, NORM_PLACES
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
@@ -96,6 +97,13 @@ def read_matrix(raw: str) -> str:
     return raw
 
 
+def read_part(raw: str) -> str:
+    """Parse the name of a step of a transformer. There are too many for a note to list."""
+    if raw not in PARTS:
+        raise BadValueError("is not the name of a step")
+    return raw
+
+
 def read_switch(raw: str) -> bool:
     """Parse a switch, 1 or 0."""
     return one_of("0", "1")(raw) == "1"
@@ -150,7 +158,7 @@ KEYS: dict[str, Key] = {
     "k": Key(None, INDEX),
     "tokenizer": Key("word", one_of("char", "word", "bert")),
     "charset": Key("shakespeare", one_of("shakespeare", "text", "file")),
-    "positions": Key("sinusoidal", one_of("none", "sinusoidal", "random")),
+    "positions": Key("sinusoidal", one_of("none", "sinusoidal", "lab", "random")),
     "qkv": Key("linear", one_of("identity", "linear", "positions")),
     "heads": Key(2, whole(1, 8)),
     "head_size": Key(8, whole(2, 64)),
@@ -158,6 +166,14 @@ KEYS: dict[str, Key] = {
     "mask": Key("none", one_of("none", "causal")),
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
+    "architecture": Key("encoder", one_of(*ARCHITECTURES)),
+    "depth": Key(2, whole(1, MAX_LAYERS)),
+    "width": Key(32, whole(MIN_WIDTH, MAX_WIDTH)),
+    "norm": Key("post", one_of(*NORM_PLACES)),
+    "activation": Key("relu", one_of(*ACTIVATIONS)),
+    "bias": Key(True, read_switch, write_switch),
+    "block": Key(0, INDEX),
+    "part": Key("embeddings", read_part),
     "stretch": Key(False, read_switch, write_switch),
     "limit": Key(None, read_limit, "{:g}".format),
     "drawing": Key("stage", one_of("stage", "chart")),

@@ -10,7 +10,7 @@ from typing import Any
 
 from attnviz import files
 from attnviz.links.link import KEYS, write_link
-from attnviz.sources import PRETRAINED, SOURCES, TOY
+from attnviz.sources import PRETRAINED, SOURCES, TOY, Source, transformer
 from attnviz.sources.compared import B_KEYS
 
 SUBJECT = "what attention computes"
@@ -37,6 +37,8 @@ class Page:
     """Whether its links have the keys of the view's source of attention too"""
     source: str | None = None
     """The source that it always shows; None if the view chooses one, or the page shows none"""
+    sources: Mapping[str, Source] = field(default_factory=lambda: SOURCES)
+    """The sources that a view of it can choose from, by their names in links"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
     opening: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class Page:
         """Return the keys of its links for one source of attention, or for all of them."""
         if not self.shows_source:
             return self.keys
-        sources = SOURCES.values() if source is None else (SOURCES[source],)
+        sources = self.sources.values() if source is None else (self.sources[source],)
         return tuple(dict.fromkeys((*self.keys, *(key for each in sources for key in each.keys))))
 
     @property
@@ -92,6 +94,11 @@ PAGES: dict[str, Page] = {
         Page(
             "averages", "From averages to attention", "/averages",
             ("text", "way", "q", "k", "drawing", "focus", "tokenizer", "charset", "positions", "seed"), source=TOY.key,
+        ),
+        Page(
+            "transformer", "Transformer", "/transformer",
+            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus"),
+            shows_source=True, sources=transformer.SOURCES,
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz.sources import SOURCES
 from attnviz.sources.source import Get, Resources, Source
@@ -35,6 +35,17 @@ class Shown:
     def layers(self) -> int:
         """The number of layers; 0 if a view of this source has no choice of a layer."""
         return self.model.description.layers[self.kind][0] if self.source.has_layers else 0
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is shown of the model, and the model's name if it has one, by link keys."""
+        found = {"kind": self.kind, "layer": self.layer, "head": self.head, "model": self.model.name}
+        return {name: value for name, value in found.items() if name in self.source.keys}
+
+    @property
+    def documents(self) -> int:
+        """The number of documents that show all layers of this kind of attention."""
+        return self.model.description.layers[self.kind][0]
 
     @property
     def heads(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -35,27 +35,26 @@ MASKS = {"none": "none", "causal": "causal"}
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
 
 
-def choose_source() -> str:
+def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
     """Show the choice of a source, and return its name."""
     source: str = state.choice(
         "source",
         st.segmented_control,
         "Attention from",
-        list(SOURCES),
-        format_func={key: _source_title(key) for key in SOURCES}.get,
+        list(sources),
+        format_func={key: _source_title(source) for key, source in sources.items()}.get,
         required=True,
         width="stretch",
-        help="  \n".join(f"*{source.title}*: {source.help}" for source in SOURCES.values() if source.help),
+        help="  \n".join(f"*{source.title}*: {source.help}" for source in sources.values() if source.help),
     )
-    caution = SOURCES[source].caution(state.get)
+    caution = sources[source].caution(state.get)
     if caution:
         st.caption(caution)
     return source
 
 
-def _source_title(key: str) -> str:
+def _source_title(source: Source) -> str:
     """Return the title of a source; one of models with names is titled by the built-in one, so another is named."""
-    source = SOURCES[key]
     name = state.get("model")
     return source.title if source.names is None or name == source.names.fallback else shorten(name, MAX_TITLE)
 
@@ -97,13 +96,13 @@ def block_controls() -> None:
         state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
 
 
-def token_controls() -> None:
+def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
     """Show the settings of the toy's tokenizer and positions."""
     left, right = st.columns(2)
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens", TOKENIZERS, format_func=TOKENIZERS.get)
     with right:
-        state.choice("positions", st.selectbox, "Positions", POSITIONS, format_func=POSITIONS.get)
+        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get)
     if state.get("tokenizer") == "char":
         choose_charset()
 

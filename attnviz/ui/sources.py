@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from attnviz.pretrained.loading import described
 from attnviz.sources import SOURCES, Get
 from attnviz.sources.shown import Shown, shown
 from attnviz.sources.toy import tokenizer
+from attnviz.sources.transformer import shown_part
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
 from attnviz.ui.tokens.tokenizers import char_vocab
@@ -62,6 +63,15 @@ class DescribedResources(AppResources):
         return name.strip() == BUILT_IN and not caches.is_loaded(name) and not caches.failure(name)
 
 
+START = "step_by_step"
+_RESOLVE: Mapping[str, Callable[[Get, AppResources], Shown]] = {"transformer": shown_part}
+
+
+def resolve(page: str) -> Callable[[Get, AppResources], Shown]:
+    """Return the function from a view of a page to what it shows."""
+    return _RESOLVE.get(page, shown)
+
+
 RESOURCES = AppResources()
 DESCRIBED = DescribedResources()
 
@@ -76,6 +86,8 @@ class SavedView:
     view: Mapping[str, Any]
     """The view with the actual model, kind, layer and head"""
     vocabulary: CharVocab
+    page: str = START
+    """The page that shows it"""
 
     def shown(self) -> Shown:
         """Return what is shown.
@@ -83,20 +95,17 @@ class SavedView:
         Raises:
             attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
         """
-        return shown(self.view.__getitem__, AppResources(self.vocabulary))
+        return resolve(self.page)(self.view.__getitem__, AppResources(self.vocabulary))
 
 
 def view_of(found: Shown) -> dict[str, Any]:
-    """Return the session's view with the actual model, kind, layer and head."""
+    """Return the session's view with what is actually shown."""
     view = {name: state.get(name) for name in KEYS}
-    for name in ("kind", "layer", "head", "model"):
-        if name in found.source.keys:
-            view[name] = found.model.name if name == "model" else getattr(found, name)
-    return view
+    return view | found.choices
 
 
-def shown_now(get: Get = state.get) -> Shown:
-    """Return what a view shows, with the source's fallback if the view's model can't be loaded.
+def shown_now(get: Get = state.get, page: str = START) -> Shown:
+    """Return what a view of a page shows, with the source's fallback if the view's model can't be loaded.
 
     Raises:
         attnviz.pretrained.ModelError: neither model can be loaded.
@@ -104,32 +113,34 @@ def shown_now(get: Get = state.get) -> Shown:
     from attnviz.pretrained import ModelError
 
     try:
-        return shown(get, RESOURCES)
+        return resolve(page)(get, RESOURCES)
     except ModelError:
         names = SOURCES[get("source")].names
         if names is None:
             raise
-        return shown(with_model(get, names.fallback), RESOURCES)
+        return resolve(page)(with_model(get, names.fallback), RESOURCES)
 
 
-def shown_with(model_name: str | None, get: Get = state.get, resources: AppResources = RESOURCES) -> Shown:
-    """Return what a view shows, with the given model. Values that do not exist are reset, with a note.
+def shown_with(
+    model_name: str | None, get: Get = state.get, resources: AppResources = RESOURCES, page: str = START
+) -> Shown:
+    """Return what a view of a page shows, with the given model. Values that do not exist are reset, with a note.
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    found = shown(with_model(get, model_name), resources)
+    found = resolve(page)(with_model(get, model_name), resources)
     settle(found)
     return found
 
 
-def settle(found: Shown, names: Collection[str] = ("kind", "layer", "head")) -> None:
+def settle(found: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
     """Reset those of these settings that the model does not have, with a note unless the value is the default."""
     for name, sentence in found.notes:
         if name in names:
             if not state.is_default(name):
                 state.note(sentence)
-            state.put(name, getattr(found, name))
+            state.put(name, found.choices[name])
 
 
 def with_model(get: Get, model_name: str | None) -> Get:

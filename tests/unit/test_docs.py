@@ -17,12 +17,13 @@ from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
 from attnviz.links.link import INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
 from attnviz.links.pages import PAGES
+from attnviz.steps import PARTS
 from attnviz.steps.picture import AXES
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-LETTERS = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "T": "tokens"}
+LETTERS = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "X": "transformer", "T": "tokens"}
 
 
 def rows() -> dict[str, list[str]]:
@@ -65,10 +66,10 @@ def test_every_keys_values_and_default_are_documented(name: str) -> None:
         limit = len(key.read("x" * 10**6))
         assert takes == ("text" if name in ("text", "pair") else f"text, up to {limit} characters")
     else:
-        assert name in ("scale", "chosen", "focus")
+        assert name in ("scale", "chosen", "focus", "part")
         assert len(words) >= 1
-    if name == "focus":
-        assert words == list(AXES)
+    if name in ("focus", "part"):
+        assert words == list(AXES if name == "focus" else PARTS)
 
 
 @pytest.mark.parametrize("letter", LETTERS)

@@ -47,6 +47,7 @@ LEVELS = (
         "attnviz.ui.heads",
         "attnviz.ui.step_by_step",
         "attnviz.ui.tokens.view",
+        "attnviz.ui.transformer",
     ),
     ("attnviz.serving",),  # what is left of it: the app and how it is started
     ("pages", "attnviz.cli"),

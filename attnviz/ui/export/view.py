@@ -31,4 +31,4 @@ def _part(page: str) -> str:
         return str(state.get("step"))
     if page == "heads":
         return f"layer-{state.get('layer')}-head-{state.get('head')}"
-    return str(state.get({"compare": "quantity", "averages": "way"}.get(page, "tokenizer")))
+    return str(state.get({"compare": "quantity", "averages": "way", "transformer": "part"}.get(page, "tokenizer")))

@@ -38,7 +38,7 @@ class ShownWalk(SavedView):
     popover is open.
     """
 
-    site: str
+    site: str = ""
 
     def walk(self) -> Walk:
         """Return the head with its name and link; fast while its trace is cached.
@@ -75,7 +75,7 @@ def shown_walk() -> ShownWalk:
     site = _site()
     if _is_local(site) and not st.session_state.get(_LINKED):
         site = ""
-    return ShownWalk(view, char_vocab(view["text"]), site)
+    return ShownWalk(view, char_vocab(view["text"]), site=site)
 
 
 def shown_view(page: str) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from attnviz.steps import STEPS
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 
-WITH_STEPS = ("step_by_step", "averages")
+WITH_STEPS = ("step_by_step", "averages", "transformer")
 """The pages with an order of steps, which the browser goes through by itself"""
+COVERED = ("step_by_step", "transformer")
+"""The pages with a row to guess"""
 SHOW = ("both", "lines", "heatmap")
 
 
@@ -65,24 +67,24 @@ def _forward_and_back(text: str, forward: str, back: str) -> Shortcut:
 
 
 def _heads(page: str) -> list[Shortcut]:
-    if page not in ("step_by_step", "heads", "compare"):
+    if page not in ("step_by_step", "heads", "compare", "transformer"):
         return []
     of = " of A" if page == "compare" else ""
     found = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
-    if SOURCES[PAGES[page].source or state.get("source")].has_layers:
-        found.append(
-            Shortcut(("Y", "Shift Y"), f"next, previous layer{of}", {"y": "layer_on", "Shift+y": "layer_back"})
-        )
+    has_layers = page == "transformer" or SOURCES[PAGES[page].source or state.get("source")].has_layers
+    if has_layers:
+        layer = "attention of the model" if page == "transformer" else f"layer{of}"
+        found.append(Shortcut(("Y", "Shift Y"), f"next, previous {layer}", {"y": "layer_on", "Shift+y": "layer_back"}))
     return found
 
 
 def _pictures(page: str) -> list[Shortcut]:
     found = []
-    if page in ("step_by_step", "heads", "compare", "averages"):
+    if page in ("step_by_step", "heads", "compare", "averages", "transformer"):
         found.append(
             Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
         )
-    if page == "step_by_step":
+    if page in COVERED:
         covered = [step.title for step in STEPS.values() if step.can_be_covered]
         found.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
         reveal = {"r": "reveal_row", "a": "reveal_all"}
@@ -93,7 +95,7 @@ def _pictures(page: str) -> list[Shortcut]:
         found.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
-    if page in ("heads", "step_by_step"):
+    if page in ("heads", *COVERED):
         found.append(Shortcut(("S",), "darken: colours end at the largest weight, or at 1", {"s": "stretch"}))
     if page in WITH_STEPS:
         found.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz import files
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import OPENING
+from attnviz.ui.walk.documents import Shipped, address_of, document_of_walk
 
 if TYPE_CHECKING:
     from attnviz.document import Document
@@ -32,13 +33,15 @@ def has(view: Mapping[str, Any], layer: int) -> bool:
 def shipped_document(digest: str) -> Document:
     """Return the shipped document as the server offers it; `digest` is the beginning of its arrays' addresses."""
     from attnviz.document import Document
-    from attnviz.ui.step_by_step.documents import address_of
 
     read = _read()
     references = {
         name: replace(reference, digest=address_of(name, digest)) for name, reference in read.header.references.items()
     }
     return Document(replace(read.header, references=references), read.arrays)
+
+
+SHIPPED = Shipped(has, shipped_document)
 
 
 @cache
@@ -52,7 +55,6 @@ def make() -> Document:
     """Compute the document with the built-in model."""
     from attnviz.sources.direct import Direct
     from attnviz.sources.shown import shown
-    from attnviz.ui.step_by_step.documents import document_of_walk
 
     view, resources = read_link(OPENING)[0], Direct()
     return document_of_walk(shown(view.__getitem__, resources).walk(resources), "opening")

@@ -12,8 +12,9 @@ from attnviz.ui import shell, state
 from attnviz.ui.guide import tour
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.sources import SavedView, view_of
-from attnviz.ui.step_by_step.documents import offer_documents
+from attnviz.ui.step_by_step.opening import SHIPPED
 from attnviz.ui.tokens.tokenizers import char_vocab
+from attnviz.ui.walk.documents import offer_documents
 from attnviz.ui.walk.view import Keys, check_pins, mount_walk, take
 
 _VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus")
@@ -37,7 +38,7 @@ def show_walk(here: Shown) -> None:
     view = SavedView(view_of(here), char_vocab(here.text))
     mount_walk(
         PAGES["step_by_step"],
-        offer_documents(here, view, (queries, keys)),
+        offer_documents(here, view, (queries, keys), SHIPPED),
         KEYS,
         source=here.source.key,
         on_update=_take,

@@ -46,6 +46,7 @@ def mount_walk(
         "only_layer": "",
         "opening": False,
         "asks": False,
+        "model": None,
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),

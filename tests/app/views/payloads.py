@@ -56,7 +56,8 @@ def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
     chosen = {"layer": 0, "head": 0, "predict": False, "stretch": False, **header["values"]}
     head, drawings = chosen["head"], dict(header["drawings"])
     seen.texts += [f"steps: {_joined(one.title for one in about.steps)}", f"step: {step.title}"]
-    if about.kind == "walk":
+    seen.texts += [about.place] if about.place else []
+    if about.kind != "averages":
         layer = f"layer {chosen['layer']}" if header["layers"] else header["only_layer"]
         seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {header['layers']}"]
         seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]

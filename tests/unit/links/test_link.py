@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import STEPS
+from attnviz.steps import PARTS, STEPS
 
 DEFAULTS = {
     "text": DEFAULT_TEXT,
@@ -33,6 +33,14 @@ DEFAULTS = {
     "mask": "none",
     "projection": True,
     "seed": 0,
+    "architecture": "encoder",
+    "depth": 2,
+    "width": 32,
+    "norm": "post",
+    "activation": "relu",
+    "bias": True,
+    "block": 0,
+    "part": "embeddings",
     "stretch": False,
     "limit": None,
     "drawing": "stage",
@@ -89,6 +97,15 @@ GOOD = [
     ("scale", "1e3", "1000"),
     ("mask", "causal", "causal"),
     ("projection", "0", False),
+    ("positions", "lab", "lab"),
+    ("architecture", "both", "both"),
+    ("depth", "12", 12),
+    ("width", "8", 8),
+    ("norm", "pre", "pre"),
+    ("activation", "gelu", "gelu"),
+    ("bias", "0", False),
+    ("block", "35", 35),
+    *(("part", part, part) for part in PARTS),
     ("stretch", "1", True),
     ("limit", "30", 30.0),
     ("limit", "0.25", 0.25),
@@ -119,9 +136,11 @@ GOOD = [
 
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
+WHOLE |= {"depth": 13, "width": 129, "block": 100_001}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
+CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more"]
@@ -203,11 +222,19 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "step": st.sampled_from(list(STEPS)),
     "tokenizer": st.sampled_from(["char", "word", "bert"]),
     "charset": st.sampled_from(["shakespeare", "text", "file"]),
-    "positions": st.sampled_from(["none", "sinusoidal", "random"]),
+    "positions": st.sampled_from(["none", "sinusoidal", "lab", "random"]),
     "qkv": st.sampled_from(["identity", "linear", "positions"]),
     "mask": st.sampled_from(["none", "causal"]),
     "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
     "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
+    "architecture": st.sampled_from(["encoder", "decoder", "both"]),
+    "depth": st.integers(1, 12),
+    "width": st.integers(8, 128),
+    "norm": st.sampled_from(["post", "pre"]),
+    "activation": st.sampled_from(["relu", "gelu"]),
+    "bias": st.booleans(),
+    "block": st.integers(0, 100_000),
+    "part": st.sampled_from(list(PARTS)),
     "layer": st.integers(0, 100_000),
     "head": st.integers(0, 100_000),
     "q": st.none() | st.integers(0, 100_000),

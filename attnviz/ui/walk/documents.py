@@ -1,11 +1,12 @@
-"""The documents of a text's layers, as the browser requests them.
+"""The documents of a text's layers, or of all attentions of a model, as the browser requests them.
 
-The page offers the document of each layer, which computes nothing. A request for one runs the model, once for all who
+The page offers each document, which computes nothing. A request for one runs the model, once for all who
 ask; large arrays are not in it, and are requested when somebody looks at them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from attnviz.sources.shown import Shown
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import caches
 from attnviz.ui.sources import RESOURCES, SavedView
-from attnviz.ui.step_by_step import opening
 
 if TYPE_CHECKING:
     from attnviz.document import Document, ReferTo
@@ -29,6 +29,16 @@ OTHER_BYTES = 2**14
 
 
 @dataclass(frozen=True, slots=True)
+class Shipped:
+    """A document that ships with the app, so that it is there before its model is loaded."""
+
+    has: Callable[[Mapping[str, Any], int], bool]
+    """Whether it is that of a layer of a view"""
+    document: Callable[[str], Document]
+    """Returns it; takes the digest under which it is offered"""
+
+
+@dataclass(frozen=True, slots=True)
 class _Layers:
     """All layers of a text by what they are made of: no tensors, so an offer may hold it."""
 
@@ -36,6 +46,11 @@ class _Layers:
     budget: int | None
     """The number of the model's `TraceBudget`: a model that was loaded again may have other weights. None for the
     built-in model, whose weights are always the published ones."""
+    shipped: Shipped | None
+
+    def is_shipped(self, layer: int) -> bool:
+        """Return whether a layer's document ships with the app."""
+        return self.shipped is not None and self.shipped.has(self.view.view, layer)
 
     def walk(self, layer: int, head: int = 0) -> Walk:
         """Return a head, from the cached trace or computed again.
@@ -54,24 +69,27 @@ class _Layers:
             raise NotOfferedError from error
 
 
-def offer_documents(here: Shown, view: SavedView, tokens: tuple[Tokens, ...]) -> list[str]:
-    """Offer the documents of all layers, and return their digests in the order of the layers.
+def offer_documents(
+    here: Shown, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
+) -> list[str]:
+    """Offer the documents of all layers, or attentions, and return their digests in this order.
 
     Args:
         here: what the page shows.
         view: the settings that lead to it.
-        tokens: the tokens of its axes.
+        tokens: the tokens that the model reads.
+        shipped: a document that need not be made.
     """
     store = array_store()
-    layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number)
+    layers = _Layers(view, None if here.model.name == BUILT_IN else here.model.trace_budget.number, shipped)
     settings = [(name, view.view[name]) for name in here.source.keys if name not in ("layer", "head")]
-    read = [(one.labels, one.ids) for one in tokens]
-    text = store.digest(("walk", here.source.key, here.text, here.pair, here.kind, layers.budget, settings, read))
+    read = [None if one is None else (one.labels, one.ids) for one in tokens]
+    text = store.digest((view.page, here.source.key, here.text, here.pair, layers.budget, settings, read))
     digests = []
-    for layer in range(here.model.description.layers[here.kind][0]):
+    for layer in range(here.documents):
         key = text, layer
         make = partial(_document, layers, layer, store.digest(key))
-        is_first = opening.has(view.view, layer)  # which newcomers wait for
+        is_first = layers.is_shipped(layer)  # which newcomers wait for
         digests.append(store.offer(key, make, part=partial(_array, layers, layer), compress=is_first))
     return digests
 
@@ -79,9 +97,8 @@ def offer_documents(here: Shown, view: SavedView, tokens: tuple[Tokens, ...]) ->
 def _document(layers: _Layers, layer: int, digest: str) -> bytes:
     from attnviz.document import DocumentError, write
 
-    view = layers.view.view
-    if opening.has(view, layer) and not caches.is_loaded(view["model"]):
-        return write(opening.shipped_document(digest))
+    if layers.shipped is not None and layers.is_shipped(layer) and not caches.is_loaded(layers.view.view["model"]):
+        return write(layers.shipped.document(digest))
     walk = layers.walk(layer)
     try:
         return write(document_of_walk(walk, digest))

@@ -1,0 +1,88 @@
+"""The sidebar controls of the page Transformer: the toy's architecture and settings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.links.link import MAX_TEXT
+from attnviz.toy.config import MAX_HEADS
+from attnviz.toy.transformer.config import (
+    EXAMPLE_TARGET,
+    MAX_LAYERS,
+    MAX_WIDTH,
+    MIN_WIDTH,
+    fitting_heads,
+)
+from attnviz.ui import controls, state
+from attnviz.ui.plain import plain
+from attnviz.ui.sources import DESCRIBED
+
+ARCHITECTURES = {"encoder": "encoder", "decoder": "decoder", "both": "both"}
+PURPOSES = {
+    "encoder": "An encoder alone reads: every token looks at all others, for classification and search (BERT).",
+    "decoder": "A decoder alone writes: each token looks back only, to predict the next one (GPT).",
+    "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
+}
+"""What each architecture is for"""
+NORMS = {"post": "after the sum", "pre": "before"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
+POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
+POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *Of a lab*: each dimension has its own.
+*Learned*: a table, here as it is before training."""
+STEP = 8
+"""Of the width in its slider"""
+
+
+def toy_controls() -> None:
+    """Show the settings of the toy transformer."""
+    chosen = state.choice(
+        "architecture",
+        st.segmented_control,
+        "Architecture",
+        ARCHITECTURES,
+        format_func=ARCHITECTURES.get,
+        required=True,
+        width="stretch",
+    )
+    st.caption(PURPOSES[chosen])
+    if chosen == "both":
+        state.bound(
+            "pair", st.text_input, "What the decoder reads", max_chars=MAX_TEXT, placeholder=EXAMPLE_TARGET,
+            help="What it has written so far. Empty stands for the example.",
+        )  # fmt: skip
+    left, right = st.columns(2)
+    with left:
+        state.bound("depth", st.slider, "Blocks L", 1, MAX_LAYERS)
+        _heads()
+    with right:
+        state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
+        state.choice("activation", st.selectbox, "Activation", ACTIVATIONS, format_func=ACTIVATIONS.get)
+    left, right = st.columns(2)
+    with left:
+        state.choice("norm", st.selectbox, "Norm", NORMS, format_func=NORMS.get)
+    with right:
+        state.bound("bias", st.toggle, "Biases")
+    controls.token_controls(POSITIONS)
+    controls.seed()
+
+
+def pretrained_controls(name: str | None) -> None:
+    """Show the settings of a pretrained model, and what is not shown of it; `name` is the model's."""
+    state.bound("pair", st.text_input, "Second text (optional)", max_chars=MAX_TEXT)
+    if name is not None:
+        reasons = DESCRIBED.load(name).description.unavailable
+        for what in ("attention_residual", "logits"):
+            if what in reasons:
+                st.caption(plain(reasons[what]))
+
+
+def _heads() -> None:
+    """Show the numbers of heads into which the width can be divided; another one is replaced, with a note."""
+    state.adopt("width")
+    heads, width = state.get("heads"), state.get("width")
+    fitting = fitting_heads(heads, width)
+    if fitting != heads:
+        state.note(f"A width of {width} can't be divided into {heads} heads, so there are {fitting}.")
+        state.put("heads", fitting)
+    options = [count for count in range(1, MAX_HEADS + 1) if width % count == 0]
+    state.bound("heads", st.select_slider, "Heads H", options, among=options)

@@ -1,0 +1,48 @@
+"""Transformer: a whole model, encoder, decoder or both, step by step from the text to the next token."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.serving.work.lock import page_lock
+from attnviz.sources.transformer import SOURCES, ShownPart
+from attnviz.tokens import NoTokensError
+from attnviz.ui import controls, shell, state
+from attnviz.ui.model_box import is_slow, source_settings
+from attnviz.ui.sources import DESCRIBED, shown_with
+from attnviz.ui.transformer.controls import pretrained_controls, toy_controls
+from attnviz.ui.transformer.view import PAGE, show_transformer
+from attnviz.ui.waiting import starting
+
+
+@st.fragment
+@page_lock().held()
+def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
+    """Show the text field and the walk. A fragment, so that what they report does not run the rest of the page."""
+    if text_place is not None:
+        shell.text_field(text_place)
+    shell.text()
+    with starting(PAGE.name):
+        here = shown_with(model_name, resources=DESCRIBED, page=PAGE.name)
+    try:
+        if isinstance(here, ShownPart):
+            show_transformer(here)
+    except NoTokensError as error:
+        st.info(str(error))
+    state.end()
+
+
+place = shell.begin(PAGE.name, with_text=False)
+chosen = None
+with st.sidebar:
+    source = SOURCES[controls.choose_source(SOURCES)]
+    must_wait = is_slow(source, DESCRIBED)
+    if must_wait:  # for the model; the field is there meanwhile
+        shell.text_field(place)
+    if source.has_names:
+        chosen = source_settings(source, resources=DESCRIBED)
+        pretrained_controls(chosen)
+    else:
+        toy_controls()
+walk(chosen, None if must_wait else place)

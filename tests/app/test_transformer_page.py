@@ -1,0 +1,146 @@
+"""Transformer through `app.py`: what it shows equals torch, links reproduce, bad input gets a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.sources.transformer import SOURCES
+from attnviz.steps import PARTS
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
+from attnviz.toy.transformer.model import draw_stack
+from attnviz.toy.transformer.trace import trace_transformer
+from tests.app.pages import choose, messages, open_page, payload
+from tests.app.walking import panels, values, walk
+from tests.unit.toy.transformers import torchs_stack
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("transformer", **query)
+
+
+def model(at: AppTest) -> dict[str, Any]:
+    header, _ = payload(at, "walk")
+    found: dict[str, Any] = header["model"]
+    return found
+
+
+def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() -> None:
+    at = opened()
+    header, document = walk(at)
+    assert len(header["documents"]) == header["layers"] == len(model(at)["attentions"]) == 2
+    assert (document.header.kind, document.header.place, document.header.layer) == ("block", "encoder block 0", 0)
+    assert document.header.query.labels == WordTokenizer().tokenize(DEFAULT_TEXT).labels
+    assert not at.warning
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_last_state_of_a_model_with_both_is_torchs(norm: Any) -> None:
+    at = opened(
+        architecture="both", norm=norm, depth="2", block="5", part="final_norm" if norm == "pre" else "block_output"
+    )
+    config = TransformerConfig("both", norm=norm)
+    tokenize = WordTokenizer().tokenize
+    trace = trace_transformer(tokenize(DEFAULT_TEXT), tokenize(EXAMPLE_TARGET), config)
+    x, y = (sum(one.values(), start=torch.zeros(())) for one in (trace.embedding_parts, trace.decoder_embedding_parts))
+    theirs = torchs_stack(config, draw_stack(config))
+    with torch.no_grad():
+        mask = theirs.generate_square_subsequent_mask(len(y))
+        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
+    shown = panels(at)["final_norm" if norm == "pre" else "block_output"]
+    np.testing.assert_allclose(shown, expected.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_diagram_says_the_steps_that_the_documents_have(source: str, architecture: str, norm: str) -> None:
+    at = opened(source=source, architecture=architecture, norm=norm, depth="3", heads="4")
+    told = model(at)
+    for number, attention in enumerate(told["attentions"]):
+        choose(at, "layer", number)
+        _, document = walk(at)
+        header = document.header
+        assert [[step.name, step.title] for step in header.steps] == attention["steps"]
+        assert (header.attention, header.heads_in_layer) == (attention["kind"], attention["heads"])
+        assert header.place.startswith(f"{attention['stack']} block {attention['block']}")
+        assert told["tokens"][attention["stack"]] == list(header.query.labels)
+        if "logits" in document.arrays:
+            assert document.arrays["logits"].shape[1] == told["vocabulary"]
+        if "W_1" in document.arrays:
+            assert document.arrays["W_1"].shape == (told["width"], told["hidden"])
+    assert told["head"] == (source == "toy" and architecture != "encoder") == (told["vocabulary"] is not None)
+    if source == "toy":
+        assert (told["norm_first"], told["final_norm"]) == (norm == "pre", norm == "pre")
+
+
+def test_every_part_can_be_chosen() -> None:
+    at = opened(architecture="both", norm="pre", block="5")
+    for name, _ in model(at)["attentions"][5]["steps"]:
+        choose(at, "step", name)
+        assert values(at)["step"] == name
+        assert at.query_params.get("part", "embeddings") == name
+        assert PARTS[name].name == name
+
+
+def test_a_choice_in_the_walk_is_in_the_link() -> None:
+    at = opened(depth="2")
+    choose(at, "layer", 1)
+    choose(at, "head", 1)
+    choose(at, "q", 3)
+    assert dict(at.query_params) == {"block": "1", "head": "1", "q": "3"}
+    again = opened(**dict(at.query_params))
+    assert values(again) == values(at)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"block": "2"}, "Attention 2 does not exist: the choices go from 0 to 1."),
+        ({"head": "2"}, "Head 2 does not exist: the choices go from 0 to 1."),
+        ({"heads": "3"}, "A width of 32 can't be divided into 3 heads, so there are 2."),
+        ({"part": "<b>"}, "part=<b> is not the name of a step"),
+        ({"depth": "13"}, "depth=13 is not a whole number from 1 to 12"),
+        ({"width": "1000000"}, "width=1000000 is not a whole number from 8 to 128"),
+        ({"architecture": "x" * 99}, "is not one of encoder, decoder, both"),
+        ({"q": "99"}, "The pinned row 99 does not exist"),
+        ({"model": "/no/such/folder", "source": "pretrained"}, "Showing minilm"),
+    ],
+)
+def test_a_link_with_nonsense_has_a_note_and_a_valid_view(query: dict[str, str], sentence: str) -> None:
+    at = opened(**query)
+    assert sentence in messages(at)
+    assert walk(at)[1].header.kind == "block"
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script> **b** $x$", "שלום 👋🏽 e\u0301 \x00", "a", "w " * 400])
+@pytest.mark.parametrize("architecture", ["encoder", "both"])
+def test_any_text_is_shown(text: str, architecture: str) -> None:
+    at = opened(text=text, pair=text, architecture=architecture, block="0", part="feed_forward_hidden")
+    assert not at.exception
+    _, document = walk(at)
+    assert len(document.header.query.labels) <= 128
+
+
+def test_without_a_text_there_is_a_hint() -> None:
+    at = opened(text="  ")
+    assert [one.value for one in at.info]
+    at = opened(architecture="both", pair="   ", part="embeddings")
+    assert walk(at)[1].header.kind == "block"  # an empty second text stands for the example
+
+
+def test_a_large_model_is_offered_in_small_documents() -> None:
+    text = " ".join(f"w{number}" for number in range(64))
+    at = opened(text=text, depth="12", heads="8", width="128", architecture="decoder", part="weights")
+    header, _ = payload(at, "walk")
+    assert len(header["documents"]) == 12
+    from attnviz.serving.work.arrays import array_store
+
+    file = array_store().request(header["documents"][0]).result(120).decompressed()
+    assert len(file) < 2_500_000
