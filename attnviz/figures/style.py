@@ -14,6 +14,8 @@ AXIS_TITLE = {
     "query": "query (from)",
     "key": "key (to)",
     "model": "model width C",
+    "hidden": "neuron",
+    "vocabulary": "token of the vocabulary",
     "dim": "head width D",
     "concat": "heads side by side, H·D",
 }

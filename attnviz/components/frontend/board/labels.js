@@ -8,6 +8,8 @@ export const AXIS_TITLES = {
   query: "query (from)",
   key: "key (to)",
   model: "model width C",
+  hidden: "neuron",
+  vocabulary: "token of the vocabulary",
   dim: "head width D",
   concat: "heads side by side, H·D",
 };
