@@ -123,7 +123,7 @@ export function lit(at, products) {
   if (at.cols) kinds[at.cols] = at.j;
   if (at.rows) kinds[at.rows] = at.i;
   const product = products[at.panel];
-  const operands = product ? { left: product.left, right: product.right } : {};
+  const operands = product && "left" in product ? { left: product.left, right: product.right } : {};
   return { kinds, operands, at };
 }
 

@@ -48,13 +48,13 @@ export function subscript(n) {
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  ...{ key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings" },
+  ...{ key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings", W_1: "W₁", W_2: "W₂" },
   ...{ triangle: "A", masked_zeros: "masked", softmax_weights: "weights" },
   ...{ by_loop: "Y", by_matrix: "Y", by_softmax: "Y", by_data: "Y" },
 };
 
 /** @type {Record<string, string>} */
-const INDEX_WORDS = { dim: "dim", model: "feature", concat: "column", head: "head" };
+const INDEX_WORDS = { dim: "dim", model: "feature", concat: "column", head: "head", hidden: "neuron" };
 
 /**
  * A quantity's name as the figures write it.
@@ -71,3 +71,9 @@ export function quantity(name) {
 export function index(kind, i) {
   return INDEX_WORDS[kind] ? `${INDEX_WORDS[kind]} ${i}` : String(i);
 }
+
+/**
+ * `query[3, dim 5]`
+ * @param {{ name: string, rows: string, cols: string }} panel @param {number} i @param {number} j
+ */
+export const cellName = ({ name, rows, cols }, i, j) => `${quantity(name)}[${index(rows, i)}, ${index(cols, j)}]`;

@@ -104,6 +104,35 @@ export class Attention {
 export const known = (x) => (Number.isNaN(x) ? 0 : x);
 
 /**
+ * Mean and variance of numbers, as LayerNorm takes them: the variance is divided by their count.
+ * @param {ArrayLike<number>} numbers
+ */
+export function momentsOf(numbers) {
+  let sum = 0;
+  for (let n = 0; n < numbers.length; n += 1) sum += numbers[n];
+  const mean = sum / numbers.length;
+  let squares = 0;
+  for (let n = 0; n < numbers.length; n += 1) squares += (numbers[n] - mean) ** 2;
+  return { mean, variance: squares / numbers.length };
+}
+
+const CERTAIN = 8.5; // standard deviations, beyond which Φ is 0 or 1 in double precision
+
+/**
+ * Φ(x), the share of a normal distribution below x: ½ + e^(−x²/2) / √2π · Σ x^(2n+1) / (1·3·5⋯(2n+1)).
+ * @param {number} x
+ */
+export function normalShare(x) {
+  if (Math.abs(x) > CERTAIN) return x > 0 ? 1 : 0;
+  let [term, sum] = [x, 0];
+  for (let n = 1; sum + term !== sum; n += 1) {
+    sum += term;
+    term *= (x * x) / (2 * n + 1);
+  }
+  return 0.5 + (Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI)) * sum;
+}
+
+/**
  * Σ left[i, c] · right[c, j] (+ bias[j]) for panels whose z are rows of numbers.
  * @param {Rows} left @param {Rows} right @param {number[] | null | undefined} bias @param {number} i @param {number} j
  */

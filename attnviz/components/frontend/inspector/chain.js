@@ -136,7 +136,7 @@ export function equals(x) {
 }
 
 /** How a number comes about: left out where only what it is counts. @param {(Node | string)[]} parts */
-const how = (...parts) => span("how", ...parts);
+export const how = (...parts) => span("how", ...parts);
 
 /** @param {AttentionHeader} header @param {CellSteps} cell */
 function scaled({ scale, scale_label: label }, cell) {
@@ -164,8 +164,8 @@ function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
   return [result(y, number(y), { title: String(y) }), how(" ", span("why-inline", why))];
 }
 
-/** @param {CellSteps} cell */
-function weights({ masked: x, exponential, sum, shift, weight, weights: row, allHidden }) {
+/** @param {Pick<CellSteps, "masked" | "exponential" | "weight"> & import("../core/attention.js").Softmax} cell */
+export function weights({ masked: x, exponential, sum, shift, weight, weights: row, allHidden }) {
   if (allHidden) {
     return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
   }
@@ -208,9 +208,9 @@ function vector(count, at, tag = "span") {
   return element(tag, { class: "nowrap" }, `[${numbers.join(", ")}${count > shown ? ", …" : ""}]`);
 }
 
-/** @param {string} name */
-function makeLine(name) {
+/** A line of arithmetic, with its name above it. @param {string} name */
+export function makeLine(name) {
   const formula = element("div", { class: "formula" });
-  const title = element("div", { class: "line-name" }, name.replace("_", " "));
+  const title = element("div", { class: "line-name" }, name.replaceAll("_", " "));
   return { title, formula, root: element("div", { class: "line", dataset: { line: name } }, title, formula) };
 }

@@ -8,7 +8,7 @@ import { findPanel } from "../board/panels.js";
 import { namedIn } from "../marks/named.js";
 import { moved, Picture } from "../board/picture.js";
 import { Sheet } from "./sheet.js";
-import { View } from "./view.js";
+import { HINT, View } from "./view.js";
 
 const COVERED = "Covered."; // the line above says what to do
 
@@ -22,6 +22,7 @@ const COVERED = "Covered."; // the line above says what to do
  * @property {string} step
  * @property {string[]} steps the names of all, in order
  * @property {string[]} byCell the matrices whose cells a chain explains
+ * @property {boolean} isLater whether the step comes after attention, so that its cells have no key
  * @property {import("../core/attention.js").Matrix | null} loop the means of the loop, to compare another way's with
  */
 
@@ -46,6 +47,7 @@ export class Inspector {
     this.clicked = null;
     this.asked = false; // whether a cell was clicked, and not closed since
     this.step = "";
+    this.isLater = false;
     /** @type {Attention | null} */
     this.attention = null;
     /** @type {string[]} */
@@ -74,6 +76,7 @@ export class Inspector {
     this.attention = inspected.attention;
     if (inspected.step !== this.step && !this.picture.pointer) this.hovered = null; // a finger's cell was of that step
     this.step = inspected.step;
+    this.isLater = inspected.isLater;
     this.byCell = inspected.byCell;
     this.pin = pin;
     this.view.setInspected(inspected);
@@ -224,7 +227,8 @@ export class Inspector {
     }
     if (!at || !panel) {
       const { q, k } = pin;
-      if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
+      if (this.isLater) view.showHint(pin, HINT);
+      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(attention, q, k, "pinned");
       else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
       else view.showRow(attention, pin);
       return;

@@ -3,8 +3,9 @@
 import { known, matrixProduct } from "./arithmetic.js";
 import { equals, inlineProducts } from "./chain.js";
 import { element, result, span } from "../core/dom.js";
-import { index, number, operand, quantity } from "../core/format.js";
+import { cellName, index, number, operand, quantity } from "../core/format.js";
 import { RunningMean } from "./mean.js";
+import { Operation } from "./operation.js";
 import { TermList } from "./terms.js";
 
 /** @typedef {(kind: string, i: number) => string} LabelOf */
@@ -31,7 +32,8 @@ export class Product {
     this.cell = element("div", { class: "cell", dataset: { line: "cell" } }, this.own);
     this.line = element("div", { class: "line current", dataset: { line: "product" } }, this.formula, this.terms.root);
     this.mean = new RunningMean();
-    this.root = element("div", { class: "chain" }, this.line, this.mean.root, this.cell);
+    this.operation = new Operation();
+    this.root = element("div", { class: "chain" }, this.line, this.mean.root, this.operation.root, this.cell);
   }
 
   /**
@@ -47,7 +49,10 @@ export class Product {
     const summed = panel.name === "by_loop" ? panels.find((one) => one.name === "embeddings_k") : undefined;
     this.mean.root.hidden = !summed;
     if (summed) this.computed = this.mean.show(summed.z, at.i, at.j, (row) => labels(summed.rows, row));
-    const same = (product || summed) && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
+    const isMade = this.operation.show({ at, panels, made: products[panel.name] });
+    if (isMade) this.computed = this.operation.computed;
+    const same =
+      (product || summed || isMade) && Math.abs(this.computed - value) <= CLOSE * Math.max(1, Math.abs(value));
     // The cell's number is repeated only if there is nothing else, or if it differs from the computed sum.
     this.cell.hidden = Boolean(same);
     this.own.replaceChildren(span(colourOf(panel.name), name), " ", valueOf(value));
@@ -83,20 +88,12 @@ export class Product {
 }
 
 /**
- * `query[3, dim 5]`
- * @param {DrawnPanel} panel @param {number} i @param {number} j
- */
-export function cellName(panel, i, j) {
-  return `${quantity(panel.name)}[${index(panel.rows, i)}, ${index(panel.cols, j)}]`;
-}
-
-/**
  * The two panels that a panel is the product of, if both are drawn and fit.
  * @param {DrawnPanel} panel @param {DrawnPanel[]} panels @param {Products} products @returns {Operands | null}
  */
 export function operands(panel, panels, products) {
   const entry = products[panel.name];
-  if (!entry || panel.name === "scores") return null;
+  if (!entry || !("left" in entry) || panel.name === "scores") return null;
   const left = panels.find(({ name }) => name === entry.left);
   const right = panels.find(({ name }) => name === entry.right);
   if (!left || !right || left.width !== right.height) return null;

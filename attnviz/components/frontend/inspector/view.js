@@ -2,15 +2,15 @@
 
 import { Chain } from "./chain.js";
 import { element, focused, screenReaderOnly, span } from "../core/dom.js";
-import { number } from "../core/format.js";
+import { cellName, number } from "../core/format.js";
 import { meaningOf } from "./meaning.js";
-import { Product, cellName, colourOf } from "./product.js";
+import { Product, colourOf } from "./product.js";
 import { RowSummary } from "./row_summary.js";
 import { hasOwnWeights } from "./ways.js";
 
 /** @typedef {import("./arithmetic.js").Attention} Attention */
 
-const HINT = "Point at a cell to see its arithmetic; click to pin it.";
+export const HINT = "Point at a cell to see its arithmetic; click to pin it.";
 /** @type {Record<string, string>} */
 const BADGES = { pinned: "pinned", pointer: "under the pointer" };
 
@@ -144,7 +144,10 @@ export class View {
       [at.cols, at.j],
     ];
     const tokens = axes.filter(([kind]) => this.labels[kind]);
-    const parts = tokens.flatMap(([kind, i], n) => [...(n ? [" → "] : []), this.token(kind, i, kind)]);
+    const parts = tokens.flatMap(([kind, i], n) => [
+      ...(n ? [" → "] : []),
+      this.token(kind, i, kind === "vocabulary" ? "column" : kind),
+    ]);
     const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
     this.title.replaceChildren(name, " ", ...parts);
     this.setBadge("pointer");

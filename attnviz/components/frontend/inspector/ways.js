@@ -1,5 +1,6 @@
 // The arithmetic of a document at a step: of a head, or of one of the ways from an average to attention.
 
+import { labelsOf } from "../walk/pictures.js";
 import { Attention } from "./arithmetic.js";
 
 /** @typedef {import("../walk/matrices.js").HeadMatrices} HeadMatrices */
@@ -51,14 +52,16 @@ export function inspected(matrices, step, before) {
   const { header } = matrices.document;
   const way = header.kind === "averages" && Object.hasOwn(WAYS, step) ? step : null;
   const isSame = before?.matrices === matrices && before.attention.header.way === way;
+  const steps = header.steps.map(({ name }) => name);
   const byCell = header.steps.filter(({ is_by_cell: is }) => is).map(({ name }) => name);
   return {
     matrices,
     attention: isSame ? before.attention : attentionOf(matrices, way),
-    labels: { query: header.query.labels, key: header.key.labels },
+    labels: labelsOf(matrices.document, step),
     step,
-    steps: header.steps.map(({ name }) => name),
+    steps,
     byCell: way ? WAYS[way].byCell : byCell,
+    isLater: header.kind === "block" && steps.indexOf(step) > steps.indexOf("output"),
     loop: (way && way !== "loop" && matrices.get("by_loop")) || null,
   };
 }

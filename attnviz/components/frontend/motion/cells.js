@@ -47,7 +47,7 @@ function masking(source, result) {
 }
 
 /** @param {ByCell} parts @param {Labels} labels @param {Pair} example @returns {Beat[]} */
-function byCell(parts, labels, { q, k }) {
+export function byCell(parts, labels, { q, k }) {
   const { result } = parts;
   const [rows, columns] = result.shape;
   if (!rows || !columns) return [];

@@ -19,7 +19,9 @@ const SWEEP = 1100; // ms for a row at once
 
 /** @param {Played} played @returns {Beat[]} */
 export function productBeats({ picture, example }) {
-  const all = Object.entries(picture.products ?? {}).flatMap(([name, product]) => partsOf(name, product, picture));
+  const all = Object.entries(picture.products ?? {}).flatMap(([name, made]) =>
+    "left" in made ? partsOf(name, made, picture) : [],
+  );
   if (!all.length || all.some(({ left }) => left.shape[0] === 0)) return [];
   return new ProductMotion(all, picture.labels, example).beats();
 }

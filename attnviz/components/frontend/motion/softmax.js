@@ -10,7 +10,11 @@ const SUM = 1600; // ms
 const ONE = 900;
 
 /** The matrices of a softmax; the sums of its rows are shown where there is room for them. */
-const NAMES = { masked: ["masked", "masked_zeros"], weights: ["weights", "softmax_weights"], sums: ["row_sum"] };
+const NAMES = {
+  masked: ["masked", "masked_zeros", "logits"],
+  weights: ["weights", "softmax_weights", "probabilities"],
+  sums: ["row_sum"],
+};
 
 /** @param {Played} played @returns {Beat[]} */
 export function softmaxBeats({ picture, example }) {
@@ -106,7 +110,7 @@ class SoftmaxMotion {
 
   /** @param {number} j */
   name(j) {
-    return /** @type {Said} */ ([placeOf(this.labels, "key", j), "key"]);
+    return /** @type {Said} */ ([placeOf(this.labels, this.weights.cols, j), "key"]);
   }
 
   /** @param {number} j @returns {Partial<Frame>} */

@@ -2,6 +2,7 @@
 
 import { cellsBeats, embeddingsBeats } from "./cells.js";
 import { headsBeats } from "./heads.js";
+import { operationBeats } from "./operations.js";
 import { productBeats } from "./products.js";
 import { softmaxBeats } from "./softmax.js";
 import { valuesBeats } from "./values.js";
@@ -36,7 +37,7 @@ const KINDS = {
  * @param {Played} played @returns {Timeline | null}
  */
 export function timelineOf(played) {
-  const beats = Object.hasOwn(KINDS, played.step) ? KINDS[played.step](played) : [];
+  const beats = (Object.hasOwn(KINDS, played.step) ? KINDS[played.step] : operationBeats)(played);
   if (!beats.length) return null;
   const all = [...beats, { ms: REST, frame: () => ({}) }];
   /** @type {number[]} */

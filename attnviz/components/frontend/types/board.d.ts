@@ -30,7 +30,19 @@ interface ProductOf {
   right: string;
   bias?: number[] | null;
 }
-type Products = Record<string, ProductOf>;
+/** How a matrix that is no product is made of others, which have its shape. What its kind does not use is null. */
+interface OperationOf {
+  kind: "sum" | "norm" | "activation" | "softmax";
+  of: string[];
+  weight: number[] | null;
+  bias: number[] | null;
+  eps: number | null;
+  /** whose mean and variance a norm takes: of each row, or of all numbers */
+  over: "token" | "all" | null;
+  name: "relu" | "gelu" | null;
+}
+/** By the name of the result. */
+type Products = Record<string, ProductOf | OperationOf>;
 interface Operands {
   left: DrawnPanel;
   right: DrawnPanel;

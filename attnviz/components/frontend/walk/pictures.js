@@ -36,12 +36,24 @@ export function pictureOf(document, name, head, { stretch = false, limit = null,
     heights: picture.heights,
     products: products(picture, matrices),
     between: picture.between,
-    labels: { query: header.query.labels, key: header.key.labels },
+    labels: labelsOf(document, name),
     alt: describe(
       picture.grid.flatMap((row) => row.flatMap((n) => (n === null ? [] : [panels[n]]))),
       predict && step.can_be_covered ? name : null,
     ),
   };
+}
+
+/**
+ * What the rows and columns of a step's matrices are, by the kinds of axes: tokens, and the entries of a vocabulary.
+ * @param {WalkDocument} document @param {string} name the step's @returns {Labels}
+ */
+export function labelsOf({ header }, name) {
+  const { picture } = header.steps.find((one) => one.name === name) ?? {};
+  const ticks = picture?.panels.find(({ cols }) => cols === "vocabulary")?.ticks ?? {};
+  const vocabulary = Object.values(ticks); // in the order of the columns, as all keys that are whole numbers
+  const tokens = { query: header.query.labels, key: header.key.labels };
+  return vocabulary.length ? { ...tokens, vocabulary } : tokens;
 }
 
 /**
@@ -65,9 +77,10 @@ export function darkened(document, head) {
 export const ofHead = (text, own) => (Array.isArray(text) ? text[own] : text);
 
 /** The names of all matrices that a picture needs. @param {PictureSpec} picture */
-function shownIn({ panels, products: made }) {
-  const biases = Object.values(made).flatMap(({ bias }) => bias ?? []);
-  return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...biases];
+function shownIn({ panels, products: made, operations }) {
+  const norms = Object.values(operations).flatMap(({ weight, bias }) => [weight, bias]);
+  const vectors = [...Object.values(made).map(({ bias }) => bias), ...norms].filter((name) => name !== null);
+  return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...vectors];
 }
 
 /**
@@ -92,7 +105,7 @@ function filled(panel, matrices, { own, stretch, limit: end }) {
     numbered: panel.numbered,
     bar: panel.bar,
     ...(from && { made_from: from }),
-    ...(Object.keys(ticks).length && { ticks }),
+    ...(panel.cols !== "vocabulary" && Object.keys(ticks).length && { ticks }),
     ...(width && { parts: { width, followed: matrices.head } }),
     data,
     shape: /** @type {[number, number]} */ (shape),
@@ -117,13 +130,18 @@ function limitOf({ name, limit }, matrices) {
 const seen = (matrix) => complete(/** @type {any} */ (matrix));
 
 /** @param {PictureSpec} picture @param {HeadMatrices} matrices @returns {Products} */
-function products(picture, matrices) {
-  return Object.fromEntries(
-    Object.entries(picture.products).map(([result, { left, right, bias }]) => [
-      result,
-      { left, right, bias: bias ? Array.from(matrixOf(matrices, bias).data) : null },
-    ]),
-  );
+function products({ products: made, operations }, matrices) {
+  /** @param {string | null} name */
+  const vector = (name) => (name === null ? null : Array.from(matrixOf(matrices, name).data));
+  const multiplied = Object.entries(made).map(([result, { left, right, bias }]) => [
+    result,
+    { left, right, bias: vector(bias) },
+  ]);
+  const others = Object.entries(operations).map(([result, one]) => [
+    result,
+    { ...one, weight: vector(one.weight), bias: vector(one.bias) },
+  ]);
+  return Object.fromEntries([...multiplied, ...others]);
 }
 
 /**
