@@ -37,4 +37,5 @@ def walk(
     page outside the walk depends on them.
     """
     given = {**header, "plotly": PLOTLY_PATH, "acknowledged": acknowledged(key)}
-    mount("walk", given, {}, key=key, on_updates_change=update_handler(key, on_update), on_tour_change=on_tour)
+    kind = "walk" if given.get("model") is None else "transformer"
+    mount(kind, given, {}, key=key, on_updates_change=update_handler(key, on_update), on_tour_change=on_tour)

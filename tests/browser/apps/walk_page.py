@@ -33,6 +33,7 @@ PAGE = """<!doctype html>
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="/frontend/walk/theme.css">
     <link rel="stylesheet" href="/frontend/walk/walk.css">
+    <link rel="stylesheet" href="/frontend/diagram/diagram.css">
     <style>
       html, body { height: 100%; margin: 0; }
       main { box-sizing: border-box; height: 100%; padding: 0.75rem 1rem; }
@@ -42,6 +43,7 @@ PAGE = """<!doctype html>
     <main class="attnviz-standalone"></main>
     <script type="module">
       import { read } from "/frontend/core/document.js";
+      import { Diagram } from "/frontend/diagram/diagram.js";
       import { Walk } from "/frontend/walk/walk.js";
 
       const link = new URL(location).searchParams;
@@ -50,7 +52,7 @@ PAGE = """<!doctype html>
         if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
         return new Uint8Array(await answer.arrayBuffer());
       };
-      const { layers, first, drawings } = await (await fetch("/given")).json();
+      const { layers, first, drawings, model } = await (await fetch("/given")).json();
       const TYPES = { F32: Float32Array, BOOL: Uint8Array };
       const plotly = () => new Promise((done) => {
         const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
@@ -73,6 +75,11 @@ PAGE = """<!doctype html>
       window.changes = [];
       window.revealed = 0;
       window.walk = new Walk(document.querySelector("main"), home);
+      if (model) {
+        const diagram = new Diagram((at) => window.walk.choose(at));
+        diagram.take(model);
+        window.walk.lead(diagram);
+      }
       const number = (name) => (link.has(name) ? { [name]: Number(link.get(name)) } : {});
       const word = (name) => (link.has(name) ? { [name]: link.get(name) } : {});
       const on = (name) => ({ [name]: link.get(name) === "1" });
@@ -93,6 +100,8 @@ class WalkPage:
     documents: Mapping[int, bytes] = field(default_factory=dict)
     arrays: Mapping[str, bytes] = field(default_factory=dict)
     drawings: list[tuple[str, str]] = field(default_factory=list)
+    model: Mapping[str, Any] | None = None
+    """What the diagram shows; None without one"""
     requests: list[str] = field(default_factory=list)
     """The paths that were asked for"""
     url: str = ""
@@ -108,7 +117,7 @@ class WalkPage:
             return "text/html", PAGE.encode()
         if kind == "given":
             layers = len(self.documents) if len(self.documents) > 1 else 0
-            given = {"layers": layers, "first": min(self.documents), "drawings": self.drawings}
+            given = {"layers": layers, "first": min(self.documents), "drawings": self.drawings, "model": self.model}
             return "application/json", json.dumps(given).encode()
         if kind == "plotly.js":
             return "text/javascript", plotly.offline.get_plotlyjs().encode()

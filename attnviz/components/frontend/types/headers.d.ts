@@ -14,6 +14,9 @@ type Option = [name: string, label: string];
 /** What there is to choose from. */
 interface Offered {
   steps: Option[];
+  /** the step before and the one after, null at an end */
+  previous: Partial<WalkValues> | null;
+  next: Partial<WalkValues> | null;
   drawings: Option[];
   /** how many there are; 0 if there is no choice */
   layers: number;
@@ -25,6 +28,8 @@ interface Offered {
   switches: [name: string, label: string, help: string, isFixed?: boolean][];
   /** the row that nobody is to see, of so many */
   covered?: { row: number; rows: number } | null;
+  /** whether a guide leads through the layers, so that they have no list */
+  isLed?: boolean;
 }
 interface StageHeader extends BoardPicture {
   /** what the picture belongs to, and where its step stands in the order of steps */

@@ -1,6 +1,8 @@
 // The walk of a document, and the page that it stands in.
 
 type WalkDocument = import("../core/document.js").WalkDocument;
+/** Leads through all documents of a walk. */
+type Guide = import("../diagram/diagram.js").Diagram;
 /** What shapes the view, by the keys of a link. */
 interface WalkValues extends Pair {
   step: string;

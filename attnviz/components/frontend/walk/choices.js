@@ -32,18 +32,30 @@ function darkens(document, head) {
  */
 export function offered(document, { step: name, layer, head, drawing }, { home, lecture }) {
   const { header } = document;
-  const step = header.steps.find((one) => one.name === name);
+  const at = header.steps.findIndex((one) => one.name === name);
+  const [previous, step, next] = [at - 1, at, at + 1].map((n) => header.steps[n]);
   const guesses = step?.can_be_covered && drawing === "stage" ? SWITCHES : [];
   const layers = home.layers ?? 0;
   return {
     steps: header.steps.map(({ name: value, title }) => [value, title]),
+    previous: previous ? { step: previous.name } : null,
+    next: next ? { step: next.name } : null,
     drawings: (step?.picture && home.drawings) || [],
     layers,
     heads: header.heads,
     layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
-    place: lecture && header.kind === "walk" ? `${layers ? `layer ${layer} · ` : ""}head ${head}` : "",
+    place: lecture && header.kind !== "averages" ? `${placeOf(header, layers)}head ${head}` : "",
     switches: [...guesses, ...(step?.can_be_stretched ? darkens(document, head) : [])],
   };
+}
+
+/**
+ * Where a head is in the model.
+ * @param {WalkDocument["header"]} header @param {number} layers how many there are to choose from
+ */
+function placeOf({ kind, place, layer }, layers) {
+  if (kind === "block") return `${place} · `;
+  return layers ? `layer ${layer} · ` : "";
 }
 
 /** Which row is covered, and what to do. @param {number} row @param {string} label */

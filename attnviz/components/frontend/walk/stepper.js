@@ -1,20 +1,24 @@
 // The stepper: the steps in order, and below them the layer, its heads and the drawing. Choices are shown immediately.
 
 import { element, focused, span } from "../core/dom.js";
+import { read } from "./choices.js";
 import { HeadStrip } from "./head_strip.js";
 
 /** @type {Offered} what there is before anything is offered */
-const EMPTY = { steps: [], drawings: [], layers: 0, heads: [], layerLabel: "", place: "", switches: [] };
+const EMPTY = {
+  ...{ steps: [], previous: null, next: null, drawings: [], layers: 0, heads: [] },
+  ...{ layerLabel: "", place: "", switches: [] },
+};
 
 export class Stepper {
   /**
-   * `onChoice(name, value)` is called with what the user chooses: values are a link's, "weights", "3", "1".
-   * @param {Element | ShadowRoot} root @param {{ onChoice: (name: string, value: string) => void }} does
+   * `onChoice(values)` is called with what the user chooses.
+   * @param {Element | ShadowRoot} root @param {(values: Partial<WalkValues>) => void} onChoice
    */
-  constructor(root, { onChoice }) {
+  constructor(root, onChoice) {
     this.onChoice = onChoice;
     /** @type {Record<string, string>} */
-    this.values = {};
+    this.values = {}; // as a link has them: "weights", "3", "1"
     /** @type {Offered} */
     this.offered = EMPTY;
     this.previous = arrow("‹", "Previous step (←)", () => this.act("previous"));
@@ -46,12 +50,12 @@ export class Stepper {
     this.section.dataset.theme = shade;
     this.steps.offer(offered.steps);
     this.drawings.offer(offered.drawings);
-    this.layerBox.hidden = !offered.layers;
+    this.layerBox.hidden = !offered.layers || Boolean(offered.isLed);
     if (this.layer.length !== offered.layers) {
       const layers = numbers(offered.layers).map((value) => element("option", { value }, `layer ${value}`));
       this.layer.replaceChildren(...layers);
     }
-    this.strip.root.hidden = !pictures.weights;
+    this.strip.root.hidden = !pictures.weights || !offered.heads.length;
     const strip = { heads: offered.heads, layer: offered.layerLabel, shade, covered: offered.covered ?? null };
     if (pictures.weights) this.strip.draw(pictures, strip);
     this.offerSwitches(offered.switches);
@@ -99,15 +103,13 @@ export class Stepper {
   choose(name, value) {
     if (value === this.chosen(name)) return;
     this.select({ [name]: value });
-    this.onChoice(name, value);
+    this.onChoice(read(name, value));
   }
 
   mark() {
-    const step = this.chosen("step");
-    const names = this.offered.steps.map(([name]) => name);
-    this.previous.disabled = step === names[0];
-    this.next.disabled = step === names.at(-1);
-    this.steps.select(step);
+    this.previous.disabled = !this.offered.previous;
+    this.next.disabled = !this.offered.next;
+    this.steps.select(this.chosen("step"));
     this.drawings.select(this.chosen("drawing"));
     this.layer.value = this.chosen("layer");
     this.strip.select(Number(this.chosen("head")));
@@ -122,12 +124,12 @@ export class Stepper {
    * @param {string} name
    */
   act(name) {
-    const { steps, drawings, layers } = this.offered;
+    const { previous, next, drawings, layers } = this.offered;
     const heads = this.offered.heads.map(String);
     /** @type {Record<string, () => void>} */
     const acts = {
-      next: () => this.go("step", names(steps), 1),
-      previous: () => this.go("step", names(steps), -1),
+      next: () => next && this.onChoice(next),
+      previous: () => previous && this.onChoice(previous),
       head_on: () => this.go("head", heads, 1),
       head_back: () => this.go("head", heads, -1),
       layer_on: () => this.go("layer", numbers(layers), 1),

@@ -39,7 +39,7 @@ export class Store {
    * @param {WalkValues} values @returns {WalkValues}
    */
   fitting(values) {
-    if (!this.document) return values;
+    if (!this.document || this.document.header.layer !== values.layer) return values; // another document has to come
     const { heads, steps, query, key } = this.document.header;
     /** @param {number | null} at @param {string[]} labels */
     const inside = (at, labels) => (at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null);

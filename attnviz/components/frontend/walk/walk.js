@@ -2,7 +2,7 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
 
 import { Coming } from "./coming.js";
-import { guessLine, offered, read, written } from "./choices.js";
+import { guessLine, offered, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
@@ -30,6 +30,8 @@ export class Walk {
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home);
     this.lecture = false;
+    /** @type {Guide | null} */
+    this.guide = null;
     /** @type {import("../inspector/inspector.js").Inspected | null} */
     this.inspected = null;
     this.formula = new Formula();
@@ -48,7 +50,7 @@ export class Walk {
     this.element = element("div", { class: "walk", style: "visibility: hidden" }, body);
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
-    this.stepper = new Stepper(this.top, { onChoice: (name, value) => this.choose(read(name, value)) });
+    this.stepper = new Stepper(this.top, (values) => this.choose(values));
     this.drawing = new Drawing(this.picture, home, {
       onCovered: (row) => this.cover(row),
       onFocus: (name) => this.choose({ focus: name ?? "" }),
@@ -71,6 +73,12 @@ export class Walk {
     this.setTheme();
     this.ends = new AbortController();
     this.listen(this.ends.signal);
+  }
+
+  /** Puts what leads through all documents above the steps. @param {Guide} guide */
+  lead(guide) {
+    this.guide = guide;
+    this.top.prepend(guide.root);
   }
 
   /** @param {AbortSignal} signal */
@@ -140,13 +148,15 @@ export class Walk {
 
   /** Shows what there is to choose from, and what is chosen. */
   offer() {
-    const { home, lecture } = this;
+    const { home, lecture, guide } = this;
     const { document, values } = this.store;
+    guide?.show(values);
     if (!document) return;
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
     const pictures = thumbnails && !lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
     const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
-    this.stepper.offer({ ...offered(document, values, { home, lecture }), covered }, pictures, this.theme);
+    const own = offered(document, values, { home, lecture });
+    this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
     this.stepper.select(written(values));
   }
 

@@ -1,0 +1,274 @@
+// The diagram of a model: its parts are buttons that open them in the walk, the lines between them show the data's way.
+
+import { element, focused } from "../core/dom.js";
+import { leastType, measurer } from "../core/type.js";
+import { layoutOf } from "./layout.js";
+import { allParts, partAt, stacksOf } from "./parts.js";
+
+const TYPE = 12.5; // px
+const BESIDE = 60; // px that are seen beside the part that is chosen
+const SVG = "http://www.w3.org/2000/svg";
+const INKS = /** @type {const} */ (["residual", "key", "query", "value"]);
+
+/** @typedef {{ layer: number, step: string }} At */
+
+export class Diagram {
+  /** @param {(at: Partial<At>) => void} choose is called with the part that is opened */
+  constructor(choose) {
+    this.choose = choose;
+    /** @type {Stack[]} */
+    this.stacks = [];
+    /** @type {Part[]} */
+    this.parts = [];
+    /** @type {At} */
+    this.at = { layer: 0, step: "" };
+    /** @type {Map<string, HTMLButtonElement>} */
+    this.buttons = new Map();
+    /** @type {DiagramBox[]} */
+    this.boxes = [];
+    this.lines = document.createElementNS(SVG, "svg");
+    this.lines.setAttribute("aria-hidden", "true");
+    this.words = element("div", { class: "words", "aria-hidden": "true" });
+    this.sheet = element("div", { class: "sheet" }, this.words);
+    this.sheet.prepend(this.lines);
+    this.root = element(
+      "div",
+      { class: "diagram", role: "toolbar", "aria-label": "The model: open a part", hidden: true },
+      this.sheet,
+    );
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    // A part that is clicked leaves the arrow keys to the page.
+    this.root.addEventListener("mousedown", (event) => event.preventDefault());
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes.observe(this.root);
+    this.text = ""; // the model as it was given
+    /** @type {unknown[]} what it was last drawn from */
+    this.drawn = [];
+  }
+
+  /** @param {ModelDiagram} model */
+  take(model) {
+    const text = JSON.stringify(model);
+    if (text === this.text) return;
+    this.text = text;
+    this.stacks = stacksOf(model);
+    this.parts = allParts(this.stacks);
+    this.root.hidden = false;
+    this.draw();
+  }
+
+  /** The part that is chosen. */
+  get part() {
+    return partAt(this.parts, this.at);
+  }
+
+  /** All steps of the model in order. @returns {At[]} */
+  get route() {
+    return this.parts.flatMap(({ layer, steps }) => steps.map(([step]) => ({ layer, step })));
+  }
+
+  /**
+   * What there is to choose from beside the diagram: the steps of the part that is chosen, and what comes before and
+   * after.
+   * @param {Offered} offered of the document alone @param {At} at @returns {Offered}
+   */
+  offer(offered, at) {
+    const part = partAt(this.parts, at);
+    if (!part) return offered;
+    const { route } = this;
+    const n = route.findIndex(({ layer, step }) => layer === at.layer && step === at.step);
+    const isOfHeads = part.kind === "attention";
+    return {
+      ...offered,
+      ...{ steps: part.steps, previous: route[n - 1] ?? null, next: route[n + 1] ?? null, isLed: true },
+      heads: isOfHeads ? offered.heads : [],
+      layerLabel: part.place,
+      place: isOfHeads || !offered.place ? offered.place : part.place,
+    };
+  }
+
+  /** Marks the part that is chosen. @param {At} at */
+  show({ layer, step }) {
+    this.at = { layer, step };
+    this.draw();
+  }
+
+  // ---- drawing
+
+  draw() {
+    const { part, root } = this;
+    const room = root.clientWidth;
+    if (!part || !room) return;
+    const { fontFamily } = getComputedStyle(root);
+    const type = Math.max(TYPE, leastType());
+    const drawn = [this.text, part.id, room, type, fontFamily];
+    if (drawn.every((one, n) => one === this.drawn[n])) return;
+    this.drawn = drawn;
+    const measure = document.createElement("canvas").getContext("2d");
+    const widthOf = measurer(/** @type {CanvasRenderingContext2D} */ (measure), `600 ${type}px ${fontFamily}`);
+    const layout = layoutOf(this.stacks, { chosen: part.id, width: room, type, widthOf });
+    const order = this.parts.indexOf(part);
+    Object.assign(this.sheet.style, {
+      width: `${layout.width}px`,
+      height: `${layout.height}px`,
+      fontSize: `${type}px`,
+    });
+    this.drawLines(layout, order);
+    this.drawBoxes(layout.boxes, part);
+    const frames = layout.frames.map(({ label, ...box }) =>
+      placed(element("div", { class: "frame" }, element("span", {}, label)), box),
+    );
+    const words = layout.words.map(({ text, x, y }) => placed(element("span", {}, text), { x, y }));
+    this.words.replaceChildren(...frames, ...words);
+    this.reveal(part.id);
+  }
+
+  /** @param {DiagramLayout} layout @param {number} order of the part that is chosen */
+  drawLines({ lines, width, height }, order) {
+    this.lines.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const paths = lines.map((line) => {
+      const path = document.createElementNS(SVG, "path");
+      path.setAttribute("d", line.d);
+      path.setAttribute("class", `${line.ink}${line.order <= order ? " passed" : ""}`);
+      path.setAttribute("stroke-width", String(line.width));
+      if (line.arrow) path.setAttribute("marker-end", `url(#diagram-${line.ink})`);
+      return path;
+    });
+    this.lines.replaceChildren(markers(), ...paths);
+  }
+
+  /** @param {DiagramBox[]} boxes @param {Part} part that is chosen */
+  drawBoxes(boxes, part) {
+    const hadFocus = this.root.contains(focused(this.root));
+    const buttons = new Map(boxes.map((box) => [box.id, this.buttons.get(box.id) ?? this.makeButton(box)]));
+    for (const [id, button] of this.buttons) if (!buttons.has(id)) button.remove();
+    // A button that is put anew, even in its own place, loses the focus.
+    let before = /** @type {Element} */ (this.words);
+    for (const button of buttons.values()) {
+      if (before.nextElementSibling !== button) before.after(button);
+      before = button;
+    }
+    Object.assign(this, { buttons, boxes });
+    for (const box of boxes) {
+      const button = /** @type {HTMLButtonElement} */ (buttons.get(box.id));
+      const isChosen = box.id === part.id;
+      placed(button, box);
+      button.title = box.title;
+      if (isChosen) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+    }
+    this.focusable(part.id);
+    if (hadFocus && !this.root.contains(focused(this.root))) buttons.get(part.id)?.focus({ preventScroll: true });
+  }
+
+  /** @param {DiagramBox} box */
+  makeButton({ id, kind, label, lines, inside = [] }) {
+    const stripes = inside.map((one) => element("i", { dataset: { kind: one } }));
+    const made = element(
+      "button",
+      { type: "button", class: "part", dataset: { kind }, "aria-label": kind === "block" ? `${label}, closed` : label },
+      ...lines.map((line) => element("span", {}, line)),
+      ...(stripes.length ? [element("span", { class: "inside" }, ...stripes)] : []),
+    );
+    made.addEventListener("click", () => this.open(id));
+    return made;
+  }
+
+  /** The one button that Tab leads to. @param {string} id */
+  focusable(id) {
+    for (const [own, button] of this.buttons) button.tabIndex = own === id ? 0 : -1;
+  }
+
+  /** Scrolls the diagram, and nothing else, until a part is seen. @param {string} id */
+  reveal(id) {
+    const box = this.boxes.find((one) => one.id === id);
+    const { root } = this;
+    if (!box) return;
+    const over = box.x + box.width + BESIDE - root.clientWidth;
+    root.scrollLeft = Math.min(Math.max(root.scrollLeft, over), Math.max(0, box.x - BESIDE));
+  }
+
+  // ---- choosing
+
+  /** Opens a part; of a block that is closed the step that is chosen, if it has it. @param {string} id */
+  open(id) {
+    const box = this.boxes.find((one) => one.id === id);
+    if (!box) return;
+    const { layer, step } = box;
+    this.choose(step ? { layer, step } : this.sameIn(id.replace("block ", "")));
+  }
+
+  /**
+   * The part of a block that is the same as the one that is chosen, else its first.
+   * @param {string} first the id of the block's first part @returns {At}
+   */
+  sameIn(first) {
+    const all = this.stacks.flatMap(({ blocks }) => blocks);
+    const parts = all.find((block) => block.parts[0].id === first)?.parts ?? this.parts;
+    const { part, at } = this;
+    const same = parts.find(({ name, steps }) => name === part?.name && steps.some(([step]) => step === at.step));
+    const { layer, opens } = same ?? parts[0];
+    return { layer, step: same ? at.step : opens };
+  }
+
+  /** Arrow keys move the focus among the parts. @param {KeyboardEvent} event */
+  key(event) {
+    const at = this.boxes.findIndex(({ id }) => this.buttons.get(id) === focused(this.root));
+    if (at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+    /** @type {Record<string, number>} */
+    const keys = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.boxes.length - 1, ...this.across(at) };
+    const to = keys[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const box = this.boxes[to];
+    if (!box) return;
+    this.focusable(box.id);
+    this.buttons.get(box.id)?.focus({ preventScroll: true });
+    this.reveal(box.id);
+  }
+
+  /** The nearest box of the stack above and of the one below. @param {number} at @returns {Record<string, number>} */
+  across(at) {
+    const { x, width } = this.boxes[at];
+    const stackOf = (/** @type {number} */ n) => this.boxes[n].label.split(" ")[0].replace(",", "");
+    const far = (/** @type {number} */ n) => Math.abs(this.boxes[n].x + this.boxes[n].width / 2 - x - width / 2);
+    const others = this.boxes.map((_, n) => n).filter((n) => stackOf(n) !== stackOf(at));
+    if (!others.length) return {};
+    const to = others.reduce((best, n) => (far(n) < far(best) ? n : best));
+    return to > at ? { ArrowDown: to } : { ArrowUp: to };
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.root.remove();
+  }
+}
+
+/** @template {HTMLElement} E @param {E} made @param {Partial<Box>} box */
+function placed(made, { x, y, width, height }) {
+  Object.assign(made.style, { left: `${x}px`, top: `${y}px` });
+  if (width !== undefined) Object.assign(made.style, { width: `${width}px`, height: `${height}px` });
+  return made;
+}
+
+/** The heads of the lines' arrows. */
+function markers() {
+  const defs = document.createElementNS(SVG, "defs");
+  for (const ink of INKS) {
+    const marker = document.createElementNS(SVG, "marker");
+    for (const [name, value] of Object.entries({
+      id: `diagram-${ink}`,
+      class: ink,
+      ...{ viewBox: "0 0 6 6", refX: "5.5", refY: "3", markerWidth: "6.5", markerHeight: "6.5" },
+      ...{ markerUnits: "userSpaceOnUse", orient: "auto" },
+    })) {
+      marker.setAttribute(name, value);
+    }
+    const head = document.createElementNS(SVG, "path");
+    head.setAttribute("d", "M0 0L6 3L0 6Z");
+    marker.append(head);
+    defs.append(marker);
+  }
+  return defs;
+}

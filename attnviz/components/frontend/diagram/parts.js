@@ -1,0 +1,134 @@
+// The parts of a model, from what the server says of its attentions: stacks of blocks of parts. Pure functions, no DOM.
+
+import { subscript } from "../core/format.js";
+
+/** The steps that are one part, the attention of all heads. */
+const ATTENTION = ["qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"];
+
+/** What each other step is. @type {Record<string, { kind: PartKind, name: string, short: string }>} */
+const STEPS = {
+  tokens: { kind: "tokens", name: "tokens", short: "Tokens" },
+  embeddings: { kind: "input", name: "input", short: "X" },
+  input_norm: { kind: "norm", name: "norm before attention", short: "Norm" },
+  attention_residual: { kind: "add", name: "add, after attention", short: "+" },
+  attention_norm: { kind: "norm", name: "norm after attention", short: "Norm" },
+  feed_forward_norm: { kind: "norm", name: "norm before feed-forward", short: "Norm" },
+  feed_forward_hidden: { kind: "widen", name: "feed-forward, hidden units", short: "" },
+  feed_forward_output: { kind: "narrow", name: "feed-forward, output", short: "" },
+  feed_forward_residual: { kind: "add", name: "add, after feed-forward", short: "+" },
+  block_output: { kind: "norm", name: "norm after feed-forward", short: "Norm" },
+  final_norm: { kind: "norm", name: "final norm", short: "Norm" },
+  logits: { kind: "logits", name: "logits", short: "Logits" },
+  probabilities: { kind: "softmax", name: "softmax", short: "Softmax" },
+};
+const INPUTS = ["tokens", "embeddings"];
+const AFTER = ["final_norm", "logits", "probabilities"]; // all blocks
+
+/**
+ * The stacks of a model in the order of computation. What stands before the first block and after the last one is a
+ * block without a number.
+ * @param {ModelDiagram} model @returns {Stack[]}
+ */
+export function stacksOf(model) {
+  /** @type {Stack[]} */
+  const stacks = [];
+  for (const [layer, attention] of model.attentions.entries()) {
+    const isFirst = stacks.at(-1)?.name !== attention.stack;
+    if (isFirst) stacks.push({ name: attention.stack, blocks: [] });
+    const { blocks } = stacks[stacks.length - 1];
+    for (const part of partsOf(model, layer, isFirst)) {
+      const { end, isInside } = part;
+      const id = `${attention.stack} ${isInside ? attention.block : end}`;
+      const known = blocks.find((block) => block.id === id);
+      if (known) known.parts.push(part);
+      else blocks.push({ id, number: isInside ? attention.block : null, parts: [part] });
+    }
+  }
+  return stacks;
+}
+
+/** All parts in the order of computation. @param {Stack[]} stacks */
+export const allParts = (stacks) => stacks.flatMap(({ blocks }) => blocks.flatMap(({ parts }) => parts));
+
+/** The part that a step belongs to. @param {Part[]} parts @param {{ layer: number, step: string }} at */
+export function partAt(parts, { layer, step }) {
+  const own = parts.filter((part) => part.layer === layer);
+  return own.find(({ steps }) => steps.some(([name]) => name === step)) ?? own[0] ?? null;
+}
+
+/**
+ * The parts of an attention's document, and whether they stand in its block; else at which end of the stack.
+ * @param {ModelDiagram} model @param {number} layer @param {boolean} isFirst of its stack
+ * @returns {(Part & { isInside: boolean, end: string })[]}
+ */
+function partsOf(model, layer, isFirst) {
+  const { steps, stack, block } = model.attentions[layer];
+  /** @type {Option[][]} */
+  const runs = [];
+  for (const option of steps) {
+    const run = runs.at(-1);
+    const last = run?.at(-1)?.[0] ?? "";
+    // What a later attention is given is shown with it.
+    const joins = ATTENTION.includes(last) ? ATTENTION : isFirst || !INPUTS.includes(last) ? [] : [...INPUTS, "qkv"];
+    if (run && joins.includes(option[0])) run.push(option);
+    else runs.push([option]);
+  }
+  return runs.map((run) => {
+    const [first, title] = run.find(([step]) => ATTENTION.includes(step)) ?? run[run.length - 1];
+    const known = ATTENTION.includes(first) ? attentionPart(model.attentions[layer]) : STEPS[first];
+    const { kind, name, short } = known ?? { kind: "other", name: title.toLowerCase(), short: title };
+    const made = { id: `${layer} ${first}`, layer, steps: run, opens: first, kind, name, lines: [short], says: "" };
+    const part = isFirst && kind === "input" ? embeddings(made, model) : made;
+    const isLast = AFTER.includes(first);
+    const isInside = !isLast && !(isFirst && INPUTS.includes(first));
+    const place = isInside ? `${stack} block ${block}` : stack;
+    return { ...part, place, isInside, end: isLast ? "end" : "start", ...sizesOf(part.kind, model, layer) };
+  });
+}
+
+/** @param {ModelAttention} attention @returns {{ kind: PartKind, name: string, short: string }} */
+function attentionPart({ kind }) {
+  const name = { encoder: "attention", decoder: "masked attention", cross: "attention to the encoder" }[kind];
+  return { kind: "attention", name, short: "" };
+}
+
+/** The input of a stack's first block. @template {object} P @param {P} part @param {ModelDiagram} model */
+function embeddings(part, { positions }) {
+  const kind = /** @type {PartKind} */ ("embeddings");
+  if (!positions) return { ...part, kind, name: "embeddings", lines: ["Embed"] };
+  return { ...part, kind, name: `embeddings + positions (${positions})`, lines: ["Embed", "+ pos."] };
+}
+
+/**
+ * What goes into a part and comes out of it, and the weights between.
+ * @param {PartKind} kind @param {ModelDiagram} model @param {number} layer
+ * @returns {{ widths: [number, number], says: string, lines?: string[] }}
+ */
+function sizesOf(kind, model, layer) {
+  const { width: c, head_size: d, vocabulary } = model;
+  const f = model.hidden ?? c;
+  const { stack, heads, kind: attention } = model.attentions[layer];
+  const rows = model.tokens[stack]?.length ?? 0;
+  const keys = attention === "cross" ? (model.tokens.encoder?.length ?? 0) : rows;
+  const v = vocabulary ?? 0;
+  /** @param {number} from @param {number} to @param {string} [weights] */
+  const changed = (from, to, weights = "") => `${rows} × ${from} → ${rows} × ${to}${weights && `, ${weights}`}`;
+  /** @param {number} n @param {number} from @param {number} to */
+  const w = (n, from, to) => `W${subscript(n)} ${from} × ${to}`;
+  if (kind === "tokens") return { widths: [0, 0], says: rows === 1 ? "1 token" : `${rows} tokens` };
+  if (kind === "embeddings") return { widths: [0, c], says: `${rows} tokens → ${rows} × ${c}` };
+  if (kind === "widen") return { widths: [c, f], says: changed(c, f, w(1, c, f)), lines: [`${c} → ${f}`] };
+  if (kind === "narrow") return { widths: [f, c], says: changed(f, c, w(2, f, c)), lines: [`${f} → ${c}`] };
+  if (kind === "logits") return { widths: [c, v], says: changed(c, v) };
+  if (kind === "softmax") return { widths: [v, v], says: changed(v, v) };
+  if (kind === "attention") {
+    const many = heads === 1 ? "1 head" : `${heads} heads`;
+    const short = { encoder: heads === 1 ? "Self-" : "Multi-head", decoder: "Masked", cross: "Cross-" }[attention];
+    return {
+      widths: [c, c],
+      says: `${many} of width ${d}, weights ${rows} × ${keys} each`,
+      lines: [short, "attention"],
+    };
+  }
+  return { widths: [c, c], says: changed(c, c) };
+}

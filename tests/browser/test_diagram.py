@@ -1,0 +1,244 @@
+"""The walk through a whole model on a plain page: its diagram leads through all parts, and every number is torch's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+from torch.nn import functional as F
+
+from attnviz.document import Document, document_of_layer, write
+from attnviz.measures.thumbnails import thumbnails
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import ToyTransformer
+from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.contexts import Contexts
+from tests.browser.settle import frames
+
+TEXT, TARGET = "the cat sat on the mat", "a dog ran"
+VALUES = "() => [walk.store.values.layer, walk.store.values.step]"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A model on a page: its documents, and the page."""
+
+    documents: list[Document]
+    page: WalkPage
+
+    @property
+    def route(self) -> list[list[int | str]]:
+        """All steps of all documents, in order."""
+        return [[n, step.name] for n, one in enumerate(self.documents) for step in one.header.steps]
+
+    def array(self, layer: int, name: str) -> torch.Tensor:
+        return torch.from_numpy(np.array(self.documents[layer].arrays[name])).double()
+
+
+def shown(servers: ExitStack, **settings: Any) -> Shown:
+    config = TransformerConfig(**{"architecture": "both", "width": 16, **settings})
+    trace = ToyTransformer(config, WordTokenizer().tokenize).trace(TEXT, TARGET)
+    documents = []
+    for n in range(len(trace.places)):
+        walk = trace.walk_at(n, 0)
+        documents.append(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
+    attentions = [
+        {
+            **{"stack": place.stack, "block": place.layer, "kind": place.kind, "heads": config.heads},
+            "steps": [[step.name, step.title] for step in one.header.steps],
+        }
+        for place, one in zip(trace.places, documents, strict=True)
+    ]
+    tokens = {
+        "encoder": None if config.architecture == "decoder" else TEXT.split(),
+        "decoder": {"encoder": None, "decoder": TEXT.split(), "both": TARGET.split()}[config.architecture],
+    }
+    has_head = config.architecture != "encoder"
+    model = {
+        **{"attentions": attentions, "norm_first": config.norm == "pre", "width": config.width},
+        **{"hidden": 4 * config.width, "head_size": config.width // config.heads},
+        **{"vocabulary": 8 if has_head else None, "tokens": tokens, "positions": config.positions},
+        **{"final_norm": config.norm == "pre", "head": has_head},
+    }
+    page = WalkPage({n: write(one) for n, one in enumerate(documents)}, model=model)
+    return Shown(documents, servers.enter_context(serving(page)))
+
+
+@pytest.fixture(scope="module")
+def post() -> Iterator[Shown]:
+    with ExitStack() as servers:
+        yield shown(servers, activation="gelu")
+
+
+@pytest.fixture(scope="module")
+def pre() -> Iterator[Shown]:
+    with ExitStack() as servers:
+        yield shown(servers, norm="pre", depth=1)
+
+
+@pytest.fixture(scope="module")
+def deep() -> Iterator[Shown]:
+    with ExitStack() as servers:
+        yield shown(servers, architecture="decoder", depth=6)
+
+
+def diagram(page: Page) -> Locator:
+    return page.get_by_role("toolbar", name="The model")
+
+
+def part(page: Page, name: str) -> Locator:
+    return diagram(page).get_by_role("button", name=name, exact=True)
+
+
+def painted(page: Page, layer: int, step: str) -> None:
+    page.wait_for_function(f"([wanted]) => String(({VALUES})()) === wanted", arg=[f"{layer},{step}"])
+    page.wait_for_function("() => !document.querySelector('.walk[aria-busy]')")
+    frames(page)
+
+
+@pytest.mark.parametrize("model", ["post", "pre"])
+def test_next_and_previous_lead_through_all_steps_of_the_model(
+    page: Page, model: str, request: pytest.FixtureRequest
+) -> None:
+    given: Shown = request.getfixturevalue(model)
+    WalkView.open(page, given.page.url, step="tokens", layer=0)
+    page.emulate_media(reduced_motion="reduce")
+    went = [page.evaluate(VALUES)]
+    following = page.get_by_role("button", name="Next step (→)")
+    while following.is_enabled() and len(went) <= len(given.route):
+        page.keyboard.press("PageDown")
+        layer, step = page.evaluate(VALUES)
+        painted(page, layer, step)
+        went.append([layer, step])
+        expect(diagram(page).locator("[aria-current=step]")).to_have_count(1)
+        expect(page.get_by_role("radio", checked=True).first).to_be_visible()
+    assert went == given.route
+    page.keyboard.press("PageUp")
+    assert page.evaluate(VALUES) == given.route[-2]
+
+
+@pytest.mark.parametrize(
+    ("line", "layer", "step"),
+    [
+        ("sum", 3, "attention_residual"),
+        ("norm", 3, "attention_norm"),
+        ("activation", 3, "feed_forward_hidden"),
+        ("product", 3, "feed_forward_output"),
+        ("sum", 5, "feed_forward_residual"),
+        ("norm", 5, "block_output"),
+        ("product", 5, "logits"),
+        ("softmax", 5, "probabilities"),
+    ],
+)
+def test_a_cell_is_written_out_as_torch_computes_it(page: Page, post: Shown, line: str, layer: int, step: str) -> None:
+    def of(name: str) -> torch.Tensor:
+        return post.array(layer, name)
+
+    norms = {"attention_norm": "attention_residual", "block_output": "feed_forward_residual"}
+    if step in norms:
+        gamma, beta = of(f"gamma_{step}"), of(f"beta_{step}")
+        wanted = F.layer_norm(of(norms[step]), gamma.shape, gamma, beta, 1e-5)
+    else:
+        compute = {
+            "attention_residual": lambda: of("embeddings") + of("output"),
+            "feed_forward_hidden": lambda: F.gelu(of("feed_forward_inner")),
+            "feed_forward_output": lambda: F.linear(of("feed_forward_hidden"), of("W_2").T, of("b_2")),
+            "feed_forward_residual": lambda: of("attention_norm") + of("feed_forward_output"),
+            "logits": lambda: of("block_output") @ of("W_vocabulary"),
+            "probabilities": lambda: F.softmax(of("logits"), -1),
+        }
+        wanted = compute[step]()
+    view = WalkView.open(page, post.page.url, step=step, layer=layer)
+    np.testing.assert_allclose(view.matrix(step), wanted.numpy(), atol=1e-5)
+    for i, j in ((0, 0), (2, 5)):
+        view.hover(step, i, j)
+        assert view.result(line) == pytest.approx(wanted[i, j].item(), abs=1e-9)
+        expect(view.panel.locator("[data-line=cell]")).to_be_hidden()  # the number in the picture is the same
+
+
+def test_a_norm_shows_its_mean_and_variance(page: Page, pre: Shown) -> None:
+    view = WalkView.open(page, pre.page.url, step="input_norm", layer=0)
+    x = pre.array(0, "embeddings")[4]
+    view.hover("input_norm", 4, 3)
+    assert view.result("mean") == pytest.approx(x.mean().item(), abs=1e-12)
+    assert view.result("variance") == pytest.approx(x.var(correction=0).item(), abs=1e-12)
+    expect(view.line("norm")).to_contain_text("(γ)")
+    view.line("variance").locator("details").evaluate("details => { details.open = true }")
+    expect(view.line("variance").locator(".term-product")).to_have_count(16)
+
+
+def test_a_pinned_row_says_nothing_of_keys_after_attention(page: Page, post: Shown) -> None:
+    view = WalkView.open(page, post.page.url, step="feed_forward_hidden", layer=0, q=1, k=2)
+    expect(view.panel).to_contain_text("Point at a cell")
+    expect(view.panel.locator("[data-line=scores]")).to_be_hidden()
+
+
+def test_every_step_can_be_played(page: Page, post: Shown) -> None:
+    """At each moment it says something that is computed, and in the end it shows the picture."""
+    WalkView.open(page, post.page.url, step="attention_residual", layer=5)
+    steps = [step for layer, step in post.route if layer == 5]
+    for step in steps[steps.index("attention_residual") :]:
+        page.evaluate("step => walk.choose({ step })", step)
+        painted(page, 5, str(step))
+        said = page.evaluate("""() => {
+          const { timeline } = walk.drawing.motion;
+          return timeline.stills.map((t) => timeline.at(t)).map(({ says, blank }) =>
+            [says.map(([text]) => text).join(""), Object.values(blank).flat().length]);
+        }""")
+        assert len(said) > 5, step
+        assert not [text for text, _ in said if re.search("NaN|undefined|null", text)], step
+        assert said[0][1] > 0 and said[-1][1] == 0, step
+        assert [text for text, _ in said if re.search(r"= −?\d", text)], step
+
+
+def test_the_diagram_is_used_by_keyboard_alone(page: Page, deep: Shown) -> None:
+    page.set_viewport_size({"width": 900, "height": 700})
+    WalkView.open(page, deep.page.url, step="weights", layer=2)
+    page.keyboard.press("Tab")
+    expect(part(page, "decoder block 2, masked attention")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(part(page, "decoder block 2, add, after attention")).to_be_focused()
+    assert page.evaluate(VALUES) == [2, "weights"]  # arrows move the focus alone
+    page.keyboard.press("Enter")
+    painted(page, 2, "attention_residual")
+    expect(part(page, "decoder block 2, add, after attention")).to_have_attribute("aria-current", "step")
+    page.keyboard.press("End")
+    expect(part(page, "decoder, softmax")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(part(page, "decoder, tokens")).to_be_focused()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(part(page, "decoder block 1, closed")).to_be_focused()
+    page.keyboard.press("Enter")
+    painted(page, 1, "attention_residual")  # the same part of the other block
+    expect(part(page, "decoder block 1, add, after attention")).to_be_focused()
+    expect(part(page, "decoder block 2, closed")).to_be_visible()
+
+
+def test_a_part_is_tapped_on_a_phone(new_context: Contexts, deep: Shown) -> None:
+    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+    WalkView.open(page, deep.page.url, step="probabilities", layer=5)
+    box, room = part(page, "decoder, softmax").bounding_box(), diagram(page).bounding_box()
+    assert box and room
+    assert room["x"] <= box["x"] and box["x"] + box["width"] <= room["x"] + room["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    part(page, "decoder block 5, norm after feed-forward").tap()
+    painted(page, 5, "block_output")
+    expect(part(page, "decoder block 5, norm after feed-forward")).to_have_attribute("aria-current", "step")
+
+
+def test_heads_are_offered_where_there_are_any(page: Page, post: Shown) -> None:
+    WalkView.open(page, post.page.url, step="weights", layer=0)
+    expect(page.get_by_role("button", name="head 1")).to_be_visible()
+    part(page, "encoder block 0, norm after attention").click()
+    painted(page, 0, "attention_norm")
+    expect(page.get_by_role("button", name="head 1")).to_be_hidden()
+    expect(page.get_by_role("combobox", name="Layer")).to_be_hidden()
