@@ -104,7 +104,7 @@ def show_walk_export() -> None:
 
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
-                  help="Its address opens here only, so files have no link otherwise.")  # fmt: skip
+                  help="Such a link opens only here, so files have none by default.")  # fmt: skip
     found = walk_to_export()
     if found is None:
         return

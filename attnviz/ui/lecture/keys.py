@@ -34,9 +34,9 @@ class Shortcut:
 IN_LECTURE = (
     Shortcut(("B",), "a black screen, and back", {"b": "black"}),
     Shortcut(("Shift F",), "full screen, and back", {"Shift+f": "fullscreen"}),
-    Shortcut(("Shift T",), "how long the lecture lasts: show it, hide it", {"Shift+t": "timer"}),
+    Shortcut(("Shift T",), "a timer of the lecture: show it, hide it", {"Shift+t": "timer"}),
     Shortcut(("X",), "Share and Export, for this picture: show them, hide them", {"x": "tools"}),
-    Shortcut(("Esc",), "let go of what is pinned; then leave lecture mode, if you say yes", {}),
+    Shortcut(("Esc",), "unpin; then ask whether to leave lecture mode", {}),
 )
 """What only lecture mode has; the browser does it"""
 
@@ -57,7 +57,7 @@ def shortcuts(page: str) -> list[Shortcut]:
 def _steps(page: str) -> list[Shortcut]:
     """Return the shortcuts for steps and scenes: arrows and Page keys go on, in an open lesson too."""
     if lesson_bar.is_open():
-        return [_forward_and_back("go on (a question is answered first), go back", "scene_on", "scene_back")]
+        return [_forward_and_back("next (first the answer of a question), back", "scene_on", "scene_back")]
     return [_forward_and_back("next, previous step", "next", "previous")] if page in WITH_STEPS else []
 
 

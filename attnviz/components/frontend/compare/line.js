@@ -40,7 +40,7 @@ export function parts(header, at, numbers) {
  */
 export function rowParts({ labels }, i, { divergence }) {
   const place = span("place", span("query", `${i} ${labels.query[i]}`));
-  if (Number.isNaN(divergence)) return [place, span("quiet", "A and B have not both weights here")];
+  if (Number.isNaN(divergence)) return [place, span("quiet", "A and B do not both have weights here")];
   return [
     place,
     span("sum", "Jensen-Shannon divergence of A's row and B's: ", shown("divergence", divergence), " bits"),

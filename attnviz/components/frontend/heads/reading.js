@@ -144,7 +144,7 @@ export function tokenReading({ heads, frame, labels }, { q, k }) {
       );
     }),
   );
-  return [title, ...(lines.length ? lines : [span("none", "nothing that is shown")])];
+  return [title, ...(lines.length ? lines : [span("none", "nothing shown here")])];
 }
 
 /**

@@ -68,7 +68,7 @@ export function betweenNote({ between }) {
 export function valuesNote({ values }) {
   if (values !== "norms") return "";
   return (
-    "Each weight times the length of the vector that it moves: ‖α·f(x)‖ (Kobayashi et al., 2020). " +
+    "Each weight times the length of the vector that it multiplies: ‖α·f(x)‖ (Kobayashi et al., 2020). " +
     "Rows do not sum to 1."
   );
 }
