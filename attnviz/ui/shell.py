@@ -36,6 +36,8 @@ CSS = """
   color: color-mix(in srgb, #1c83e1 60%, currentColor); }
 .stCode.stCode .token:is(.boolean, .constant, .symbol, .number, .string, .char) {
   color: color-mix(in srgb, #21c354 50%, currentColor); }
+/* Streamlit marks a link that has the focus by a pale ground only. */
+.stApp.stApp a:focus-visible { outline: 2px solid color-mix(in srgb, #7E5BC0 75%, currentColor); outline-offset: -2px; }
 :root {
   --walk-height: max(36rem, calc(100vh - 5.75rem)); }
 @media (max-height: 560px) { :root { --walk-height: max(24rem, calc(100vh - 5.75rem)); } }

@@ -12,6 +12,9 @@ CSS = """
 <style>
 /* Out of the page's flow, over the right end of Streamlit's own header, which holds the navigation. */
 :has(> .st-key-toolbar) { position: fixed; top: 0.72rem; right: 0.75rem; z-index: 999991; width: auto !important; }
+/* Nor does the fragment around it take the gap between two elements: a page would be scrolled by that. */
+[data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > [data-testid="stLayoutWrapper"] >
+  .st-key-toolbar) { position: absolute; }
 .st-key-toolbar { width: auto; gap: 0.4rem; flex-wrap: nowrap; }
 .st-key-toolbar > * { flex: none; width: auto !important; }
 .st-key-toolbar button { min-height: 2.2rem; padding: 0.1rem 0.5rem; white-space: nowrap; }
@@ -24,7 +27,7 @@ CSS = """
 :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 24rem; }
 @media (max-width: 1100px) {
   .stAppToolbar { padding-right: 11rem; }
-  :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 14rem; }
+  :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 15rem; }
   /* Icons only; the text stays for screen readers. */
   .st-key-toolbar button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 }

@@ -51,6 +51,14 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contex
     page.get_by_role("button", name="Close").tap()
     expect(sheet).to_have_count(0)
 
+    page.touchscreen.tap(*inspector.at("weights", 6, 3))
+    expect(sheet).to_be_in_viewport()
+    page.locator(".st-key-share button").first.tap()  # what opens is not covered, and the cell stays pinned
+    expect(page.get_by_role("textbox", name="Address of this view")).to_be_visible()
+    expect(sheet).to_have_count(0)
+    assert "q=6&k=3" in page.url
+    page.locator(".st-key-share button").first.tap()
+
     zoomed = page.evaluate(PANEL, ["weights", 3])
     assert zoomed["board"] >= 0.4 * 844
     assert zoomed["width"] == pytest.approx(whole["width"])
@@ -95,3 +103,26 @@ def test_a_low_window_clips_neither_the_formula_nor_the_board(
     formula = page.locator(".walk-formula")
     assert formula.evaluate("(e) => e.clientHeight >= e.querySelector('math').getBoundingClientRect().height")
     assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.4 * height
+
+
+BEYOND = """() => {
+  const { scrollHeight, clientHeight } = document.querySelector('[data-testid=stMain]');
+  return scrollHeight - clientHeight;
+}"""
+"""Pixels of a page that lie below the window"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768), (768, 1024)])
+def test_a_walk_ends_with_the_window(app_url: str, new_context: Contexts, width: int, height: int) -> None:
+    page = new_context(viewport={"width": width, "height": height}).new_page()
+    for link in ("/?step=weights", "/averages"):
+        page.goto(app_url + link)
+        assert settled(page).evaluate(BEYOND) == 0, link
+
+
+def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: str, new_context: Contexts) -> None:
+    page = new_context(viewport={"width": 844, "height": 390}, has_touch=True).new_page()
+    page.goto(f"{app_url}/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6&lecture=1")
+    settled(page)
+    assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.6 * 390
+    assert page.locator(".lesson-says").bounding_box()["height"] <= 0.2 * 390  # type: ignore[index]

@@ -1,12 +1,13 @@
 """The style sheet of lecture mode.
 
 Sizes in rem grow with the root. --least-type (in rem, see frontend/core/type.js) is the minimum font size of pictures
-and components; --chrome hides the controls that an audience does not need. On a phone the font size is unchanged.
+and components; --chrome hides the controls that an audience does not need. On a phone and a tablet the font
+size is unchanged.
 """
 
 CSS = """
 <style>
-@media (min-width: 641px) {
+@media (min-width: 769px) and (min-height: 561px) {
   :root { --least-type: 0.86; font-size: max(21px, min(1.640625vw, 2.916667vh)); }
 }
 :root:root { --chrome: none;
@@ -17,6 +18,12 @@ CSS = """
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
 :root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.45rem - var(--note, 0rem));
   --walk-notice: none; }
+@media (min-width: 769px) and (max-width: 1100px) { /* a sentence of four lines, as on a projector of 1024 x 768 */
+  :root:root:has(.st-key-lesson_bar) { --bar: 6.4rem; --compare-height: calc(100vh - 12.55rem - var(--note, 0rem)); }
+}
+@media (max-height: 560px) { /* the page is scrolled, or no picture would be left */
+  :root:root { --walk-height: max(24rem, calc(100vh - 0.6rem)); --compare-height: 24rem; --explorer-height: 0rem; }
+}
 [data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
 .stHtml h1.page-title.page-title { clip-path: inset(50%); }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], :root:not(.attnviz-tools) .st-key-toolbar,

@@ -53,7 +53,8 @@ SMALL = """
 LARGE = """
 <style>
 .st-key-lesson_bar { position: sticky; top: 0; z-index: 990; padding-right: 4.2rem; backdrop-filter: blur(1rem); }
-@media (min-width: 641px) {
+@media (max-height: 560px) { .st-key-lesson_bar { position: relative; } }
+@media (min-width: 769px) and (min-height: 561px) {
   .lesson-says, .lesson-says * { font-size: max(24px, 1.15rem) !important; line-height: 1.25; }
 }
 .st-key-lesson_bar :is(.st-key-scene_back, .st-key-lesson_back, .st-key-lesson_leave) { display: none; }

@@ -20,6 +20,7 @@ CSS = """
 [class*="st-key-lesson_start_"] a { width: fit-content; padding: 0.3rem 0.8rem; border-radius: 0.35rem;
   background: #5E3C99; }
 [class*="st-key-lesson_start_"] a span, [class*="st-key-lesson_start_"] a p { color: #FFFFFF !important; }
+.stColumn:has(.lesson-card) [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; }
 .lesson-card h2 { font-size: 1.15rem; margin: 0; padding: 0; }
 </style>
 """

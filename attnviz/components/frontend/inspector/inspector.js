@@ -60,7 +60,11 @@ export class Inspector {
       onPin: (pin) => this.setPin(pin),
       onUnpin: () => this.unpin(),
     });
-    this.sheet = new Sheet(this.view.section, { isWanted: isCramped, onClose: () => this.close() });
+    this.sheet = new Sheet(this.view.section, {
+      isWanted: isCramped,
+      onClose: () => this.close(),
+      onLeave: () => this.putAway(),
+    });
     this.view.section.attnvizPinned = () => (this.attention ? this.view.said(this.attention, this.pin) : "");
     this.picture = new Picture({
       find,
@@ -132,6 +136,12 @@ export class Inspector {
   close() {
     this.hovered = null;
     this.unpin();
+    this.draw();
+  }
+
+  /** Closes the sheet; what is pinned stays. */
+  putAway() {
+    this.asked = false;
     this.draw();
   }
 

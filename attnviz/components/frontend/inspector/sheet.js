@@ -7,12 +7,20 @@ const AWAY = 24; // px between a cell and the sheet
 
 export class Sheet {
   /**
-   * `isWanted()` says whether there is no room beside the picture; `onClose()` is called by the sheet's own button.
-   * @param {HTMLElement} section @param {{ isWanted: () => boolean, onClose: () => void }} does
+   * `isWanted()` says whether there is no room beside the picture; `onClose()` is called by the sheet's own button,
+   * `onLeave()` when a button or link of the page is pressed, which may open something that the sheet would cover.
+   * @param {HTMLElement} section
+   * @param {{ isWanted: () => boolean, onClose: () => void, onLeave: () => void }} does
    */
-  constructor(section, { isWanted, onClose }) {
+  constructor(section, { isWanted, onClose, onLeave }) {
     this.section = section;
     this.isWanted = isWanted;
+    /** @param {PointerEvent} event seen from outside of the shadow root, if the sheet is in one */
+    this.pressed = ({ target }) => {
+      const inside = section.getRootNode();
+      const own = inside instanceof ShadowRoot ? inside.host : section;
+      if (target instanceof Element && !own.contains(target) && target.closest("button, a")) onLeave();
+    };
     const close = element("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
     close.addEventListener("click", onClose);
     section.append(close);
@@ -30,7 +38,9 @@ export class Sheet {
       this.section.style.minHeight = "";
       this.section.popover = "manual";
       this.section.showPopover();
+      document.addEventListener("pointerdown", this.pressed, { capture: true });
     } else {
+      document.removeEventListener("pointerdown", this.pressed, { capture: true });
       this.section.hidePopover();
       this.section.popover = null;
     }

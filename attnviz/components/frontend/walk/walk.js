@@ -19,7 +19,7 @@ import { Store } from "./store.js";
 import { Formula, Listing, Notice } from "./text.js";
 import { TokenList } from "./token_list.js";
 
-const ONE_COLUMN = 700; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
+const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
