@@ -11,6 +11,7 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
+from attnviz.ui.transformer.checks import show_checks
 from attnviz.ui.transformer.controls import pretrained_controls, toy_controls
 from attnviz.ui.transformer.view import PAGE, show_transformer
 from attnviz.ui.waiting import starting
@@ -28,6 +29,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
     try:
         if isinstance(here, ShownPart):
             show_transformer(here)
+            show_checks(here)
     except NoTokensError as error:
         st.info(str(error))
     state.end()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from attnviz.hosts import is_local
 from attnviz.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ ABOUT = """Write the walk through one head of attention, or through many, to fil
 output. It works with no network where the model is on this machine; minilm always is."""
 FORMATS = ("pptx", "pdf", "svg", "tikz", "csv", "npz", "ipynb", "py", "html")
 MAX_TEXTS = 1000
+LOCAL = "http://localhost:8501"
 
 
 class UsageError(ValueError):
@@ -43,11 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--steps", default="all", help="all (the default), or some, such as scores,weights")
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
     add("--out", type=Path, default=Path(), metavar="DIR", help="output folder, created if missing (default: here)")
-    add(
-        "--site",
-        metavar="URL",
-        help="the app's address, for links back (default: that of --link, unless it is this machine)",
-    )
+    add("--site", metavar="URL", help=f"the app's address, for links back (default: the link's, or {LOCAL})")
     add("--theme", choices=("light", "dark"), default="light", help="colours; TikZ is always light")
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
     add("--force", action="store_true", help="overwrite existing files")
@@ -224,11 +220,10 @@ def _page(link: str | None) -> str:
 
 
 def _site(arguments: argparse.Namespace) -> str:
-    """Return the app's address for links back; "" for none: one to this machine must be asked for by --site."""
     if arguments.site:
         return str(arguments.site).rstrip("/")
-    link = urlsplit(arguments.link or "")
-    return "" if is_local(link.hostname or "localhost") else f"{link.scheme}://{link.netloc}"
+    link = urlsplit(arguments.link or LOCAL)
+    return f"{link.scheme}://{link.netloc}"
 
 
 def _fail(message: str, code: int) -> int:

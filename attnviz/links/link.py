@@ -193,6 +193,7 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, read_switch, write_switch),
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
+    "check": Key(None, one_of("token", "norm", "positions", "change", "parameters", "cost")),
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),

@@ -97,7 +97,8 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "transformer", "Transformer", "/transformer",
-            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus"),
+            ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
+             "check"),
             shows_source=True, sources=transformer.SOURCES,
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),

@@ -92,7 +92,7 @@ def sent(at: AppTest, component: str) -> list[bytes]:
 
 def _name(data: bytes) -> str:
     name: str = unpack(data)[0]["component"]
-    return name
+    return "walk" if name == "transformer" else name  # the same walk, with a diagram in place of a row of steps
 
 
 def payloads(at: AppTest) -> list[tuple[str, Payload]]:

@@ -19,7 +19,9 @@ class Sizes:
     feed_forward: int
     """F"""
     layers: int
-    """L"""
+    """L: layers with self-attention and feed-forward"""
+    crosses: int = 0
+    """Of these, the layers that have attention to an encoder too; its text is taken to be as long"""
     vocabulary: int = 0
     """V; 0 if there are no logits"""
 
@@ -45,11 +47,12 @@ def cost(sizes: Sizes, tokens: int) -> tuple[Part, ...]:
     do, and have H · T² numbers, whatever the width. (Vaswani et al. 2017, table 1, gives the orders.)
     """
     t, c, f, layers = tokens, sizes.width, sizes.feed_forward, sizes.layers
+    attentions = layers + sizes.crosses
     parts = [
-        Part("Q, K, V", layers * 3 * t * c * c, layers * BYTES * 3 * t * c),
-        Part("scores", layers * t * t * c, layers * BYTES * sizes.heads * t * t, is_quadratic=True),
-        Part("weighted values", layers * t * t * c, layers * BYTES * t * c, is_quadratic=True),
-        Part("W_O", layers * t * c * c, layers * BYTES * t * c),
+        Part("Q, K, V", attentions * 3 * t * c * c, attentions * BYTES * 3 * t * c),
+        Part("scores", attentions * t * t * c, attentions * BYTES * sizes.heads * t * t, is_quadratic=True),
+        Part("weighted values", attentions * t * t * c, attentions * BYTES * t * c, is_quadratic=True),
+        Part("W_O", attentions * t * c * c, attentions * BYTES * t * c),
         Part("feed-forward", layers * 2 * t * c * f, layers * BYTES * t * (f + c)),
     ]
     if sizes.vocabulary:
@@ -57,9 +60,10 @@ def cost(sizes: Sizes, tokens: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def equal_at(sizes: Sizes) -> int:
+def equal_at(sizes: Sizes) -> float:
     """Return the T at which the parts that grow with T² need as many multiplications as those that grow with T.
 
-    2 · T² · C = 4 · T · C² + 2 · T · C · F, so T = 2 · C + F. Logits are left out.
+    With A attentions, A · 2 · T² · C = A · 4 · T · C² + L · 2 · T · C · F, so T = 2 · C + F · L / A,
+    without logits.
     """
-    return 2 * sizes.width + sizes.feed_forward
+    return 2 * sizes.width + sizes.feed_forward * sizes.layers / (sizes.layers + sizes.crosses)

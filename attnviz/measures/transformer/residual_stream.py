@@ -17,11 +17,14 @@ from attnviz.trace.block import Block
 AFTER = {
     "attention_residual": "+ attention",
     "attention_norm": "norm",
+    "cross_attention_residual": "+ attention to the encoder",
+    "cross_attention_norm": "norm",
     "feed_forward_residual": "+ feed-forward",
     "block_output": "norm",
 }
-"""The fields of `BlockSteps` that are the stream of a post-norm block, in order, and what each part does. In a pre-norm
-block the norms are beside the stream, not in it."""
+"""The fields of `BlockSteps` that are the stream of a post-norm block, in order, and what each part does"""
+IN_STREAM = tuple(name for name in AFTER if name.endswith("_residual"))
+"""Those of a pre-norm block, whose norms are beside the stream, not in it"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,23 +50,20 @@ class Stream:
         return functional.cosine_similarity(self.vectors, self.vectors[:, token, None], dim=-1)
 
 
-def residual_stream(blocks: Sequence[Block], names: Sequence[str] = ()) -> Stream | None:
-    """Return the stream through blocks, one after another; None if a block's steps are not known.
-
-    Args:
-        blocks: the blocks of one stack.
-        names: what each block is called; "block 0", ... if not given.
-    """
-    parts, vectors = ["X"], [blocks[0].input]
+def residual_stream(blocks: Sequence[Block]) -> Stream | None:
+    """Return the stream through the blocks of one stack, one after another; None if their steps are not known."""
+    x = blocks[0].input
+    if x is None:
+        return None
+    parts, vectors = ["X"], [x]
     for number, block in enumerate(blocks):
         steps = block.steps()
         if steps is None:
             return None
-        is_pre_norm = block.pre_norm_input is not None
-        for field, what in AFTER.items():
-            if is_pre_norm and field in ("attention_norm", "block_output"):
-                continue
-            parts.append(f"{names[number] if names else f'block {number}'} {what}")
-            vectors.append(getattr(steps, field))
-    known = [vector for vector in vectors if vector is not None]
-    return Stream(tuple(parts), torch.stack(known)) if len(known) == len(vectors) else None
+        is_pre_norm = steps.feed_forward_norm is not None
+        for field in IN_STREAM if is_pre_norm else AFTER:
+            vector = getattr(steps, field)
+            if vector is not None:  # a block without attention to an encoder has no such fields
+                parts.append(f"block {number} {AFTER[field]}")
+                vectors.append(vector)
+    return Stream(tuple(parts), torch.stack(vectors))

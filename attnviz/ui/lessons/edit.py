@@ -42,7 +42,7 @@ def _show_walk(scene: Scene, keys: dict[str, str]) -> None:
            max_chars=MARKS * MAX_CHARACTERS["question"])  # fmt: skip
     first = values.get("step", KEYS["step"].default)
     st.multiselect(
-        f"Further steps that → shows, after {STEPS[first].title} (optional)", [name for name in STEPS if name != first],
+        f"Steps that Right shows after {STEPS[first].title} (optional)", [name for name in STEPS if name != first],
         default=scene.steps, format_func=_title, key=keys["steps"],
     )  # fmt: skip
 

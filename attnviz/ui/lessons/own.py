@@ -28,7 +28,7 @@ scenes:
       What there is to see here. [Row "you"](row=you) and [this score](row=you column=2 matrix=scores) light up in the
       picture when someone points at the words.
     link: /?text=you+can+link+to+this&source=toy&step=scores
-    steps: [scaled, weights]  # → shows these too before the next scene
+    steps: [scaled, weights]  # Right shows these too before the next scene
   - title: The second scene
     question: What will row 3 look like?
     sentence: Shown when the row is revealed.

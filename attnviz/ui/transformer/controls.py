@@ -24,7 +24,10 @@ PURPOSES = {
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """What each architecture is for"""
-NORMS = {"post": "after the sum", "pre": "before"}
+NORMS = {"post": "post", "pre": "pre"}
+NORMS_HELP = (
+    """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
+)
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
 POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
 POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *Of a lab*: each dimension has its own.
@@ -59,7 +62,7 @@ def toy_controls() -> None:
         state.choice("activation", st.selectbox, "Activation", ACTIVATIONS, format_func=ACTIVATIONS.get)
     left, right = st.columns(2)
     with left:
-        state.choice("norm", st.selectbox, "Norm", NORMS, format_func=NORMS.get)
+        state.choice("norm", st.selectbox, "Norm", NORMS, format_func=NORMS.get, help=NORMS_HELP)
     with right:
         state.bound("bias", st.toggle, "Biases")
     controls.token_controls(POSITIONS)

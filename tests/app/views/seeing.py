@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
@@ -56,9 +57,17 @@ def _texts(element: Any) -> list[str]:
         "code": lambda: f"code: {proto.code_text}",
         "metric": lambda: f"metric {proto.label}: {proto.body}",
         "dataframe": lambda: f"table: {element.value.to_csv(index=False, float_format='%.4f')}",
+        "table": lambda: f"table: {element.value.to_csv()}",
+        "plotly_chart": lambda: f"plot of {_plotted(json.loads(proto.spec))}",
         "page_link": lambda: f"link {proto.label}: {proto.page}?{proto.query_string}",
     }
     return [read[element.type]()] if element.type in read else _widget(element.type, proto)
+
+
+def _plotted(figure: dict[str, Any]) -> str:
+    """Return the titles of a figure's axes, and the names of its lines."""
+    axes = [figure["layout"][axis]["title"]["text"] for axis in ("yaxis", "xaxis")]
+    return " over ".join(filter(None, axes)) + "".join(f", {one['name']}" for one in figure["data"] if "name" in one)
 
 
 def _widget(kind: str, proto: Any) -> list[str]:

@@ -61,6 +61,7 @@ DEFAULTS = {
     "sort": "",
     "label": "",
     "more": None,
+    "check": None,
     "compare": "",
     "quantity": "weights",
     "lecture": False,
@@ -143,7 +144,7 @@ CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions",
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
-CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more"]
+CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -260,6 +261,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
+    "check": st.sampled_from([None, "token", "norm", "positions", "change", "parameters", "cost"]),
     "drawing": st.sampled_from(["stage", "chart"]),
     "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
     "compare": st.sampled_from(["", "same"]),

@@ -32,6 +32,18 @@ def test_multiplications_are_those_that_torch_counts() -> None:
         assert sum(part.multiplications for part in cost(SIZES, tokens)) == counted(tokens)
 
 
+def test_attention_to_an_encoder_is_counted() -> None:
+    model = nn.Transformer(
+        SIZES.width, SIZES.heads, num_encoder_layers=3, num_decoder_layers=2, dim_feedforward=96, batch_first=True
+    )
+    model.encoder.enable_nested_tensor = False
+    counter, text = FlopCounterMode(display=False), torch.randn(1, 9, SIZES.width)
+    with counter, sdpa_kernel(SDPBackend.MATH):
+        model(text, text)
+    sizes = Sizes(SIZES.width, SIZES.heads, SIZES.feed_forward, layers=5, crosses=2)
+    assert sum(part.multiplications for part in cost(sizes, 9)) == counter.get_total_flops() // 2
+
+
 def test_quadratic_parts_grow_fourfold_when_the_text_doubles() -> None:
     for short, long in zip(cost(SIZES, 20), cost(SIZES, 40), strict=True):
         assert long.multiplications == (4 if short.is_quadratic else 2) * short.multiplications
@@ -46,7 +58,7 @@ def test_bytes_are_those_of_the_matrices() -> None:
 
 def test_both_kinds_of_parts_cost_the_same_where_it_says() -> None:
     sizes = Sizes(width=32, heads=4, feed_forward=96, layers=3)
-    parts = cost(sizes, equal_at(sizes))
+    parts = cost(sizes, round(equal_at(sizes)))
     quadratic = sum(part.multiplications for part in parts if part.is_quadratic)
     assert 2 * quadratic == sum(part.multiplications for part in parts)
 

@@ -35,9 +35,8 @@ def test_the_stream_passes_through_the_inputs_of_all_blocks(trace: Trace) -> Non
 
 
 def test_norms_and_similarities_are_those_of_plain_loops(trace: Trace) -> None:
-    stream = residual_stream(trace.blocks["encoder"], ["first", "second", "third", "fourth", "fifth", "sixth"])
+    stream = residual_stream(trace.blocks["encoder"])
     assert stream is not None
-    assert stream.parts[-1] == "sixth norm"
     part, token, other = 7, 3, 5
     vector = stream.vectors[part, token]
     assert stream.norms[part, token].item() == pytest.approx(math.sqrt(sum(float(x) ** 2 for x in vector)), rel=1e-5)

@@ -1,0 +1,134 @@
+"""Small plots beside the walk: lines over parts or lengths, and one matrix with its labels. Plotly draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attnviz.figures.style import Palette, escape, shorten
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Spec = dict[str, Any]
+
+ROW, LEAST, MOST = 17, 220, 640
+"""px: of a labelled row, and of a whole plot"""
+
+
+def heatmap(
+    values: Tensor, rows: Sequence[str], columns: Sequence[str], palette: Palette, *, across: str, signed: bool = True
+) -> Spec:
+    """Return the figure of one matrix, (rows, columns), with the first row at the top.
+
+    Args:
+        values: the numbers.
+        rows: the labels of the rows.
+        columns: the labels of the columns.
+        palette: the colours of the theme.
+        across: the title of the columns.
+        signed: whether the colours diverge around 0; else they go from 0 to the largest number.
+    """
+    numbers = values.tolist()
+    limit = max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
+    data = {
+        "type": "heatmap",
+        "z": numbers,
+        "zmin": -limit if signed else 0,
+        "zmax": limit,
+        "colorscale": palette.signed if signed else palette.weights,
+        "colorbar": {"thickness": 10, "outlinewidth": 0},
+        "hovertemplate": "%{y} · %{x}<br><b>%{z:.4f}</b><extra></extra>",
+    }
+    return {
+        "data": [data],
+        "layout": {
+            **_base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70))),
+            "xaxis": _labelled(columns, across, palette),
+            "yaxis": _labelled(rows, "", palette) | {"autorange": "reversed"},
+        },
+    }
+
+
+def lines(
+    series: Mapping[str, Sequence[float]],
+    over: Sequence[str] | Sequence[int],
+    palette: Palette,
+    *,
+    title: str,
+    across: str,
+    is_logarithmic: bool = False,
+    marked: int | None = None,
+) -> Spec:
+    """Return the figure of several lines.
+
+    Args:
+        series: the numbers of each line, by its name.
+        over: what the numbers belong to: labels, or lengths.
+        palette: the colours of the theme.
+        title: what the numbers are.
+        across: what they belong to.
+        is_logarithmic: whether both axes are.
+        marked: the length at which a vertical line stands.
+    """
+    colours = (palette.ink.attention, palette.ink.query, palette.ink.key, palette.ink.value, palette.text)
+    dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines" if is_logarithmic else "lines+markers",
+            "name": name,
+            "x": list(over) if is_logarithmic else list(range(len(over))),
+            "y": list(numbers),
+            "line": {"color": colours[n % len(colours)], "dash": dashes[n % len(dashes)], "width": 2.5},
+            "hovertemplate": f"{escape(name)}<br>%{{x}}: <b>%{{y:,.4g}}</b><extra></extra>",
+        }
+        for n, (name, numbers) in enumerate(series.items())
+    ]
+    scale = {"type": "log"} if is_logarithmic else {}
+    x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
+    layout = {
+        **_base(palette, 340),
+        "showlegend": len(series) > 1,
+        "legend": {"orientation": "h", "y": 1.15},
+        "xaxis": x_axis if is_logarithmic else _labelled([str(one) for one in over], across, palette),
+        "yaxis": {
+            "title": {"text": title},
+            "gridcolor": palette.rule,
+            "rangemode": "tozero",
+            "automargin": True,
+            **scale,
+        },
+    }
+    if marked is not None:
+        line = {"color": palette.text, "dash": "dot", "width": 1}
+        layout["shapes"] = [
+            {"type": "line", "x0": marked, "x1": marked, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+        ]
+    return {"data": data, "layout": layout}
+
+
+def _base(palette: Palette, height: int) -> Spec:
+    return {
+        "template": {"layout": {}},
+        "height": height,
+        "margin": {"l": 60, "r": 10, "t": 30, "b": 40},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": '"Source Sans", sans-serif', "size": 14, "color": palette.text},
+        "hoverlabel": {"align": "left", "bgcolor": palette.canvas, "font": {"color": palette.text}},
+    }
+
+
+def _labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
+    """Return an axis with a label at each place, or at some of them where there are many."""
+    every = max(1, len(labels) // 40 + 1)
+    places = list(range(0, len(labels), every))
+    return {
+        "title": {"text": title},
+        "tickvals": places,
+        "ticktext": [escape(shorten(labels[place], 28)) for place in places],
+        "automargin": True,
+        "gridcolor": palette.rule,
+        "zeroline": False,
+    }

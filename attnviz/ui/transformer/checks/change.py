@@ -1,0 +1,80 @@
+"""Change a word: which tokens notice, block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.formatting import number
+from attnviz.ui.palette import palette
+from attnviz.ui.plain import plain
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered, plot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.sources.transformer import ShownPart
+    from attnviz.trace.block import Block
+
+OTHER, LONGEST = "cat", 40
+
+
+def show(here: ShownPart) -> None:
+    """Show how far each token's row moves after each block when one word is another."""
+    import torch
+
+    from attnviz.figures.plots import heatmap
+    from attnviz.measures.transformer.differences import row_differences
+    from attnviz.tokens import NoTokensError
+
+    trace = here.trace(RESOURCES)
+    blocks, tokens = choose_stack(trace)
+    left, right = st.columns(2)
+    with left:
+        token = choose_token(tokens, "Change this token")
+    with right:
+        other = st.text_input("into", OTHER, max_chars=LONGEST, key="check_other").strip() or OTHER
+    start, end = tokens.offsets[token]
+    if tokens.special[token] or end <= start:
+        st.info("The tokenizer added this token; choose a word of the text.")
+        return
+    is_target = tokens is not trace.tokens
+    text = f"{tokens.text[:start]}{other}{tokens.text[end:]}"
+    try:
+        changed = RESOURCES.trace(here.model, here.text if is_target else text, text if is_target else here.pair)
+    except NoTokensError:
+        st.info("Nothing is left of the text.")
+        return
+    kind = next(kind for kind, found in trace.blocks.items() if found is blocks)
+    if len(changed.query_tokens(kind)) != len(tokens):
+        st.info(f"“{plain(other)}” is not one token here, so the rows can't be compared one by one.")
+        return
+    before, after = _outputs(blocks), _outputs(changed.blocks[kind])
+    if before is None or after is None:
+        st.info(NOT_KNOWN)
+        return
+    moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
+    past = moved[1:, :token].max().item() if token else 0.0
+    said = (
+        "The causal mask holds: no row before the change knows of it."
+        if past == 0
+        else "Every token looks at all others, so rows before the change know of it too."
+    )
+    st.markdown(
+        f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
+        f"**{number(past, 3)}**. {said if token else ''}"
+    )
+    rows = ["X", *(f"after block {number}" for number in range(len(blocks)))]
+    plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
+
+
+def _outputs(blocks: tuple[Block, ...]) -> list[Tensor] | None:
+    """Return the input of the first block and the output of each, (T, C); None if they are not known."""
+    found = [blocks[0].input]
+    for block in blocks:
+        steps = block.steps()
+        found.append(None if steps is None else steps.block_output)
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None

@@ -1,0 +1,38 @@
+"""Parameters: how many each part has, beside BERT-base's and the original paper's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, parameters
+from attnviz.ui.plain import plain
+
+if TYPE_CHECKING:
+    from attnviz.sources.transformer import ShownPart
+
+NAMES = {"feed_forward": "feed-forward"}
+
+
+def show(here: ShownPart) -> None:
+    """Show the numbers of parameters as a table."""
+    own = {NAMES.get(name, name): count for name, count in here.model.description.parameters.items()}
+    columns = {
+        here.model.name: own,
+        "BERT-base": parameters(BERT_BASE),
+        "the paper's base": parameters(PAPER_BASE),
+    }
+    parts = list(dict.fromkeys(part for counts in columns.values() for part in counts))
+    table = pd.DataFrame(
+        {name: [counts.get(part, 0) for part in parts] + [sum(counts.values())] for name, counts in columns.items()},
+        index=[*parts, "together"],
+    )
+    st.table(table.map(lambda count: f"{count:,}" if count else "–"))
+    st.caption(
+        plain(
+            "An attention has 4 · (C² + C), a feed-forward 2 · C · F + F + C with biases. The number of heads changes "
+            "nothing: they share the maps."
+        )
+    )

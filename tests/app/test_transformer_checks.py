@@ -1,0 +1,143 @@
+"""The checks below the walk of Transformer: their numbers are torch's, and no choice breaks the page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch import nn
+
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.model import draw_stack
+from attnviz.toy.transformer.trace import trace_transformer
+from tests.app.pages import messages, open_page
+from tests.unit.toy.transformers import torchs_stack
+
+CHECKS = ("token", "norm", "positions", "change", "parameters", "cost")
+
+
+def opened(check: str, **query: str) -> AppTest:
+    at = open_page("transformer", check=check, **query)
+    assert not at.exception
+    return at
+
+
+def figures(at: AppTest) -> list[dict[str, Any]]:
+    """Return the Plotly figures of the page, in order."""
+    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(one.value for one in at.markdown)
+
+
+def theirs(text: str, config: TransformerConfig) -> list[torch.Tensor]:
+    """Return the states before, between and after the blocks of torch's encoder with the toy's weights, (T, C) each."""
+    trace = trace_transformer(WordTokenizer().tokenize(text), None, config)
+    states = [sum(trace.embedding_parts.values(), start=torch.zeros(()))]
+    stack = torchs_stack(config, draw_stack(config))
+    mask = nn.Transformer.generate_square_subsequent_mask(len(states[0])) if config.architecture == "decoder" else None
+    with torch.no_grad():
+        for layer in stack.layers:
+            states.append(layer(states[-1][None], src_mask=mask)[0])
+    return states
+
+
+def test_a_token_is_followed_through_torchs_states() -> None:
+    at = opened("token", q="7")
+    stream, lengths, cosines, others = figures(at)
+    states = theirs(DEFAULT_TEXT, TransformerConfig())
+    shown = np.array(stream["data"][0]["z"])
+    for number, state in enumerate(states):
+        np.testing.assert_allclose(shown[4 * number], state[7], rtol=1e-4, atol=1e-5)
+        assert lengths["data"][0]["y"][4 * number] == pytest.approx(state[7].norm().item(), rel=1e-4)
+        expected = nn.functional.cosine_similarity(state[7], states[0][7], dim=0).item()
+        assert cosines["data"][0]["y"][4 * number] == pytest.approx(expected, abs=1e-4)
+        expected = nn.functional.cosine_similarity(state[7], state[2], dim=0).item()
+        assert others["data"][0]["z"][4 * number][2] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_who_notices_another_word_is_what_torch_says(architecture: Any) -> None:
+    at = opened("change", architecture=architecture, q="5")
+    at.text_input(key="check_other").set_value("river").run()
+    (figure,) = figures(at)
+    config = TransformerConfig(architecture)
+    before = theirs(DEFAULT_TEXT, config)
+    after = theirs(DEFAULT_TEXT.replace("street", "river"), config)
+    expected = np.array([(one - other).abs().amax(-1).numpy() for one, other in zip(before, after, strict=True)])
+    shown = np.array(figure["data"][0]["z"])
+    np.testing.assert_allclose(shown, expected, rtol=1e-3, atol=1e-5)
+    if architecture == "decoder":
+        assert shown[:, :5].max() == 0
+        assert "The causal mask holds" in said(at)
+    else:
+        assert shown[1:, :5].min() > 0
+        assert "know of it too" in said(at)
+
+
+def test_a_word_that_is_several_tokens_is_refused_in_a_sentence() -> None:
+    at = opened("change", q="5")
+    at.text_input(key="check_other").set_value("<b>two</b> words").run()
+    assert not at.exception
+    assert "is not one token" in at.info[0].value
+    assert not figures(at)
+
+
+def test_the_mistake_of_one_norm_over_all_tokens_leaks() -> None:
+    at = opened("norm", q="9")
+    assert "Nothing leaks" in said(at)
+    assert max(figures(at)[2]["data"][0]["y"][:9]) == 0
+    mean = figures(at)[0]["data"]
+    assert mean[0]["name"] == "mean before"
+    assert max(map(abs, mean[1]["y"])) < 1e-6
+    at.toggle(key="check_over_all").set_value(True).run()
+    assert "The future leaks" in said(at)
+    assert min(figures(at)[2]["data"][0]["y"][:9]) > 0
+
+
+def test_order_matters_with_positions_alone() -> None:
+    at = opened("positions")
+    matrix, dots, order = figures(at)
+    rows = np.array(matrix["data"][0]["z"])
+    np.testing.assert_allclose(np.array(dots["data"][0]["z"]), rows @ rows.T, rtol=1e-5, atol=1e-5)
+    without, with_them = (one["y"] for one in order["data"])
+    assert max(without) < 1e-5
+    assert max(with_them) > 0.1
+    assert not opened("positions", positions="none").exception
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+def test_parameters_are_those_of_torchs_modules(architecture: Any) -> None:
+    at = opened("parameters", architecture=architecture)
+    config = TransformerConfig(architecture)
+    count = sum(one.numel() for one in torchs_stack(config, draw_stack(config)).parameters())
+    assert at.table[0].value.iloc[-1, 0] == f"{count:,}"
+    assert at.table[0].value.loc["together", "BERT-base"] == "109,482,240"
+
+
+def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
+    at = opened("cost", width="64", heads="8")
+    assert f"{2 * 64 + 256:,} tokens" in said(at)
+    multiplications, _ = figures(at)
+    by_name = {one["name"]: dict(zip(one["x"], one["y"], strict=True)) for one in multiplications["data"]}
+    assert by_name["scores (T²)"][1024] == 2 * 1024**2 * 64
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("query", [{"source": "pretrained"}, {"architecture": "both", "norm": "pre"}, {"text": "😀"}])
+def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -> None:
+    at = opened(check, **query)
+    assert figures(at) or at.table or at.info
+
+
+def test_an_unknown_check_is_refused_with_a_note() -> None:
+    at = opened("sums")
+    assert "check" in messages(at)
+    assert "sums" in messages(at)
