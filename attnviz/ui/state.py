@@ -47,25 +47,28 @@ def begin(page: str) -> None:
         # Widget values of the previous page have the same keys, and Streamlit would ignore new ones.
         for name in KEYS:
             st.session_state.pop(name, None)
-        st.session_state[_PAGE] = page
     query, links = _query(), st.session_state.get(_LINKS, [])
-    explicit = st.session_state.pop(_EXPLICIT, False)
+    explicit = st.session_state.get(_EXPLICIT, False)
     _run.of = None
-    st.session_state[_LINKS] = [*links, query] if page_changed or explicit else links
     is_bare = not (explicit or query)
     opening = PAGES[page].opening if is_bare else {}
-    if links and not explicit and _is_known(query, page_changed) and not (opening and page_changed and _is_untouched()):
+    is_known = bool(links) and not explicit and _is_known(query, links, page_changed)
+    if is_known and not (opening and page_changed and _is_untouched()):
         if st.session_state[_OPENED_VIEW] not in (None, st.session_state[_VIEW]):
             st.session_state[_NOTES] = []  # the user has changed the view since
-        return
-    st.session_state[_BARE] = is_bare
-    view, notes = read_link(opening or query)
-    st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
-    if not (page_changed or explicit):
-        st.session_state[_LINKS] = [query]
-    for name in KEYS:
-        if name in st.session_state:
-            st.session_state[name] = view[name]
+        acknowledges = not page_changed and query == links[-1]
+        pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
+    else:
+        view, notes = read_link(opening or query)
+        st.session_state[_BARE] = is_bare
+        st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
+        for name in KEYS:
+            if name in st.session_state:
+                st.session_state[name] = view[name]
+        pending = [*links, query] if page_changed or explicit else [query]
+    # Last, because Streamlit may end a run at any access to its state: then the next run does all of this again.
+    st.session_state[_LINKS], st.session_state[_PAGE] = pending, page
+    st.session_state.pop(_EXPLICIT, None)
 
 
 def _is_untouched() -> bool:
@@ -78,20 +81,16 @@ def _query() -> dict[str, str]:
     return {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
 
 
-def _is_known(query: Mapping[str, str], page_changed: bool) -> bool:
+def _is_known(query: Mapping[str, str], links: Sequence[Mapping[str, str]], page_changed: bool) -> bool:
     """Whether this session wrote the link: the newest one, or a pending one before it.
 
     Streamlit clears the query when the page changes. A link from the browser's history counts as a new one.
     """
-    links = st.session_state[_LINKS]
     # An attribute of the Streamlit version that pyproject.toml allows; without it, the link counts as a new one.
     went = getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", True)
     if page_changed:
-        return (not query and not went) or query == links[-2]
-    if query == links[-1]:
-        st.session_state[_LINKS] = links[-1:]  # the browser acknowledges the newest link
-        return True
-    return query in links and not went
+        return (not query and not went) or query == links[-1]
+    return query == links[-1] or (query in links and not went)
 
 
 def _view() -> dict[str, Any]:

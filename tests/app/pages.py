@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
+from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
 from attnviz.components.packing import unpack
@@ -105,3 +108,20 @@ def payload(at: AppTest, component: str) -> Payload:
     """Read the header and the arrays that the one component of this name is sent."""
     (found,) = sent(at, component)
     return unpack(found)
+
+
+@contextmanager
+def ended_after(writes: int) -> Iterator[None]:
+    """End what is inside after so many writes to the session's state, as Streamlit ends a run for another message."""
+    left, write = writes, SessionStateProxy.__setitem__
+
+    def write_or_end(self: SessionStateProxy, key: str, value: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise InterruptedError
+        write(self, key, value)
+
+    with suppress(InterruptedError), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SessionStateProxy, "__setitem__", write_or_end)
+        yield

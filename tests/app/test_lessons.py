@@ -322,6 +322,27 @@ def test_an_invalid_lesson_from_the_browser_is_ignored(nonsense: str) -> None:
     assert (link(at), bar(at)) == ({"text": "a word"}, "")
 
 
+@pytest.mark.parametrize("writes", range(3))
+def test_a_lesson_that_a_run_was_ended_in_keeping_breaks_no_page(writes: int) -> None:
+    def run() -> None:
+        import streamlit as st
+
+        from attnviz.ui import state
+        from attnviz.ui.lessons import state as lesson_state
+        from tests.app.pages import ended_after
+
+        writes = int(st.query_params.pop("writes"))
+        state.begin("tokens")
+        with ended_after(writes):
+            lesson_state.take_back("no lesson")
+        st.text(str(lesson_state.for_browser()))
+
+    at = AppTest.from_function(run)
+    at.query_params["writes"] = str(writes)
+    assert not at.run().exception
+    assert at.text[0].value == ("{'lesson': ''}" if writes == 2 else "{}")
+
+
 @pytest.mark.parametrize("nonsense", [None, 3, ["title"], {"lesson": "x"}])
 def test_a_value_from_the_browser_that_is_no_text_is_ignored(nonsense: object) -> None:
     at = open_page("tokens", lesson=OWN)

@@ -62,6 +62,30 @@ def test_a_link_that_was_acknowledged_counts_as_new_when_it_returns(at: AppTest)
     assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
 
 
+@pytest.mark.parametrize("writes", range(8))
+def test_a_run_that_ends_early_leaves_a_state_that_the_next_one_can_use(writes: int) -> None:
+    """Streamlit ends a run at any access to its state where the browser has sent another message."""
+
+    def run() -> None:
+        import streamlit as st
+
+        from attnviz.ui import state
+        from tests.app.pages import ended_after
+
+        with ended_after(int(st.query_params.pop("ends"))):
+            state.begin("heads")
+        state.begin("heads")
+        st.text(f"layer {state.get('layer')} {state.notes()}")
+        state.end(("layer", "head"))
+
+    at = AppTest.from_function(run)
+    at.query_params.update({"layer": "3", "head": "x", "ends": str(writes)})
+    at.run()
+    assert not at.exception
+    assert at.text[0].value.startswith("layer 3 [\"The link's head=x is not a whole number")
+    assert at.query_params == {"layer": "3"}
+
+
 def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     press(at, 0, link={})
     reset = ScriptRunContext.reset

@@ -56,7 +56,9 @@ def keep(lesson: Lesson | None) -> None:
         written = write_lesson(lesson) if lesson and lesson.scenes else ""
     except LessonError:  # too large for a file
         written = ""
-    st.session_state[_OWN], st.session_state[_WRITTEN] = lesson, written
+    # In this order: Streamlit may end a run at any access to its state, and what reads the text needs the lesson only.
+    st.session_state[_WRITTEN] = written
+    st.session_state[_OWN] = lesson
 
 
 def for_browser() -> dict[str, str | None]:
