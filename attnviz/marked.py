@@ -80,6 +80,12 @@ class Marked(str):
             text += part
         return cls(text, marks)
 
+    @classmethod
+    def joined(cls, parts: Iterable[str]) -> Marked:
+        """Return sentences as one text, with a space between them; empty ones are left out."""
+        spaced = [piece for part in parts if part for piece in (" ", part)]
+        return cls.of(*spaced[1:])
+
     def pieces(self) -> Iterator[tuple[str, Target | None]]:
         """Yield the text in pieces, each with what it names."""
         at = 0
@@ -98,9 +104,9 @@ def marks_of(text: str) -> tuple[Mark, ...]:
 
 
 def named(text: str, *, row: int | None = None, column: int | None = None, matrix: str = "", part: str = "",
-          head: int | None = None) -> Marked:  # fmt: skip
+          layer: int | None = None, head: int | None = None) -> Marked:  # fmt: skip
     """Return a text that as a whole names this."""
-    return Marked(text, (Mark(0, len(text), Target(row, column, matrix, part, head=head)),))
+    return Marked(text, (Mark(0, len(text), Target(row, column, matrix, part, layer, head)),))
 
 
 def position(_: str, raw: str) -> int:

@@ -14,7 +14,7 @@ choose_default()
 presets = st.container()
 with st.sidebar:
     compare_controls.texts()
-    compare_controls.shared()
+    darkening = compare_controls.shared()
 left, right = compare_controls.choose(A), compare_controls.choose(B)
 with presets:  # after the choices, because it highlights the current preset
     compare_controls.presets()
@@ -22,7 +22,7 @@ with presets:  # after the choices, because it highlights the current preset
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:
-    show(left, right)
+    show(left, right, darkening)
 except NoTokensError as error:
     st.info(str(error))
 state.end(link_keys())

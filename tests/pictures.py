@@ -94,7 +94,7 @@ class Matrices:
 
 
 def board_picture_of(
-    document: Document, step: str, head: int, *, stretch: bool = False
+    document: Document, step: str, head: int, *, stretch: str = "0"
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays that `attnviz.figures.board.board_picture` gives for this head and step."""
     header = document.header
@@ -129,9 +129,10 @@ def _dark_end(spec: PanelSpec, matrices: Matrices) -> float:
     return float(np.quantile(np.nanmax(values, axis=1), 0.9, method="lower"))
 
 
-def _panel(spec: PanelSpec, matrices: Matrices, stretch: bool) -> dict[str, Any]:
+def _panel(spec: PanelSpec, matrices: Matrices, stretch: str) -> dict[str, Any]:
     values = matrices.shown(spec.name)
-    dark = _dark_end(spec, matrices) if spec.stretched and (stretch or values.shape[1] >= 40) else 1.0
+    darkens = {"0": values.shape[1] >= 40, "1": True, "off": False}[stretch]
+    dark = _dark_end(spec, matrices) if spec.stretched and darkens else 1.0
     stretched = f"{dark:.2g}" != "1"  # of colours that end at 1 anyway, nothing is said
     heads = matrices.document.header.heads
     title = spec.title if isinstance(spec.title, str) else spec.title[heads.index(matrices.head)]

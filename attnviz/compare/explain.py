@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import number
+from attnviz.marked import Marked, named
 from attnviz.steps import STEPS
 
 ROUNDING = 1e-5
@@ -37,8 +38,8 @@ def notice(
     queries: Sequence[str],
     keys: Sequence[str],
     differs: Collection[str] = (),
-) -> str:
-    """Return a sentence or two: where A and B differ most, and by how much.
+) -> Marked:
+    """Return a sentence or two: where A and B differ most, and by how much; what names a part of the picture is marked.
 
     Args:
         comparison: the two matrices.
@@ -48,15 +49,15 @@ def notice(
         differs: the settings in which A and B differ, as link keys.
     """
     if distance is None:
-        return "A and B have no cell in common, so there is nothing to subtract."
+        return Marked("A and B have no cell in common, so there is nothing to subtract.")
     if distance.largest == 0:
         where = "every cell" if distance.cells == comparison.difference.size else "every cell that both have"
-        return " ".join([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
+        return Marked.joined([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
     if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
         first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
         first = _largest_cell_change(comparison, distance, queries, keys)
-    return " ".join([first, *_only_changed_tokens(comparison, queries), *_perplexity_note(comparison, differs)])
+    return Marked.joined([first, *_only_changed_tokens(comparison, queries), *_perplexity_note(comparison, differs)])
 
 
 def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
@@ -78,34 +79,53 @@ def name(labels: Sequence[str], at: int) -> str:
     return f"“{labels[at]}”" if labels.count(labels[at]) == 1 else f"“{labels[at]}” at {at}"
 
 
+def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> tuple[Marked, Marked]:
+    """Return the names of a cell's row and column, each marked as what it names."""
+    row, column = at
+    return named(name(queries, row), row=row), named(name(keys, column), column=column)
+
+
 def _reason_equal(quantity: str, differs: Collection[str]) -> list[str]:
     return [why for (setting, step), why in _SAME_BECAUSE.items() if [*differs] == [setting] and step == quantity]
 
 
 def _largest_row_change(
     comparison: Comparison, bits: npt.NDArray[np.float64], queries: Sequence[str], keys: Sequence[str]
-) -> str:
+) -> Marked:
     row = int(np.nanargmax(bits))
     a, b = (np.nan_to_num(side[row]) for side in (comparison.a, comparison.b))
     top_a, top_b = int(a.argmax()), int(b.argmax())
+
+    def weight(matrix: str, column: int) -> Marked:
+        return named(number({"a": a, "b": b}[matrix][column]), row=row, column=column, matrix=matrix)
+
+    at_a, at_b = (named(name(keys, top), column=top) for top in (top_a, top_b))
     if top_a == top_b:
-        looks = f"both look most at {name(keys, top_a)}, A with {number(a[top_a])} and B with {number(b[top_a])}"
-    else:
-        looks = (
-            f"A looks most at {name(keys, top_a)} ({number(a[top_a])}; B: {number(b[top_a])}), "
-            f"B at {name(keys, top_b)} ({number(b[top_b])}; A: {number(a[top_b])})"
+        looks = Marked.of(
+            "both look most at ", at_a, ", A with ", weight("a", top_a), " and B with ", weight("b", top_a)
         )
-    divergence = f"{number(bits[row])} of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
-    return f"The row that changes most is {name(queries, row)} ({divergence}): {looks}."
+    else:
+        looks = Marked.of(
+            "A looks most at ", at_a, " (", weight("a", top_a), "; B: ", weight("b", top_a), "), B at ", at_b,
+            " (", weight("b", top_b), "; A: ", weight("a", top_b), ")",
+        )  # fmt: skip
+    divergence = named(number(bits[row]), row=row, matrix="divergence")
+    average = f" of at most 1 bit; a row's average is {number(float(np.nanmean(bits)), 3)}"
+    changed = named(name(queries, row), row=row)
+    return Marked.of("The row that changes most is ", changed, " (", divergence, average, "): ", looks, ".")
 
 
 def _largest_cell_change(
     comparison: Comparison, distance: Distance, queries: Sequence[str], keys: Sequence[str]
-) -> str:
+) -> Marked:
     i, j = distance.at
-    a, b = (number(float(np.nan_to_num(side[i, j]))) for side in (comparison.a, comparison.b))
-    cell = STEPS[comparison.quantity].cell
-    return f"The largest change is {cell} of {name(queries, i)} for {name(keys, j)}: {a} in A, {b} in B."
+    a, b = (
+        named(number(float(np.nan_to_num(side[i, j]))), row=i, column=j, matrix=matrix)
+        for matrix, side in (("a", comparison.a), ("b", comparison.b))
+    )
+    query, key = place(queries, keys, distance.at)
+    cell = f"The largest change is {STEPS[comparison.quantity].cell} of "
+    return Marked.of(cell, query, " for ", key, ": ", a, " in A, ", b, " in B.")
 
 
 def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from attnviz.compare.levels import encode
 from attnviz.components.registration import mount
-from attnviz.components.updates import acknowledged, pin_handler
+from attnviz.components.updates import acknowledged, update_handler
 
 
 def comparison(
@@ -18,7 +18,7 @@ def comparison(
     matrices: Mapping[str, npt.NDArray[np.float32]] | None,
     *,
     key: str,
-    on_pin: Callable[[int | None, int | None], None],
+    on_update: Callable[[Mapping[str, object]], None],
 ) -> None:
     """Mount the comparison.
 
@@ -26,17 +26,18 @@ def comparison(
         header: `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of each
             matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each axis,
             the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
-            null), `q` and `k` (the pinned cell or null), `alt` (the text alternative).
+            null), `q` and `k` (the pinned cell or null), `focus` (the matrix that takes the whole picture, or ""),
+            `alt` (the text alternative).
         matrices: "a", "b" and "difference", (P, R) float32 each, and optionally "divergence", (P, 1), between the rows
-            of A and B in bits; NaN where finite is no number. None if only the pin has changed: then the header is
-            `trace`, `q` and `k`, and a browser without that trace requests the full payload.
+            of A and B in bits; NaN where finite is no number. None if only what is chosen has changed: then the header
+            is `trace`, `q`, `k` and `focus`, and a browser without that trace requests the full payload.
         key: the Streamlit key.
-        on_pin: called with the pinned row and column before the script reruns; both are None when it is unpinned.
+        on_update: called with what a user has chosen before the script reruns: `pin`, of `q` and `k`, or `focus`.
     """
     coded, ranges = {}, {}
     for name, matrix in (matrices or {}).items():
         coded[name], ranges[name] = encode(matrix)
     header = {**header, "ranges": ranges, "acknowledged": acknowledged(key)}
-    pinned = pin_handler(key, on_pin)
-    # A request for the full payload reruns the page, and only a rerun after a pin sends the pin alone.
-    mount("compare", header, coded, key=key, on_updates_change=pinned, on_want_change=lambda: None)
+    updated = update_handler(key, on_update)
+    # A request for the full payload reruns the page, and only a rerun after an update sends what is chosen alone.
+    mount("compare", header, coded, key=key, on_updates_change=updated, on_want_change=lambda: None)

@@ -43,17 +43,3 @@ def update_handler(key: str, on_update: Callable[[Mapping[str, object]], None]) 
             on_update({name: value for name, value in values.items() if isinstance(name, str)})
 
     return handle
-
-
-def pin_handler(key: str, on_pin: Callable[[int | None, int | None], None]) -> Callable[[], None]:
-    """Return the callback for a component whose updates hold a `pin`: {q, k}, each a position or None.
-
-    `on_pin(q, k)` is called with the pinned row and column; both are None when the pin is removed.
-    """
-
-    def handle(values: Mapping[str, object]) -> None:
-        pin = values.get("pin")
-        if isinstance(pin, Mapping):
-            on_pin(position(pin.get("q")), position(pin.get("k")))
-
-    return update_handler(key, handle)

@@ -15,9 +15,10 @@ from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
 from attnviz.figures.dark_end import dark_end, end_text
 from attnviz.formatting import number
+from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
-from attnviz.steps.picture import MANY
+from attnviz.steps.picture import darkens
 from attnviz.trace.walk import Walk
 
 LONGEST_TITLE = 30
@@ -85,7 +86,7 @@ class Compared:
             matrices["divergence"] = found.divergence.astype(np.float32)[:, None]
         return matrices
 
-    def header(self, *, stretch: bool) -> dict[str, Any]:
+    def header(self, *, stretch: bool | None) -> dict[str, Any]:
         """Return what the component is told beside the matrices (see `components.compare`), without a pin."""
         masked = STEPS[self.comparison.quantity].masked_value
         return {
@@ -98,7 +99,7 @@ class Compared:
             "alt": describe(self.comparison, self.titles),
         }
 
-    def digest(self, *, stretch: bool) -> str:
+    def digest(self, *, stretch: bool | None) -> str:
         """Return a digest of the picture without its pin."""
         said = repr((self.labels, self.titles, self.comparison.quantity, stretch))
         digest = blake2b(said.encode(), digest_size=12)
@@ -106,18 +107,27 @@ class Compared:
             digest.update(matrix.tobytes())
         return digest.hexdigest()
 
-    def notice(self) -> str:
+    def notice(self) -> Marked:
         """Return what to notice: how A and B differ, and where one has no counterpart of the other's tokens."""
         labels = self.labels
         distance = measure_distance(self.comparison)
         sentence = explain.notice(self.comparison, distance, labels["query"], labels["key"], differs(*self.choices))
-        return " ".join(filter(None, (sentence, explain.gap_note(self.comparison))))
+        return Marked.joined((sentence, explain.gap_note(self.comparison)))
 
-    def colours(self, *, stretch: bool) -> str:
+    @property
+    def dark_end(self) -> float:
+        """Where the colours of A and B end when they are darkened; 1 where that changes nothing."""
+        return _dark_end(self.comparison)
+
+    @property
+    def keys(self) -> int:
+        """The columns of the picture."""
+        return int(self.comparison.a.shape[1])
+
+    def colours(self, *, stretch: bool | None) -> str:
         """Return a sentence on where the colours of weights end, if not at 1."""
-        weights = STEPS[self.comparison.quantity].is_distribution
-        end = _panels(self.comparison, self.titles, stretch=stretch)[0]["high"]
-        return f"The colours of A and B end at {end_text(end)}, not 1." if weights and end != 1 else ""
+        end = self.dark_end if darkens(stretch, self.keys) else 1
+        return f"The colours of A and B end at {end_text(end)}, not 1." if end != 1 else ""
 
     def caveats(self) -> str:
         """Return notes on hypothetical scales and masks, and on untrained weights."""
@@ -154,14 +164,17 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
     return whole if len(whole) <= LONGEST_TITLE else f"{whole[: LONGEST_TITLE - 1]}…"
 
 
-def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool) -> list[dict[str, Any]]:
+def _dark_end(compared: Comparison) -> float:
+    weights = STEPS[compared.quantity].is_distribution
+    return dark_end(compared.a, compared.b) if weights else 1.0
+
+
+def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None) -> list[dict[str, Any]]:
     """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
     both = np.concatenate([compared.a.ravel(), compared.b.ravel()])
     largest, largest_difference = _largest(both), _largest(compared.difference)
     weights = STEPS[compared.quantity].is_distribution
-    high = largest if not weights else 1.0
-    if weights and (stretch or compared.a.shape[1] >= MANY):
-        high = dark_end(compared.a, compared.b)
+    high = largest if not weights else _dark_end(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
     shared = {"role": "attention", "low": 0.0 if weights else -largest, "high": high,
               "scale": "weights" if weights else "signed"}  # fmt: skip
     panels = [

@@ -15,7 +15,7 @@ from attnviz.figures.products import as_array, colour_limit
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
 from attnviz.steps import steps_of
-from attnviz.steps.picture import MANY, PanelSpec, Product
+from attnviz.steps.picture import PanelSpec, Product, darkens
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 
@@ -35,7 +35,7 @@ def step_spec(
     step: str,
     *,
     pin: Pin | None = None,
-    stretch: bool = False,
+    stretch: bool | None = None,
     height: int | None = None,
     palette: Palette = LIGHT,
 ) -> Spec:
@@ -45,7 +45,8 @@ def step_spec(
         walk: the head and its tokens.
         step: the name of the step.
         pin: the query and the key to outline.
-        stretch: end the colour domain of `weights` at their largest value instead of 1.
+        stretch: end the colour domain of `weights` where they are darkest instead of at 1 (see `figures.dark_end`);
+            None does so in a long text.
         height: in pixels; None fills the container.
         palette: the colours of the theme.
 
@@ -56,7 +57,7 @@ def step_spec(
     return compose(layout, walk.labels, pin=pin, height=height, palette=palette)
 
 
-def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
+def lay_out(walk: Walk, step: str, *, stretch: bool | None = None) -> Layout:
     """Return the layout of one step's matrices: its picture with the numbers of a walk.
 
     Raises:
@@ -78,9 +79,9 @@ def lay_out(walk: Walk, step: str, *, stretch: bool = False) -> Layout:
     )
 
 
-def _panel(walk: Walk, spec: PanelSpec, stretch: bool) -> Panel:
+def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
     values = _matrix(walk, spec.name)
-    stretched = bool(spec.stretched) and (stretch or values.shape[1] >= MANY)
+    stretched = bool(spec.stretched) and darkens(stretch, values.shape[1])
     dark = dark_end(as_array(values)) if stretched else 1
     limit = spec.limit
     title = str(spec.title)

@@ -7,9 +7,9 @@ from typing import Any
 from attnviz.links.link import MAX_CHOSEN, ROLLOUT, Head
 from attnviz.sources.source import Get
 
-WORDS = ("show", "direction", "special", "between", "values", "sort", "label")
+WORDS = ("show", "direction", "special", "between", "values", "stretch", "sort", "label")
 """Keys with a fixed set of words"""
-SWITCHES = ("mean", "stretch")
+SWITCHES = ("mean",)
 
 
 def current(get: Get) -> Head:

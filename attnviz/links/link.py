@@ -28,6 +28,8 @@ MAX_CHOSEN = 24
 
 Head = tuple[int, int]
 """Layer and head."""
+COMPARED = ("a", "b", "difference", "divergence")
+"""The matrices of a comparison, by their names in its picture"""
 ROLLOUT = -1
 """The head index of the rollout up to a layer."""
 
@@ -92,7 +94,7 @@ def read_scale(raw: str) -> str:
 
 def read_matrix(raw: str) -> str:
     """Parse the name of a matrix that a step may show. There are too many for a note to list."""
-    if raw not in AXES:
+    if raw not in (*AXES, *COMPARED):
         raise BadValueError("is not the name of a matrix")
     return raw
 
@@ -142,6 +144,9 @@ def write_heads(heads: Iterable[Head]) -> str:
     return "_".join(f"{layer}.{'r' if head == ROLLOUT else head}" for layer, head in heads)
 
 
+STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
+"""Whether the colours of weights are darkened: in a long text by themselves, always or never"""
+
 INDEX = whole(0, 100_000)
 """The parser of an index whose range depends on the text or the model: the page clamps it, with a note."""
 
@@ -174,7 +179,7 @@ KEYS: dict[str, Key] = {
     "bias": Key(True, read_switch, write_switch),
     "block": Key(0, INDEX),
     "part": Key("embeddings", read_part),
-    "stretch": Key(False, read_switch, write_switch),
+    "stretch": Key("0", one_of(*STRETCH)),
     "limit": Key(None, read_limit, "{:g}".format),
     "drawing": Key("stage", one_of("stage", "chart")),
     "focus": Key("", read_matrix),

@@ -104,8 +104,8 @@ PAGES: dict[str, Page] = {
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
             "compare", "Compare", "/compare",
-            ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "compare",
-             *(f"b_{name}" for name in B_KEYS)),
+            ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "focus",
+             "compare", *(f"b_{name}" for name in B_KEYS)),
             # Of all minimal pairs and heads, the one in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
         ),

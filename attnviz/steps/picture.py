@@ -54,7 +54,12 @@ ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items()
 
 
 MANY = 40
-"""Keys from which on the colours of weights end where they are darkest, as if the user had darkened them"""
+"""Keys from which on the colours of weights end where they are darkest, unless the user says otherwise"""
+
+
+def darkens(stretch: bool | None, keys: int) -> bool:
+    """Whether the colours of weights are darkened: always, never, or by themselves (None) from `MANY` keys on."""
+    return keys >= MANY if stretch is None else stretch
 
 
 @dataclass(frozen=True, slots=True)

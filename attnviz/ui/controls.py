@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.links.link import MAX_TEXT
+from attnviz.links.link import MAX_TEXT, STRETCH
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
+from attnviz.steps.picture import darkens
 from attnviz.toy.config import WIDTH
 from attnviz.ui import state
 from attnviz.ui.sources import settle
@@ -33,6 +34,12 @@ POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
+
+
+def turn_darkening(keys: int) -> None:
+    """Darken the colours of weights of so many keys, or end them at 1 again: for a callback."""
+    is_on, by_itself = darkens(STRETCH[state.get("stretch")], keys), darkens(None, keys)
+    state.put("stretch", "0" if is_on != by_itself else "off" if is_on else "1")
 
 
 def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:

@@ -54,6 +54,52 @@ def test_of_all_pairs_and_heads_the_opening_is_where_a_pronoun_changes_most() ->
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "by_itself", "other"), [("The cat sat on the mat.", False, "1"), ("cat " * 12 + "dog " * 30, True, "off")]
+)
+def test_the_colours_are_darkened_by_themselves_in_a_long_text_and_by_a_switch(
+    text: str, by_itself: bool, other: str
+) -> None:
+    at = open_link(source="toy", text=text, b_head="1")
+    weights = run_block(words(text), ToyConfig()).attentions(0).numpy()
+    largest = np.sort(weights[:2].max(axis=-1).ravel())
+    dark = largest[int(0.9 * (len(largest) - 1))] if by_itself else largest[-1]
+    switch = at.toggle(key="compare_darkened")
+    assert switch.label == f"Darken: colours end at {dark:.2g}, not 1"
+    said = f"The colours of A and B end at {dark:.2g}, not 1."
+    for is_on, written in ((by_itself, None), (not by_itself, other), (by_itself, None)):
+        assert at.toggle(key="compare_darkened").value == is_on
+        high = picture(at)[0]["panels"][0]["high"]
+        assert high == pytest.approx(dark if is_on else 1)
+        assert (said in notice(at)) == is_on
+        assert link(at).get("stretch") == written
+        at.toggle(key="compare_darkened").set_value(not is_on).run()
+        assert not at.exception
+
+
+def test_nothing_is_to_be_darkened_where_that_changes_nothing() -> None:
+    for query in ({"quantity": "scores"}, {"text": "a"}):
+        at = open_link(source="toy", b_head="1", **query)
+        assert not [one for one in at.toggle if one.key == "compare_darkened"]
+
+
+def test_the_matrix_in_focus_is_sent_alone_and_one_that_is_not_there_is_noted() -> None:
+    at = open_link(source="toy", b_head="1", focus="difference")
+    assert picture(at)[0]["focus"] == "difference"
+    send_update(at, "compare", {"number": 1, "values": {"focus": "b"}})
+    header, arrays = picture(at)
+    assert (header["focus"], "panels" in header, arrays) == ("b", False, {})
+    assert link(at)["focus"] == "b"
+    for number, sent_value in enumerate(("no such", None, 3, ["a"]), 2):
+        send_update(at, "compare", {"number": number, "values": {"focus": sent_value}})
+        assert link(at)["focus"] == "b"
+    send_update(at, "compare", {"number": 10, "values": {"focus": ""}})
+    assert "focus" not in link(at)
+    at = open_link(source="toy", b_head="1", quantity="scores", focus="divergence")
+    assert "shows no matrix divergence, so all are shown" in messages(at)
+    assert picture(at)[0]["focus"] == ""
+
+
 def _all_heads(text: str) -> torch.Tensor:
     trace = load("minilm").trace(text)
     return torch.stack([trace.attentions(layer) for layer in range(6)])

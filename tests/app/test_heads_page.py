@@ -63,7 +63,7 @@ def test_a_link_holds_the_whole_view() -> None:
     assert view(at) == {
         "layer": 3, "head": 5, "chosen": [[3, 5], [1, 8], [2, -1]], "q": 4, "k": 2, "show": "lines",
         "direction": "horizontal", "threshold": 0.2, "strongest": 3, "special": "hide", "between": "ab",
-        "values": "norms", "mean": True, "stretch": True, "sort": "entropy", "label": "broad",
+        "values": "norms", "mean": True, "stretch": "1", "sort": "entropy", "label": "broad",
     }  # fmt: skip
     header, _ = explorer(at)
     assert header["query_labels"] == ["[CLS]", "the", "cat", ".", "[SEP]", "the", "dog", ".", "[SEP]"]

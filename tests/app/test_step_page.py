@@ -73,7 +73,9 @@ def test_every_step_can_be_chosen() -> None:
         ("head", 1.0, {"head": "1"}),  # JSON does not tell integers from floats
         ("predict", True, {"predict": "1"}),
         ("drawing", "chart", {"drawing": "chart"}),
-        ("stretch", True, {"stretch": "1"}),
+        ("stretch", "1", {"stretch": "1"}),
+        ("stretch", "off", {"stretch": "off"}),
+        ("stretch", True, {}),
         ("q", 3, {"q": "3"}),
         ("q", None, {}),
         ("head", 5, {}),  # two heads are there

@@ -57,7 +57,7 @@ def picture(at: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the picture of the step, as the browser makes it of the document."""
     header, document = walk(at)
     chosen = header["values"]
-    return board_picture_of(document, chosen["step"], chosen.get("head", 0), stretch=chosen.get("stretch", False))
+    return board_picture_of(document, chosen["step"], chosen.get("head", 0), stretch=chosen.get("stretch", "0"))
 
 
 def panels(at: AppTest) -> dict[str, np.ndarray]:

@@ -17,7 +17,7 @@ from tests.browser.settle import settled
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
     "names": {},
-    "defaults": {"step": "scores", "q": None, "stretch": False},
+    "defaults": {"step": "scores", "q": None, "stretch": "0"},
     "bare": "",
     "plain": "",
 }
@@ -36,8 +36,8 @@ def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
 @pytest.mark.parametrize(
     ("values", "link"),
     [
-        ({"step": "weights", "q": 3, "stretch": True}, {"step": "weights", "q": "3", "mask": "causal", "stretch": "1"}),
-        ({"step": "scores", "q": None, "stretch": False}, {"mask": "causal"}),
+        ({"step": "weights", "q": 3, "stretch": "1"}, {"step": "weights", "q": "3", "mask": "causal", "stretch": "1"}),
+        ({"step": "scores", "q": None, "stretch": "0"}, {"mask": "causal"}),
         ({"q": 0, "layer": 2}, {"q": "0", "mask": "causal"}),  # this page's links have no layer
     ],
 )
@@ -158,7 +158,7 @@ def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> 
     notes = page.get_by_test_id("stAlert")
     expect(notes).to_have_count(1)
     field = page.get_by_label("Text", exact=True)
-    for number, say in enumerate((notes, page.locator(".surprise"))):
+    for number, say in enumerate((notes, page.locator(".said"))):
         if number:
             page.get_by_role("button", name="Surprise me").click()
             settled(page)

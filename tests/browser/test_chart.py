@@ -100,7 +100,7 @@ def compare(ours: Any, python: Any, path: str) -> None:
 
 def every_step(walk: Walk) -> Iterator[Case]:
     for name, step in ATTENTION.items():
-        for stretch in (False, True) if step.can_be_stretched else (False,):
+        for stretch in (False, True) if step.can_be_stretched else (None,):
             layout = lay_out(walk, name, stretch=stretch)
             if layout.grid:
                 yield layout, walk.labels

@@ -254,6 +254,20 @@ def test_a_phone_has_them_one_below_the_other(app_url: str, new_context: Context
     assert compare.page.evaluate(over) <= 0
 
 
+@pytest.mark.parametrize("sentences", [0, 1, 2, 3])
+def test_in_lecture_mode_nothing_scrolls_however_long_the_texts_are(
+    compare: Compare, app_url: str, sentences: int
+) -> None:
+    said = "The {} that the man from the shop on the corner gave to his sister was in the drawer of the old desk."
+    given = {key: " ".join([said.format(word)] * sentences) for key, word in (("text", "key"), ("b_text", "box"))}
+    compare.go(app_url, source="pretrained", b_head=1, lecture=1, q=2, k=1, **(given if sentences else {}))
+    shown = compare.page.locator(".sentences")
+    assert shown.count() == bool(sentences)
+    over = "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollHeight - m.clientHeight }"
+    assert compare.page.evaluate(over) == 0
+    assert compare.board.evaluate("(board) => board.clientHeight") > 250
+
+
 def test_it_is_described_for_those_who_do_not_see_it(compare: Compare, app_url: str) -> None:
     compare.go(app_url, source="pretrained", b_head=1)
     described = compare.board.get_attribute("aria-label") or ""

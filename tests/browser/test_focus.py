@@ -66,6 +66,41 @@ def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_u
     expect(page.get_by_test_id("stAlert")).to_contain_text("focus=wrong is not the name of a matrix")
 
 
+def test_a_link_to_a_matrix_that_the_step_does_not_show_says_so(page: Page, app_url: str) -> None:
+    go(page, app_url, source="toy", step="scores", focus="weights")
+    note = page.get_by_text("The link’s focus=weights is not a matrix of Scores, so all matrices are shown.")
+    expect(note).to_be_visible()
+    assert len(panels(page)) == 3
+    page.wait_for_url(lambda url: "focus" not in url)
+    page.get_by_role("radio", name="Weights", exact=True).click()
+    expect(note).to_be_hidden()
+    page.wait_for_url("**step=weights**")
+    settled(page)
+    assert len(panels(page)) > 1  # it is not focused on later either
+    page.goto(f"{app_url}/compare?source=toy&b_head=1&quantity=scores&focus=divergence")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("shows no matrix divergence, so all are shown")
+    settled(page)
+    assert panels(page) == ["a", "b", "difference"]
+
+
+def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str, new_context: Contexts) -> None:
+    page.goto(f"{app_url}/compare?source=toy&b_head=1")
+    settled(page)
+    page.get_by_role("button", name="Focus on A − B").click()
+    page.wait_for_url("**focus=difference**")
+    copy = new_context().new_page()
+    copy.goto(page.url)
+    settled(copy)
+    assert panels(copy) == ["difference"]
+    page.get_by_role("button", name="Show all matrices").click()
+    page.wait_for_url(lambda url: "focus" not in url)
+    page.go_back()
+    page.wait_for_url("**focus=difference**")
+    expect(page.get_by_role("button", name="Show all matrices")).to_be_visible()
+    settled(page)
+    assert panels(page) == ["difference"]
+
+
 def test_a_matrix_of_a_comparison_takes_the_picture_with_numbers_that_can_be_read(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/compare?source=pretrained&layer=3&head=1&b_head=4")
     settled(page)
@@ -81,3 +116,21 @@ def test_a_matrix_of_a_comparison_takes_the_picture_with_numbers_that_can_be_rea
         page.keyboard.press(key)
     settled(page)
     assert panels(page) == ["a", "b", "difference", "divergence"]
+
+
+def test_in_lecture_mode_numbers_without_room_are_a_click_away(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/averages?way=matrix&lecture=1")
+    settled(page)
+    assert cells(page, "triangle").size == 0  # 11 tokens
+    page.get_by_role("button", name="Focus on A, lower triangle").click()
+    page.wait_for_url("**focus=triangle**")
+    settled(page)
+    expected = np.tril(np.ones((11, 11)) / np.arange(1, 12)[:, None])
+    np.testing.assert_allclose(cells(page, "triangle"), expected.flatten(), atol=0.00501)
+    assert page.evaluate(TYPE, [BOARD, "triangle"]) >= 18
+    page.get_by_role("button", name="Show all matrices").click()
+    page.wait_for_url(lambda url: "focus" not in url)
+    page.goto(f"{app_url}/averages?way=matrix&lecture=1&text=the+cat+saw")
+    settled(page)
+    assert cells(page, "triangle").size == 9
+    expect(page.get_by_role("button", name="Focus on A, lower triangle")).to_be_hidden()

@@ -201,7 +201,17 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     expect(said).to_contain_text(f"Colours end at {end:.2g}, not 1.")
     expect(said).to_contain_text("the 3 strongest of each query")
     assert dark_share(explored.page, "layer 0 · head 3") > 0.01
-    expect(explored.section.get_by_role("checkbox", name=f"Darken: colours end at {end:.2g}, not 1")).to_be_disabled()
+    darken = explored.section.get_by_role("checkbox", name=f"Darken: colours end at {end:.2g}, not 1")
+    expect(darken).to_be_checked()
+    dark = dark_share(explored.page, "layer 0 · head 3")
+    darken.click()
+    expect(darken).not_to_be_checked()
+    expect(said).not_to_contain_text("Colours end")
+    assert dark_share(explored.page, "layer 0 · head 3") < dark / 10  # no weight is above 0.1
+    explored.page.wait_for_url("**stretch=off**")
+    darken.click()
+    explored.page.wait_for_url(lambda url: "stretch" not in url)
+    expect(said).to_contain_text("Colours end")
     explored.choose(5, 11)
     expect(explored.section).to_have_attribute("data-exact", "true")
     exact = weights(5, 11, LONG)

@@ -14,6 +14,7 @@ import pytest
 from attnviz.document import document_of_layer, write
 from attnviz.figures.board import board_picture
 from attnviz.figures.steps import describe, lay_out
+from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
@@ -86,13 +87,13 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
         for step in document.header.steps
         if step.picture
         for head in document.header.heads
-        for stretch in (False, True)
+        for stretch in STRETCH
     ]
     steps = {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
     assert {view[0] for view in views} >= (set(WAYS) if walk.averages else steps)
     found = run("walk/pictures.js", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
     for (step, head, stretch), seen in zip(views, found, strict=True):
-        layout = lay_out(replace(walk, head=head), step, stretch=stretch)
+        layout = lay_out(replace(walk, head=head), step, stretch=STRETCH[stretch])
         header, arrays = board_picture(layout, walk.labels)
         assert seen.pop("alt") == describe(layout)
         compare_arrays(seen.pop("arrays"), arrays, header)

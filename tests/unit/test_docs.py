@@ -15,7 +15,7 @@ from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.links.link import INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
+from attnviz.links.link import COMPARED, INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
 from attnviz.links.pages import PAGES
 from attnviz.steps import PARTS
 from attnviz.steps.picture import AXES
@@ -69,7 +69,7 @@ def test_every_keys_values_and_default_are_documented(name: str) -> None:
         assert name in ("scale", "chosen", "focus", "part")
         assert len(words) >= 1
     if name in ("focus", "part"):
-        assert words == list(AXES if name == "focus" else PARTS)
+        assert words == list((*AXES, *COMPARED) if name == "focus" else PARTS)
 
 
 @pytest.mark.parametrize("letter", LETTERS)

@@ -14,7 +14,7 @@ from attnviz.components.packing import pack
 from attnviz.export import captions
 from attnviz.export.views import View, on_page
 from attnviz.export.web.page import Page
-from attnviz.links.link import KEYS
+from attnviz.links.link import KEYS, STRETCH
 from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
 from attnviz.sources.compared import choices, default_of_b, run
@@ -146,10 +146,11 @@ def _compare_page(view: View, resources: Resources) -> Page:
     coded = {name: encode(matrix) for name, matrix in both.matrices().items()}
     sizes = {"q": len(both.labels["query"]), "k": len(both.labels["key"])}
     header = {
-        **both.header(stretch=view["stretch"]),
+        **both.header(stretch=STRETCH[view["stretch"]]),
         "ranges": {name: levels for name, (_, levels) in coded.items()},
         "acknowledged": 0,
         **{name: view[name] if (view[name] or 0) < size else None for name, size in sizes.items()},
+        "focus": view["focus"],
     }
     return Page(
         "compare",

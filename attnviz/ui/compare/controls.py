@@ -19,6 +19,8 @@ from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_
 from attnviz.ui.model_box import open_model
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from attnviz.sources.shown import Shown
     from attnviz.trace.model import Model
 
@@ -60,19 +62,19 @@ def texts() -> None:
     st.pills("Or take a pair", range(len(MINIMAL_PAIRS)), format_func=_words_of, key=_PAIR, on_change=_take_pair)
 
 
-def shared() -> None:
-    """Show the settings that both panes share."""
+def shared() -> DeltaGenerator:
+    """Show the settings that both panes share; return the place of one that the picture decides on."""
     state.choice(
         "quantity", st.segmented_control, "Quantity", QUANTITIES, format_func=QUANTITIES.get, required=True,
         width="stretch",
     )  # fmt: skip
-    if STEPS[state.get("quantity")].can_be_stretched:
-        state.bound("stretch", st.toggle, "Darken the colours", help="They end at the largest weight, not at 1.")
+    darkening = st.container()
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
         if "pair" in keys:
             state.bound("pair", st.text_input, "Second sentence (models only)", max_chars=MAX_TEXT)
         controls.settings_of(keys - {"scale", "mask", "projection"})  # each pane has its own scale and mask
+    return darkening
 
 
 def presets() -> None:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from attnviz.components.compare import comparison
 from attnviz.export.comparison import Compared
+from attnviz.links.link import STRETCH
 from attnviz.ui import state
 
-_SENT, _PINNED = "compare_sent", "compare_pinned"
-"""The digest of the picture last sent, and of the picture in which the user pinned a cell. If both are equal and the
-picture has not changed, the payload contains the pin only."""
+CHOSEN = ("q", "k", "focus")
+"""The link keys of what a user chooses in the picture"""
+_SENT, _CHOSEN = "compare_sent", "compare_chosen"
+"""The digest of the picture last sent, and of the picture in which the user has chosen something. If both are equal and
+the picture has not changed, the payload contains what is chosen only."""
 
 
 def show_picture(compared: Compared) -> None:
     """Show A, B and their difference on one board, with the pinned cell."""
-    stretch = state.get("stretch")
-    known = {"trace": compared.digest(stretch=stretch), **_pin(compared.labels)}
-    only_pinned = st.session_state.pop(_PINNED, None) == known["trace"]
+    stretch = STRETCH[state.get("stretch")]
+    chosen = {**_pin(compared.labels), "focus": _focus(compared)}
+    known = {"trace": compared.digest(stretch=stretch), **chosen}
+    is_known = st.session_state.pop(_CHOSEN, None) == known["trace"]
     with st.container(key="comparison"):
         comparison(
-            known if only_pinned else {**compared.header(stretch=stretch), **known},
-            None if only_pinned else compared.matrices(),
+            known if is_known else {**compared.header(stretch=stretch), **known},
+            None if is_known else compared.matrices(),
             key="compare_picture",
-            on_pin=_take_pin,
+            on_update=_take,
         )
     st.session_state[_SENT] = known["trace"]
 
@@ -41,7 +47,17 @@ def _pin(labels: dict[str, list[str]]) -> dict[str, int | None]:
     return pin
 
 
-def _take_pin(q: int | None, k: int | None) -> None:
-    state.put("q", q)
-    state.put("k", k)
-    st.session_state[_PINNED] = st.session_state.get(_SENT)
+def _focus(compared: Compared) -> str:
+    """Read the matrix that takes the whole picture from the view; reset one that is not there, with a note."""
+    focus: str = state.get("focus")
+    if focus and focus not in compared.matrices():
+        state.note(f"The comparison shows no matrix {focus}, so all are shown.")
+        state.put("focus", "")
+        return ""
+    return focus
+
+
+def _take(values: Mapping[str, object]) -> None:
+    pin = values.get("pin")
+    state.take({**values, **(pin if isinstance(pin, Mapping) else {})}, CHOSEN)
+    st.session_state[_CHOSEN] = st.session_state.get(_SENT)

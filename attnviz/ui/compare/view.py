@@ -5,25 +5,33 @@ The page imports it after showing the controls, because it imports torch.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
+from html import escape
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.formulas import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
-from attnviz.export.comparison import compared
+from attnviz.export.comparison import Compared, compared
+from attnviz.figures.dark_end import end_text
 from attnviz.formatting import number
 from attnviz.formulas import latex
+from attnviz.lessons.html import html
+from attnviz.links.link import STRETCH
+from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs, run
-from attnviz.ui import shell, state
+from attnviz.steps.picture import darkens
+from attnviz.ui import controls, shell, state
 from attnviz.ui.compare.picture import show_picture
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 
+_DARKENED = "compare_darkened"
+BY_ITSELF = "On by itself in a long text: of ten rows, nine have no weight above it."
 Tile = tuple[str, str, str]
 """A figure: its name, its value and what it refers to"""
 ONE_MODEL = """So both panes would show {0}, and there is nothing to compare. A second model has to be fetched once,
@@ -31,8 +39,13 @@ with a network; after that it is on this machine. Without one, **Toy beside BERT
 nothing beside a trained model's, and **Two layers** and **Two heads** compare within {0}."""
 
 
-def show(a: Choice, b: Choice) -> None:
+def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     """Show A, B and their difference, with the figures.
+
+    Args:
+        a: one of the two.
+        b: the other.
+        darkening: where the switch that darkens the colours stands.
 
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no token for its model.
@@ -44,10 +57,11 @@ def show(a: Choice, b: Choice) -> None:
     for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):
         shell.token_notes(tokens)
     both = compared((a, b), (left, right), state.get("quantity"))
+    with darkening:
+        _darken(both)
     show_picture(both)
-    ends = both.colours(stretch=state.get("stretch"))
-    about = " ".join(filter(None, (both.notice(), both.caveats(), ends)))
-    st.html(f'<div class="notice">{html.escape(about)}</div>')
+    ends = both.colours(stretch=STRETCH[state.get("stretch")])
+    st.html(f'<div class="notice">{html(Marked.joined((both.notice(), both.caveats(), ends)))}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
@@ -60,6 +74,18 @@ def show(a: Choice, b: Choice) -> None:
             st.caption(explain_compare.SOURCES)
 
 
+def _darken(both: Compared) -> None:
+    """Show the switch that darkens the colours of A and B, where that changes them."""
+    if both.dark_end == 1:
+        return
+    st.session_state[_DARKENED] = darkens(STRETCH[state.get("stretch")], both.keys)
+    st.toggle(
+        f"Darken: colours end at {end_text(both.dark_end)}, not 1", key=_DARKENED,
+        help=BY_ITSELF if darkens(None, both.keys) else "They end at the largest weight.",
+        on_change=controls.turn_darkening, args=(both.keys,),
+    )  # fmt: skip
+
+
 def is_missing_a_model(a: Choice, b: Choice) -> bool:
     """Whether A and B are equal only because a requested model is not available."""
     unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
@@ -68,12 +94,10 @@ def is_missing_a_model(a: Choice, b: Choice) -> bool:
 
 def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
     """Return the mean and the largest difference of A and B."""
-    row, column = (
-        explain_compare.name(labels[kind], at) for kind, at in zip(("query", "key"), distance.at, strict=True)
-    )
+    row, column = explain_compare.place(labels["query"], labels["key"], distance.at)
     return [
         ("mean |A − B|", number(distance.mean, 4), f"of {distance.cells:,} cells"),
-        ("largest A − B", number(distance.largest, 4), f"{row} → {column}"),
+        ("largest A − B", number(distance.largest, 4), Marked.of(row, " → ", column)),
     ]
 
 
@@ -96,6 +120,5 @@ def figures(tiles: Sequence[Tile]) -> str:
 
 
 def _tile(name: str, value: str, about: str) -> str:
-    name, value, about = html.escape(name), html.escape(value), html.escape(about)
-    of = f'<span class="of" title="{about}">{about}</span>'
-    return f'<div><span class="figure-name">{name}</span> <b>{value}</b>{of}</div>'
+    of = f'<span class="of" title="{escape(about)}">{html(Marked.of(about))}</span>'
+    return f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>{of}</div>'

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnviz.links.pages import PAGES
 from attnviz.sources import SOURCES
 from attnviz.steps import STEPS
+from attnviz.tokens import NoTokensError
 from attnviz.ui import state
+from attnviz.ui.controls import turn_darkening
 from attnviz.ui.lessons import bar as lesson_bar
+
+if TYPE_CHECKING:
+    from attnviz.sources.shown import Shown
 
 WITH_STEPS = ("step_by_step", "averages", "transformer")
 """The pages with an order of steps, which the browser goes through by itself"""
@@ -96,7 +102,7 @@ def _pictures(page: str) -> list[Shortcut]:
     if page == "heads":
         found.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
     if page in ("heads", *COVERED):
-        found.append(Shortcut(("S",), "darken: colours end at the largest weight, or at 1", {"s": "stretch"}))
+        found.append(Shortcut(("S",), "darken the colours, or let them end at 1", {"s": "stretch"}))
     if page in WITH_STEPS:
         found.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
     return found
@@ -127,14 +133,18 @@ def _move(name: str, by: int) -> Callable[[str], None]:
 
 def _counts(page: str) -> tuple[int, int]:
     """Return the number of layers, and of heads per layer."""
+    found = _shown(page)
+    return max(found.layers, 1), found.heads
+
+
+def _shown(page: str) -> Shown:
     from attnviz.ui.sources import shown_now
 
     def get(name: str) -> Any:
         fixed = PAGES[page].source if name == "source" else None
         return fixed or state.get(name)
 
-    found = shown_now(get)
-    return max(found.layers, 1), found.heads
+    return shown_now(get)
 
 
 def _lecture(_page: str) -> None:
@@ -145,8 +155,10 @@ def _show(_page: str) -> None:
     state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)])
 
 
-def _stretch(_page: str) -> None:
-    state.put("stretch", not state.get("stretch"))
+def _stretch(page: str) -> None:
+    with suppress(NoTokensError):
+        _, keys = _shown(page).axes()
+        turn_darkening(len(keys))
 
 
 ACTIONS: Mapping[str, Callable[[str], None]] = {

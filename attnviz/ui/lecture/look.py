@@ -12,17 +12,17 @@ CSS = """
 }
 :root:root { --chrome: none;
   --walk-height: calc(100vh - 0.6rem - var(--bar, 0rem) - var(--note, 0rem)); --walk-corner: 5rem;
-  --compare-height: calc(100vh - 12.2rem - var(--note, 0rem));
+  --compare-below: 9.3rem;
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
-:root:root:has(.st-key-lesson_bar) { --compare-height: calc(100vh - 11.45rem - var(--note, 0rem));
-  --walk-notice: none; }
+:root:root:has(.st-key-lesson_bar) { --compare-below: 4.8rem; --walk-notice: none; }
 @media (min-width: 769px) and (max-width: 1100px) { /* a sentence of four lines, as on a projector of 1024 x 768 */
-  :root:root:has(.st-key-lesson_bar) { --bar: 6.4rem; --compare-height: calc(100vh - 12.55rem - var(--note, 0rem)); }
+  :root:root:has(.st-key-lesson_bar) { --bar: 6.4rem; }
 }
 @media (max-height: 560px) { /* the page is scrolled, or no picture would be left */
-  :root:root { --walk-height: max(24rem, calc(100vh - 0.6rem)); --compare-height: 24rem; --explorer-height: 0rem; }
+  :root:root { --walk-height: max(24rem, calc(100vh - 0.6rem)); --explorer-height: 0rem; }
+  :root:root:root:root { --compare-height: 24rem; --compare-below: initial; }
 }
 [data-testid="stHeader"] { visibility: hidden !important; } /* keeps the navigation's layout */
 .stHtml h1.page-title.page-title { clip-path: inset(50%); }

@@ -45,6 +45,7 @@ def mount_walk(
         "layers": 0,
         "only_layer": "",
         "opening": False,
+        "linked": state.is_opening_link(),
         "asks": False,
         "model": None,
         **header,

@@ -53,7 +53,7 @@ def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
     """Add what the browser shows of the walk's document, which it requests."""
     document = document_of(header)
     about, step = document.header, step_of(header, document)
-    chosen = {"layer": 0, "head": 0, "predict": False, "stretch": False, **header["values"]}
+    chosen = {"layer": 0, "head": 0, "predict": False, "stretch": "0", **header["values"]}
     head, drawings = chosen["head"], dict(header["drawings"])
     seen.texts += [f"steps: {_joined(one.title for one in about.steps)}", f"step: {step.title}"]
     seen.texts += [about.place] if about.place else []
@@ -63,7 +63,7 @@ def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
         seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]
     texts = [of_head(one, header, document) for one in (step.formula, step.notice, step.fact, step.advice, step.code)]
     formula, notice, fact, advice, code = texts
-    facts = [] if chosen["predict"] and step.can_be_covered else [fact, "" if chosen["stretch"] else advice]
+    facts = [] if chosen["predict"] and step.can_be_covered else [fact, "" if chosen["stretch"] == "1" else advice]
     seen.texts += [f"formula: {formula}", " ".join(filter(None, [notice, *facts])), f"code: {code}", step.missing]
     if step.picture is None and step.name == about.steps[0].name:
         _tokens(about.query, seen)

@@ -85,7 +85,7 @@ PAGE = """<!doctype html>
       const on = (name) => ({ [name]: link.get(name) === "1" });
       window.walk.setLecture(link.get("lecture") === "1");
       const chosen = ["layer", "head", "q", "k"].map(number);
-      const values = Object.assign({}, word("step"), word("drawing"), on("predict"), on("stretch"), ...chosen);
+      const values = Object.assign({}, word("step"), word("drawing"), on("predict"), word("stretch"), ...chosen);
       window.walk.show(values, await home.load(values.layer ?? first));
     </script>
   </body>

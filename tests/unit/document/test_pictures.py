@@ -16,6 +16,7 @@ from attnviz.document import Document, document_of, document_of_layer, read, wri
 from attnviz.figures.board import board_picture
 from attnviz.figures.steps import lay_out
 from attnviz.formulas import mathml
+from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, STEPS, unavailable
 from attnviz.steps.averages import WAYS
@@ -99,8 +100,8 @@ def plain(header: dict[str, Any]) -> dict[str, Any]:
 def compare(document: Document, walk: Walk) -> None:
     """Compare the pictures of all steps of one head: words and places exactly, numbers up to torch's float32 sums."""
     for step in WAYS if walk.averages else ATTENTION:
-        for stretch in (False, True):
-            expected, numbers = board_picture(lay_out(walk, step, stretch=stretch), walk.labels)
+        for stretch, choice in STRETCH.items():
+            expected, numbers = board_picture(lay_out(walk, step, stretch=choice), walk.labels)
             found, arrays = board_picture_of(document, step, walk.head, stretch=stretch)
             assert plain(found) == plain(expected)
             for ours, theirs in zip(found["panels"], expected["panels"], strict=True):

@@ -111,6 +111,18 @@ def test_weights_go_from_0_to_1_unless_stretched_and_then_say_so() -> None:
     assert not any("colours end" in a.text for a in plain.layout.annotations)
 
 
+@pytest.mark.parametrize(("tokens", "by_itself"), [(39, False), (40, True)])
+def test_colours_are_darkened_by_themselves_in_a_long_text_unless_the_user_says_otherwise(
+    tokens: int, by_itself: bool
+) -> None:
+    w = run_block(range(tokens), ToyConfig(), ["a"] * tokens).walk(0, 0)
+    ends = {choice: panels(draw_step(w, "weights", stretch=choice))["weights"].zmax for choice in (None, True, False)}
+    largest = np.sort(w.steps.weights.max(-1).values.numpy())
+    dark = largest[int(0.9 * (tokens - 1))] if by_itself else largest[-1]
+    assert ends == pytest.approx({True: dark, False: 1, None: dark if by_itself else 1})
+    assert dark < 0.99
+
+
 @pytest.mark.parametrize("step", COMPUTED)
 def test_every_matrix_says_its_name_shape_and_range(step: str) -> None:
     figure = draw_step(walk(), step)

@@ -88,6 +88,6 @@ def test_a_link_says_what_is_chosen() -> None:
     assert view(found.__getitem__) == {
         "layer": 2, "head": 1, "chosen": [(2, 1), (0, -1)], "q": 3, "k": None, "threshold": 0.25, "strongest": 0,
         "show": "both", "direction": "vertical", "special": "keep", "between": "all", "values": "weights", "sort": "",
-        "label": "", "mean": True, "stretch": False,
+        "label": "", "mean": True, "stretch": "0",
     }  # fmt: skip
     assert view({**found, "rollout": True}.__getitem__)["chosen"][0] == (2, -1)

@@ -40,7 +40,7 @@ def test_the_plain_view_is_one_head() -> None:
     assert heads_state.view() == {
         "layer": 0, "head": 0, "chosen": [(0, 0)], "q": None, "k": None, "show": "both", "direction": "vertical",
         "threshold": 0.05, "strongest": 0, "special": "keep", "between": "all", "values": "weights", "mean": False,
-        "stretch": False, "sort": "", "label": "",
+        "stretch": "0", "sort": "", "label": "",
     }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_all_that_the_browser_may_change_ends_in_the_link() -> None:
         {
             "layer": 3, "head": 5, "chosen": [[3, 5], [4, 1], [2, -1]], "q": 4, "k": 2.0, "show": "lines",
             "direction": "horizontal", "threshold": 0.123456, "strongest": 10, "special": "renormalise",
-            "between": "ab", "values": "norms", "mean": True, "stretch": True, "sort": "entropy",
+            "between": "ab", "values": "norms", "mean": True, "stretch": "1", "sort": "entropy",
             "label": "attends to [SEP]",
         }
     )  # fmt: skip

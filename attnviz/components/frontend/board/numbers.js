@@ -39,13 +39,15 @@ export function numbering(panel, cell, { unit, least } = typeFor(), digit = DIGI
   );
 }
 
+/** A digit's width, for the page may have another font. @param {number} zero the width of a 0 of 100 px */
+export const digitOf = (zero) => Math.max(DIGIT, (1.06 * zero) / 100);
+
 /** @param {BoardPen} pen @param {Place} place @param {CellWindow} window */
 export function paintNumbers(pen, place, { from, to, cell }) {
   const { context, theme, font } = pen;
   const { panel, x, y } = place;
   context.font = `100px ${font}`;
-  const digit = Math.max(DIGIT, (1.06 * context.measureText("0").width) / 100); // the page may have another font
-  const shown = numbering(panel, cell, pen.type, digit);
+  const shown = numbering(panel, cell, pen.type, digitOf(context.measureText("0").width));
   if (!shown) return;
   context.font = `${shown.type}px ${font}`;
   context.textAlign = "center";

@@ -6,7 +6,8 @@ import { element, screenReaderOnly, span, theme } from "../core/dom.js";
 import { setTheme } from "../core/colours.js";
 import { unpack } from "../core/packing.js";
 import { Marks } from "../marks/marks.js";
-import { NOTHING, Pin, samePin } from "../core/pin.js";
+import { PendingUpdates } from "../core/pending_updates.js";
+import { NOTHING, samePin } from "../core/pin.js";
 import { Focus } from "../walk/focus.js";
 
 const SETTLE = 300; // ms: arrow keys run through many cells, the server needs only the last
@@ -31,7 +32,10 @@ class Compare {
     /** @type {string | null} how the matrices stand */
     this.way = null;
     this.fresh = false;
-    this.pin = new Pin((message) => this.setTriggerValue("updates", message));
+    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
+      pin: NOTHING,
+      focus: "",
+    });
     /** @type {Cell | null} */
     this.hovered = null;
     this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
@@ -50,8 +54,13 @@ class Compare {
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
     this.ends = new AbortController();
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    this.sizes = new ResizeObserver(() => this.arrange());
+    this.sizes = new ResizeObserver(() => {
+      this.fit();
+      this.arrange();
+    });
     this.sizes.observe(this.section);
+    const around = document.querySelector("[data-testid=stMainBlockContainer]");
+    if (around) this.sizes.observe(around); // what stands above may come and go, or wrap
     /** @type {Target | null} what a word of a lesson's sentence names */
     this.named = null;
     this.marks = new Marks([document], {
@@ -72,11 +81,16 @@ class Compare {
 
   /** @param {Payload<CompareHeader>} payload */
   take({ header, arrays }) {
-    this.pin.take(header);
-    if (header.trace === this.header?.trace) return; // only the pin is another
+    const { q = null, k = null, focus = "", acknowledged } = header;
+    this.updates.receive({ pin: { q, k }, focus }, acknowledged);
+    this.focus.name = this.updates.values.focus || null;
+    if (header.trace === this.header?.trace) {
+      this.arrange(); // only the pin or the focus is another
+      return;
+    }
     const { panels } = header;
     if (!panels) {
-      this.setTriggerValue("want", true); // only the pin was sent, of a picture that never came
+      this.setTriggerValue("want", true); // only what is chosen was sent, of a picture that never came
       return;
     }
     this.header = header;
@@ -99,8 +113,19 @@ class Compare {
 
   /** One matrix takes the whole picture, or all share it again. @param {string | null} name */
   setFocus(name) {
+    if (!this.updates.set({ focus: name ?? "" })) return;
     this.focus.name = name;
     this.arrange();
+  }
+
+  /** In lecture mode all is to be seen at once: the picture leaves as much room below it as the page says. */
+  fit() {
+    const { style } = this.section;
+    const below = getComputedStyle(this.section).getPropertyValue("--compare-below");
+    const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
+    const above = this.section.getBoundingClientRect().top + scrolled;
+    if (below) style.setProperty("--compare-height", `calc(100vh - ${above}px - ${below})`);
+    else style.removeProperty("--compare-height");
   }
 
   /** Puts the matrices side by side where there is room, else one below the other. */
@@ -139,7 +164,7 @@ class Compare {
 
   /** @param {Pair} pin @param {number} wait */
   setPin(pin, wait) {
-    if (!this.pin.set(pin, wait)) return;
+    if (!this.updates.set({ pin }, wait)) return;
     this.draw();
     this.announcement.textContent = this.pinned() ? `Pinned. ${this.line.textContent}` : "Nothing is pinned.";
   }
@@ -154,7 +179,7 @@ class Compare {
   /** @param {Cell} at */
   click({ panel, i, j }) {
     const at = { q: i, k: panel === ROWS ? this.mostChanged(i) : j };
-    this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
+    this.setPin(samePin(at, this.pin) ? NOTHING : at, 0);
   }
 
   /**
@@ -182,17 +207,22 @@ class Compare {
 
   /** A cell is pinned; what is a row or a column only, is in its arithmetic. @param {Target} target */
   pinNamed({ row: q, column: k }) {
-    const at = { q: q ?? this.pin.at.q ?? 0, k: k ?? this.pin.at.k ?? (q === null ? 0 : this.mostChanged(q)) };
-    this.setPin(samePin(at, this.pin.at) ? NOTHING : at, 0);
+    const at = { q: q ?? this.pin.q ?? 0, k: k ?? this.pin.k ?? (q === null ? 0 : this.mostChanged(q)) };
+    this.setPin(samePin(at, this.pin) ? NOTHING : at, 0);
+  }
+
+  /** What is pinned. @returns {Pair} */
+  get pin() {
+    return this.updates.values.pin;
   }
 
   pinned() {
-    return this.pin.at.q !== null && this.pin.at.k !== null;
+    return this.pin.q !== null && this.pin.k !== null;
   }
 
   draw() {
     if (!this.header) return;
-    const { q, k } = this.pin.at;
+    const { q, k } = this.pin;
     const lit = { hovered: this.hovered, pinned: { query: q, key: k } };
     this.board.light({ ...lit, named: this.named });
     this.marks.show({ ...lit, panels: this.board.panels() });
@@ -220,7 +250,7 @@ class Compare {
 
   destroy() {
     this.marks.destroy();
-    this.pin.destroy();
+    this.updates.destroy();
     this.ends.abort();
     this.sizes.disconnect();
     this.board.destroy();

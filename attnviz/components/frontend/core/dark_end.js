@@ -1,8 +1,24 @@
-// Where the colours of weights end when they are darkened: by the user, and in a long text by themselves, because there
+// Where the colours of weights end when they are darkened: by the user, or in a long text by themselves, because there
 // nearly all weights are small. attnviz/figures/dark_end.py does the same.
 
 /** Keys from which on the colours end there by themselves. */
 export const MANY = 40;
+
+/**
+ * Whether the colours of weights are darkened: "0" in a long text, "1" always, "off" never.
+ * @param {string} stretch as links have it @param {number} columns
+ */
+export const darkens = (stretch, columns) => (stretch === "0" ? columns >= MANY : stretch === "1");
+
+/**
+ * What a switch that darkens them, or no longer does, makes of it.
+ * @param {string} stretch @param {number} columns
+ */
+export function turned(stretch, columns) {
+  const wanted = !darkens(stretch, columns);
+  if (wanted === darkens("0", columns)) return "0";
+  return wanted ? "1" : "off";
+}
 
 const SHARE = 0.9; // of the rows of a long text have no weight above it
 

@@ -46,7 +46,7 @@ const READ = {
   between: oneOf(() => Object.keys(BETWEEN)),
   values: oneOf(() => ["weights", "norms"]),
   mean: onOrOff,
-  stretch: onOrOff,
+  stretch: oneOf(() => ["0", "1", "off"]),
   sort: oneOf(({ measures }) => ["", ...measures.map(({ name }) => name)]),
   label: oneOf(({ labels }) => ["", ...labels.flat(2)]),
 };

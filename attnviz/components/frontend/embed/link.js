@@ -3,7 +3,6 @@
 import { settings } from "./page.js";
 
 const NUMBERS = ["head", "q", "k", "limit"];
-const SWITCHES = ["predict", "stretch"];
 
 /** What is chosen: as the address says, else as the page was made. */
 export function chosen() {
@@ -17,14 +16,15 @@ export function isLecture() {
 
 /** As a walk has it. @returns {Partial<WalkValues>} */
 export function values() {
-  const { step, focus = "", ...rest } = chosen();
+  const { step, focus = "", predict, stretch = "0", ...rest } = chosen();
   /** @type {(name: string) => [string, unknown][]} */
   const number = (name) => (name in rest ? [[name, rest[name] === "" ? null : Number(rest[name])]] : []);
   return {
     ...(step && { step }),
     focus,
+    predict: predict === "1",
+    stretch,
     ...Object.fromEntries(NUMBERS.flatMap(number)),
-    ...Object.fromEntries(SWITCHES.map((name) => [name, rest[name] === "1"])),
   };
 }
 

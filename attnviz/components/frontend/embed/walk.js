@@ -22,6 +22,7 @@ async function start() {
   const scene = new Scene({ reveal, step: () => walk.store.values.step, choose: (step) => walk.choose({ step }) });
   const ask = () => scene.ask(walk.store.values.predict);
   walk.show(values(), read(numbers()));
+  walk.checkLink(values());
   followLecture(() => {
     walk.setLecture(isLecture());
     walk.show(values());

@@ -20,7 +20,7 @@ export const FRESH = {
   between: "all",
   values: "weights",
   mean: false,
-  stretch: false,
+  stretch: "0",
   sort: "",
   label: "",
 };

@@ -1,11 +1,12 @@
 // The controls of the picture: native fields, each with a sentence on its effect on the numbers.
 
+import { turned } from "../core/dark_end.js";
 import { element, span } from "../core/dom.js";
 import { BETWEEN, betweenNote, darkenText, labelText, limitText, SPECIAL, specialNote, valuesNote } from "./words.js";
 
 /** @typedef {Partial<HeadsView> & { rollout?: boolean }} Change what of the view was changed */
 
-const LONG = "By itself in a long text: of ten rows, nine have no weight above it.";
+const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 const STRONGEST = [0, 1, 2, 3, 5, 10, 20, 50, 100];
 
 /**
@@ -84,6 +85,7 @@ export class Controls {
     this.threshold = element("input", { type: "range", name: "threshold", min: 0, max: 100, step: 0.5 });
     this.amount = element("output", { class: "amount" });
     this.counts = "";
+    this.stretched = "0"; // what a click on its field chooses
     this.adapts = false; // whether the number of lines is not the viewer's own
     this.rows = this.makeRows();
     this.notes = { special: note(), between: note(), values: note(), stretch: note() };
@@ -134,19 +136,20 @@ export class Controls {
 
   /** @param {HTMLInputElement} field */
   changed({ name, type, value, checked }) {
-    if (type === "checkbox") this.onChange({ [name]: checked });
+    if (name === "stretch") this.onChange({ stretch: this.stretched });
+    else if (type === "checkbox") this.onChange({ [name]: checked });
     else if (name === "threshold") this.onChange({ threshold: thresholdAt(Number(value)) });
     else if (name === "strongest") this.onChange({ strongest: Number(value), ...(this.adapts && { threshold: 0 }) });
     else this.onChange({ [name]: value });
   }
 
   /**
-   * Shows the view. `given` is {view, shown, pair, norms, rollout, rolled}: what there is to choose, and what is
+   * Shows the view. `given` is {view, shown, cols, pair, norms, rollout, rolled}: what there is to choose, and what is
    * chosen.
-   * @param {{ view: HeadsView, shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isLong">, pair: boolean,
-   *   norms: boolean, rollout: boolean, rolled: boolean }} given
+   * @param {{ view: HeadsView, cols: number, pair: boolean, norms: boolean, rollout: boolean, rolled: boolean,
+   *   shown: Pick<ShownScene, "least" | "strongest" | "dark" | "isDarkened" | "isLong"> }} given
    */
-  update({ view, shown, pair, norms, rollout, rolled }) {
+  update({ view, shown, cols, pair, norms, rollout, rolled }) {
     const { rows } = this;
     const { least, strongest } = shown;
     this.adapts = strongest !== view.strongest;
@@ -162,7 +165,8 @@ export class Controls {
     for (const name of /** @type {const} */ (["special", "between", "values"])) this.field(name).value = view[name];
     this.field("mean").checked = view.mean;
     this.field("rollout").checked = rolled;
-    Object.assign(this.field("stretch"), { checked: view.stretch || shown.isLong, disabled: shown.isLong });
+    this.field("stretch").checked = shown.isDarkened;
+    this.stretched = turned(view.stretch, cols);
     titleOf(rows.stretch).textContent = darkenText(shown.dark);
     titleOf(rows.mean).textContent = `mean of the ${view.chosen.length} chosen heads, instead of each`;
     titleOf(rows.rollout).textContent = `rollout up to layer ${view.layer}`;
@@ -178,7 +182,10 @@ export class Controls {
     this.field("values").disabled = rolled;
     say(this.notes.special, specialNote(view));
     say(this.notes.between, pair ? betweenNote(view) : "");
-    say(this.notes.stretch, shown.isLong ? LONG : view.stretch ? "The darkest colour is the largest value shown." : "");
+    say(
+      this.notes.stretch,
+      !shown.isDarkened ? "" : shown.isLong ? LONG : "The darkest colour is the largest value shown.",
+    );
     say(this.notes.values, rolled ? "Rollout has no norm-weighted form." : valuesNote(view));
   }
 

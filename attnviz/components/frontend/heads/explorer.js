@@ -2,7 +2,7 @@
 
 import { keptArrays } from "../core/arrays.js";
 import { theme, typedInto } from "../core/dom.js";
-import { added, checked, FRESH, only, ROLLOUT, toggled } from "./choice.js";
+import { added, checked, FRESH, isSame, only, ROLLOUT, toggled } from "./choice.js";
 import { fileOf, filesAhead } from "./files.js";
 import { Loader } from "./loader.js";
 import { Scene } from "./scene.js";
@@ -57,10 +57,11 @@ export class Explorer {
       again: () => this.again(),
       pointAtHead: () => this.lightWords(),
     });
-    // A lesson's sentence about the page.
-    this.marks = new Marks([document], {
+    // Its own legend and text, and a sentence of the page.
+    this.marks = new Marks([this.view.section, document], {
       onName: (target) => this.name(target),
       onPin: ({ row: q, column: k }) => this.pin({ q, k }),
+      onHead: (head) => this.choose(head, this.updates.values.chosen.some((one) => isSame(one, head)) ? "add" : "only"),
     });
     this.section = this.view.section;
     Object.assign(this.section, { attnviz: this });
@@ -261,7 +262,8 @@ export class Explorer {
     const { q, k } = this.hovered;
     const { q: query, k: key } = this.updates.values;
     const hovered = q === null && k === null ? null : { panel: "", rows: "query", cols: "key", i: q, j: k };
-    this.marks.show({ panels: [], hovered, pinned: { query, key }, head: this.view.pointed });
+    const { layer, head } = this.updates.values;
+    this.marks.show({ panels: [], hovered, pinned: { query, key }, head: this.view.pointed, chosen: [layer, head] });
   }
 
   /**

@@ -1,7 +1,7 @@
 // The legend: the chosen heads by name and colour, each with its labels and a button that removes it.
 
 import { element, span } from "../core/dom.js";
-import { labelNode } from "./reading.js";
+import { headNode, labelNode } from "./reading.js";
 import { headName } from "./words.js";
 
 /** @typedef {{ head: HeadId, colour: string, labels: string[], note: string }} LegendHead */
@@ -38,7 +38,7 @@ export class Legend {
       "li",
       { class: "chip", dataset: { head: head.join(".") } },
       element("i", { class: "swatch", style: `background:${colour}` }),
-      span("name", name),
+      head[1] < 0 ? span("name", name) : headNode(name, head),
       ...labels.map(labelNode),
     );
     if (note) chip.append(span("note", note));

@@ -16,6 +16,7 @@ import {
   weightText,
 } from "./words.js";
 import { fixed } from "../core/format.js";
+import { marked } from "../marks/text.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {{ shown: number, total: number }} Drawn how many weights are lines, of how many */
@@ -102,21 +103,22 @@ function normsOf(store, head) {
 /** @param {number} value @param {string} unit */
 const measureText = (value, unit) => (Number.isNaN(value) ? "–" : `${fixed(value, 3)}${unit ? ` ${unit}` : ""}`);
 
+/** A token's name, which names its row or its column in the pictures. @type {typeof tokenNode} */
+export const namedToken = (kind, label, index) =>
+  marked(tokenNode(kind, label, index), kind === "query" ? { row: index } : { column: index });
+
+/** A head's name, which names it in the grid. @param {string} name @param {HeadId} head */
+export const headNode = (name, [layer, head]) => marked(span("name", name), { layer, head });
+
 /**
  * A cell: both tokens, and its number in each head that is shown.
- * @param {About} about @param {{ q: number, k: number }} at
+ * @param {About} about @param {{ q: number, k: number }} at @param {typeof tokenNode} token makes a token's name
  */
-export function cellReading({ heads, frame, labels }, { q, k }) {
+export function cellReading({ heads, frame, labels }, { q, k }, token = tokenNode) {
   const n = q * frame.cols + k;
   const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
   return [
-    element(
-      "div",
-      { class: "title" },
-      tokenNode("query", labels.query[q], q),
-      " → ",
-      tokenNode("key", labels.key[k], k),
-    ),
+    element("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
     ...heads.map(({ name, colour, at, errors }) =>
       valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
     ),
@@ -125,13 +127,13 @@ export function cellReading({ heads, frame, labels }, { q, k }) {
 
 /**
  * A token: where it looks most, or who looks at it most.
- * @param {About} about @param {Pair} at
+ * @param {About} about @param {Pair} at @param {typeof tokenNode} token makes a token's name
  */
-export function tokenReading({ heads, frame, labels }, { q, k }) {
+export function tokenReading({ heads, frame, labels }, { q, k }, token = tokenNode) {
   const [kind, index] = q === null ? /** @type {const} */ (["key", k ?? 0]) : /** @type {const} */ (["query", q]);
   const other = kind === "query" ? "key" : "query";
   const said = kind === "query" ? "looks most at" : "is looked at most by";
-  const title = element("div", { class: "title" }, tokenNode(kind, labels[kind][index], index), ` ${said}`);
+  const title = element("div", { class: "title" }, token(kind, labels[kind][index], index), ` ${said}`);
   const lines = heads.flatMap(({ name, colour, at, errors }) =>
     strongestOf(along(at, frame, kind, index), BEST).map(([place, value]) => {
       const digits = certainDigits(errors[kind === "query" ? index : place]);
@@ -139,7 +141,7 @@ export function tokenReading({ heads, frame, labels }, { q, k }) {
         "div",
         { class: "value-line" },
         element("i", { class: "swatch", style: `background:${colour}`, title: name }),
-        tokenNode(other, labels[other][place], place),
+        token(other, labels[other][place], place),
         result(value, weightText(value, digits)),
       );
     }),
@@ -165,7 +167,8 @@ export function drawnText({ view, shown, frame, drawn, fit }) {
   const said = [meanNote(view), rolloutNote(view.chosen)];
   if (heads.length) {
     if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, strongest, heads: heads.length }));
-    if (shown.isLong && shown.high === shown.dark) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
+    const isDarker = shown.isDarkened && shown.high === shown.dark;
+    if (shown.isLong && isDarker) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
     said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
     if (view.show !== "lines" && fit < heads.length) {
       said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);

@@ -5,7 +5,7 @@ import { isSame, ROLLOUT } from "./choice.js";
 import { filtered, mean } from "./values.js";
 import { headName } from "./words.js";
 import { headColours } from "../core/colours.js";
-import { darkEnd, MANY } from "../core/dark_end.js";
+import { darkEnd, darkens, MANY } from "../core/dark_end.js";
 
 const THRESHOLD = 0.05; // where the viewer has not set another, as in attnviz/links/link.py
 const FEW = 3; // lines of each query in a long text, unless the viewer says otherwise
@@ -30,7 +30,7 @@ export class Scene {
 
   /**
    * What is drawn: {heads: [{head, name, colour, at, errors, seen, short}], missing, colours, high, least, strongest,
-   * dark, isLong}. In a long text colours and lines adapt by themselves.
+   * dark, isDarkened, isLong}. In a long text colours and lines adapt by themselves.
    * @param {HeadsView} view @param {Theme} theme @returns {ShownScene}
    */
   of(view, theme) {
@@ -62,12 +62,13 @@ export class Scene {
     const isLong = cols >= MANY;
     const matrices = heads.map(({ at }) => at);
     const dark = darkEnd(matrices, cols);
-    const high = norms ? largest || 1 : view.stretch || isLong ? dark : 1;
+    const isDarkened = darkens(view.stretch, cols);
+    const high = norms ? largest || 1 : isDarkened ? dark : 1;
     const adapts = isLong && view.strongest === 0 && view.threshold === THRESHOLD;
     const rules = adapts
       ? { least: 0, strongest: FEW }
       : { least: view.threshold * (norms ? high : 1), strongest: view.strongest };
-    return { heads, missing, colours, high, dark, isLong, ...rules };
+    return { heads, missing, colours, high, dark, isDarkened, isLong, ...rules };
   }
 
   /**

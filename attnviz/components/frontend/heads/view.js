@@ -13,6 +13,7 @@ import {
   headSentence,
   labelsOf,
   measureList,
+  namedToken,
   tokenReading,
   waitingNote,
 } from "./reading.js";
@@ -101,7 +102,7 @@ export class View {
     this.legend = new Legend(detail, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
     this.darken = element("button", { type: "button" });
-    this.darken.addEventListener("click", () => on.control({ stretch: true }));
+    this.darken.addEventListener("click", () => on.control({ stretch: "1" }));
     this.faint = element("p", { class: "faint", hidden: true }, span("note", FAINT), this.darken);
     this.drawn = element("p", { class: "drawn" });
     this.readout = element("div", { class: "readout" });
@@ -162,6 +163,7 @@ export class View {
     this.controls.update({
       view,
       shown,
+      cols: store.frame.cols,
       pair: [...header.query_groups, ...header.key_groups].includes(2),
       norms: Boolean(store.norms),
       rollout: header.rollout,
@@ -197,14 +199,14 @@ export class View {
    * Says it where the colours are hardly seen, with the way out where darkening them is one.
    * @param {ShownScene} shown @param {CellCount & { view: HeadsView }} given
    */
-  showFaint({ heads, dark, isLong }, { rows, cols, view }) {
+  showFaint({ heads, dark, isDarkened }, { rows, cols, view }) {
     const key = heads.map(({ at }) => at);
     if (key.length !== this.looked.length || key.some((at, n) => at !== this.looked[n])) {
       this.looked = key;
       this.areFaint = heads.length > 0 && heads.every(({ at, high }) => high <= HALF && isFaint(at, rows, cols));
     }
     this.darken.textContent = darkenText(dark);
-    this.faint.hidden = !this.areFaint || dark === 1 || isLong || view.stretch || view.values === "norms";
+    this.faint.hidden = !this.areFaint || dark === 1 || isDarkened || view.values === "norms";
   }
 
   /** The thumbnail in place of numbers that are on their way. @param {Given} given */
@@ -229,7 +231,8 @@ export class View {
     if (pointing && this.tooltip.at) this.tooltip.show(this.reading(hovered));
     else if (!this.pointed) this.tooltip.hide();
     // Who moves by keys has no pointer to put a tooltip beside.
-    if (pointing && !this.tooltip.at) this.read("here", hovered);
+    const isInside = this.readout.matches(":hover, :focus-within"); // a word in it is pointed at: it stays as it is
+    if (pointing && !this.tooltip.at && !isInside) this.read("here", hovered);
     else this.read("pinned", pinned);
   }
 
@@ -242,7 +245,9 @@ export class View {
     this.said = { state, q, k, heads };
     // The lines speak for themselves.
     this.readout.setAttribute("aria-live", this.given.view.show === "heatmap" ? "polite" : "off");
-    const parts = this.means({ q, k }) ? [span("state", state), ...this.reading({ q, k })] : [span("none", REST)];
+    const parts = this.means({ q, k })
+      ? [span("state", state), ...this.reading({ q, k }, namedToken)]
+      : [span("none", REST)];
     this.readout.replaceChildren(...parts);
   }
 
@@ -251,12 +256,12 @@ export class View {
     return Boolean(this.given?.shown.heads.length) && (q !== null || k !== null);
   }
 
-  /** @param {Pair} at */
-  reading({ q, k }) {
+  /** @param {Pair} at @param {typeof namedToken} [token] */
+  reading({ q, k }, token) {
     if (!this.given) return [];
     const { store, shown, labels } = this.given;
     const about = { heads: shown.heads, frame: store.frame, labels };
-    return q !== null && k !== null ? cellReading(about, { q, k }) : tokenReading(about, { q, k });
+    return q !== null && k !== null ? cellReading(about, { q, k }, token) : tokenReading(about, { q, k }, token);
   }
 
   /** @param {HeadId | null} head */

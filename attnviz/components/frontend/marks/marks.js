@@ -2,20 +2,22 @@
 // pins it. The other way round, words light up that name what is lit in the picture.
 
 import { perFrame } from "../core/dom.js";
-import { DARK, isShown, litBy } from "./named.js";
+import { DARK, headOf, isChosen, isShown, litBy } from "./named.js";
 import { MARKED, targetOf } from "./text.js";
 
 export class Marks {
   /**
    * `onName(target | null)` is called with what is to be lit, `onPin(target)` with a row, column or cell that is
-   * clicked; other parts stay lit until the next click or Escape.
+   * clicked, `onHead([layer, head])` with one of the heads of all layers; other parts stay lit until the next click or
+   * Escape.
    * @param {(Document | HTMLElement)[]} inside where the texts stand, but not in shadow roots inside of these; the last
    *   holds the others
    * @param {{ onName: (target: Target | null) => void, onPin: (target: Target) => void,
-   *   onPress?: (target: Target) => void }} does `onPress` after each click
+   *   onHead?: (head: HeadId) => void, onPress?: (target: Target) => void }} does `onPress` after each click
    */
-  constructor(inside, { onName, onPin, onPress = () => {} }) {
+  constructor(inside, { onName, onPin, onHead, onPress = () => {} }) {
     this.onPress = onPress;
+    this.onHead = onHead;
     this.inside = inside;
     this.onName = onName;
     this.onPin = onPin;
@@ -82,8 +84,10 @@ export class Marks {
     if (word.ariaDisabled === "true") return;
     const target = targetOf(word);
     const isPlace = (target.row !== null || target.column !== null) && !target.part;
-    this.held = isPlace || this.held === word ? null : word;
+    const head = headOf(target);
+    this.held = isPlace || head || this.held === word ? null : word;
     if (isPlace) this.onPin(target);
+    if (head) this.onHead?.(head);
     if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
     this.name();
     this.light();
@@ -123,8 +127,9 @@ export class Marks {
         if (!(word instanceof HTMLElement)) continue;
         const target = targetOf(word);
         const { row, column, part } = target;
-        const isPinned = !part && (row !== null || column !== null) && row === query && column === key;
-        const isThere = isShown(target, this.lit.panels);
+        const isPlace = !part && (row !== null || column !== null) && row === query && column === key;
+        const isPinned = isPlace || isChosen(target, this.lit);
+        const isThere = headOf(target) ? Boolean(this.onHead) : isShown(target, this.lit.panels);
         const isMeant = isThere && (word === this.pointed || word === this.held);
         const lit = isMeant ? "pointer" : litBy(target, this.lit);
         word.setAttribute("aria-disabled", String(!isThere)); // a later step of the scene has it

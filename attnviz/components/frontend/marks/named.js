@@ -35,6 +35,12 @@ export function isShown({ matrix, part, head }, panels) {
   return !panels.length || shown.some(has);
 }
 
+/** One of the heads of all layers. @param {Target} target @returns {HeadId | null} */
+export const headOf = ({ layer, head }) => (layer === null || head === null ? null : [layer, head]);
+
+/** Whether a target is the head that is shown. @param {Target} target @param {LitNow} lit */
+export const isChosen = (target, { chosen = null }) => chosen !== null && headOf(target)?.join() === chosen.join();
+
 /** @type {Named["kinds"]} */
 const NONE = { query: null, key: null };
 
@@ -96,7 +102,7 @@ export function litBy(target, lit) {
   const isPlace = (target.row !== null || target.column !== null) && !target.part;
   if (isPlace && isCoveredCell(lit.panels, target.row, target.column)) return null;
   if (isPointedAt(target, lit, isPlace)) return "pointer";
-  return isPlace && meets(target, lit.pinned) ? "pin" : null;
+  return (isPlace && meets(target, lit.pinned)) || isChosen(target, lit) ? "pin" : null;
 }
 
 /** @param {Target} target @param {LitNow} lit @param {boolean} isPlace */

@@ -26,15 +26,22 @@ export function nodesOf(text) {
 }
 
 /** @param {string} text @param {Target} target */
-function button(text, { row, column, matrix, part, layer, head }) {
-  const known = Object.entries({ row, column, matrix, part, layer, head }).filter(
-    ([, one]) => one !== null && one !== "",
-  );
-  return element(
-    "span",
-    { class: "marked", role: "button", tabIndex: 0, "aria-pressed": "false", dataset: Object.fromEntries(known) },
-    text,
-  );
+const button = (text, { row, column, matrix, part, layer, head }) =>
+  marked(element("span", {}, text), { row, column, matrix, part, layer, head });
+
+/**
+ * Makes an element a marked word.
+ * @template {HTMLElement} T
+ * @param {T} word @param {Partial<Target>} target what it names
+ */
+export function marked(word, target) {
+  const known = Object.entries(target).filter(([, one]) => one !== null && one !== "");
+  word.classList.add("marked");
+  word.setAttribute("role", "button");
+  word.setAttribute("aria-pressed", "false");
+  word.tabIndex = 0;
+  Object.assign(word.dataset, Object.fromEntries(known));
+  return word;
 }
 
 /** What a marked word names. @param {HTMLElement} word @returns {Target} */

@@ -26,6 +26,7 @@ class WalkComponent {
     /** @type {LinkKeys} */
     this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
     this.isOpening = false; // whether the server's view is the one that the app opens on
+    this.isLink = false; // whether the view is the one of a link that was just opened
     this.asks = false; // whether a lesson asks for the row that is covered
     /** @type {number | undefined} */
     this.writing = undefined;
@@ -125,13 +126,14 @@ class WalkComponent {
     if (link.bare) this.greet();
     if (isOther) this.opening?.show(header.opening);
     this.isOpening = header.opening;
+    this.isLink = header.linked;
     this.rest = null;
     this.updates.receive(values, acknowledged);
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.server + plotly) });
     this.walk.setLecture(lecture);
-    if (documents.join() === this.documents.join()) this.walk.show(this.updates.values);
+    if (documents.join() === this.documents.join()) this.show();
     else this.begin(documents);
   }
 
@@ -144,10 +146,18 @@ class WalkComponent {
     try {
       const document = await this.home.load?.(layer);
       if (isWanted()) this.walk.show(this.updates.values, document);
-      if (isWanted()) this.walk.show(this.updates.values); // perhaps another layer by now
+      if (isWanted()) this.show(); // perhaps another layer by now
     } catch (error) {
       if (isWanted()) this.walk.fail("This text can't be shown", error);
     }
+  }
+
+  /** Shows what is chosen of the text that is there. */
+  show() {
+    const { values } = this.updates;
+    this.walk.show(values);
+    if (this.isLink) this.walk.checkLink(values);
+    this.isLink = false;
   }
 
   /**

@@ -11,6 +11,14 @@ interface AttentionHeader {
 }
 /** Names and texts of what can be chosen. */
 type Option = [name: string, label: string];
+/** A switch of a walk; `other` is the value that a press chooses. */
+interface Switch {
+  name: string;
+  label: string;
+  help: string;
+  isOn: boolean;
+  other: string;
+}
 /** What there is to choose from. */
 interface Offered {
   steps: Option[];
@@ -24,8 +32,7 @@ interface Offered {
   layerLabel: string;
   /** what stands there instead of the heads, else "" */
   place: string;
-  /** a fixed one is on by itself */
-  switches: [name: string, label: string, help: string, isFixed?: boolean][];
+  switches: Switch[];
   /** the row that nobody is to see, of so many */
   covered?: { row: number; rows: number } | null;
   /** whether a guide leads through the layers, so that they have no list */
@@ -49,8 +56,10 @@ interface StageHeader extends BoardPicture {
   guess?: number;
 }
 interface CompareHeader extends Pair {
-  /** names the picture; where only the pin is another, nothing more is sent */
+  /** names the picture; where only the pin or the focus is another, nothing more is sent */
   trace: string;
+  /** the matrix that takes the whole picture; "" for all of them */
+  focus: string;
   quantity: string;
   panels?: Panel[];
   labels: { query: string[]; key: string[] };

@@ -57,7 +57,8 @@ interface HeadsView extends Chosen, Pair {
   between: string;
   values: string;
   mean: boolean;
-  stretch: boolean;
+  /** as in WalkValues */
+  stretch: string;
   sort: string;
   label: string;
 }
@@ -125,8 +126,10 @@ interface ShownScene {
   high: number;
   /** where the colours of weights end when they are darkened */
   dark: number;
-  /** whether they do so by themselves */
+  /** whether colours and lines adapt by themselves, unless the viewer says otherwise */
   isLong: boolean;
+  /** whether the colours are darkened */
+  isDarkened: boolean;
   least: number;
   strongest: number;
 }

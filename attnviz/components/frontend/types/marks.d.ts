@@ -35,7 +35,9 @@ interface Named {
 }
 /** What is lit in a picture: the cell that is pointed at, and the pinned row and column; of all heads, the one. */
 interface LitNow {
+  /** the head that is pointed at, and the one that is shown */
   head?: HeadId | null;
+  chosen?: HeadId | null;
   panels: DrawnPanel[];
   hovered: LitCell | null;
   pinned: AxisPin;

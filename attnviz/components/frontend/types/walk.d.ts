@@ -10,7 +10,8 @@ interface WalkValues extends Pair {
   head: number;
   drawing: string;
   predict: boolean;
-  stretch: boolean;
+  /** Whether the colours of weights are darkened: "0" in a long text, "1" always, "off" never. */
+  stretch: string;
   /** Where the colours of scores end; null is at the largest. */
   limit: number | null;
   /** The matrix that takes the whole picture; "" for all of them. */
@@ -57,6 +58,8 @@ interface WalkHeader {
   lecture: boolean;
   /** Whether this is the view that the page's bare address stands for. */
   opening: boolean;
+  /** Whether a link was opened with this view. */
+  linked: boolean;
   /** Whether a lesson asks for the row that is covered. */
   asks: boolean;
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */

@@ -1,40 +1,36 @@
 // What there is to choose from in a walk, and its values as a link has them: "weights", "3", "1".
 
+import { darkens, MANY, turned } from "../core/dark_end.js";
 import { darkened } from "./pictures.js";
 
-/** @type {Offered["switches"]} */
-const SWITCHES = [
-  [
-    "predict",
-    "Guess a row",
-    "Covers one row of the result: the pinned one, or an early one. A click reveals a cell, R the row, A all.",
-  ],
-];
+const GUESS =
+  "Covers one row of the result: the pinned one, or an early one. A click reveals a cell, R the row, A all.";
+const LARGEST = "They end at the largest weight.";
+const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 
 /**
- * The switch that darkens the colours of weights; none where they end at 1 anyway. In a long text it is on by itself.
- * @param {WalkDocument} document @param {number} head @returns {Offered["switches"]}
+ * The switch that darkens the colours of weights; none where they end at 1 anyway.
+ * @param {WalkDocument} document @param {WalkValues} values @returns {Switch[]}
  */
-function darkens(document, head) {
+function darkening(document, { head, stretch }) {
+  const columns = document.header.key.labels.length;
   const found = darkened(document, head);
-  if (!found) return [["stretch", "Darken the colours", ""]];
-  if (!found.changes) return [];
-  if (!found.byItself) {
-    return [["stretch", `Darken: colours end at ${found.end}, not 1`, "They end at the largest weight."]];
-  }
-  const why = "By itself in a long text: of ten rows, nine have no weight above it.";
-  return [["stretch", `Colours end at ${found.end}, not 1`, why, true]];
+  if (found && !found.changes) return [];
+  const label = found ? `Darken: colours end at ${found.end}, not 1` : "Darken the colours";
+  const help = columns >= MANY ? LONG : LARGEST;
+  return [{ name: "stretch", label, help, isOn: darkens(stretch, columns), other: turned(stretch, columns) }];
 }
 
 /**
  * @param {WalkDocument} document @param {WalkValues} values @param {{ home: Home, lecture: boolean }} place
  * @returns {Offered}
  */
-export function offered(document, { step: name, layer, head, drawing }, { home, lecture }) {
+export function offered(document, values, { home, lecture }) {
   const { header } = document;
+  const { step: name, layer, head, drawing, predict } = values;
   const at = header.steps.findIndex((one) => one.name === name);
   const [previous, step, next] = [at - 1, at, at + 1].map((n) => header.steps[n]);
-  const guesses = step?.can_be_covered && drawing === "stage" ? SWITCHES : [];
+  const guess = { name: "predict", label: "Guess a row", help: GUESS, isOn: predict, other: predict ? "0" : "1" };
   const layers = home.layers ?? 0;
   return {
     steps: header.steps.map(({ name: value, title }) => [value, title]),
@@ -45,7 +41,10 @@ export function offered(document, { step: name, layer, head, drawing }, { home, 
     heads: header.heads,
     layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture && header.kind !== "averages" ? `${placeOf(header, layers)}head ${head}` : "",
-    switches: [...guesses, ...(step?.can_be_stretched ? darkens(document, head) : [])],
+    switches: [
+      ...(step?.can_be_covered && drawing === "stage" ? [guess] : []),
+      ...(step?.can_be_stretched ? darkening(document, values) : []),
+    ],
   };
 }
 
@@ -58,18 +57,28 @@ function placeOf({ kind, place, layer }, layers) {
   return layers ? `layer ${layer} · ` : "";
 }
 
+/**
+ * The row to guess where none is pinned: the first that sees more than two keys.
+ * @param {WalkDocument["header"]} header
+ */
+export const firstGuess = ({ mask, query }) =>
+  mask === "causal" ? Math.max(0, Math.min(2, query.labels.length - 1)) : 0;
+
 /** Which row is covered, and what to do. @param {number} row @param {string} label */
 export const guessLine = (row, label) =>
   `Row ${row}, “${label}”, is covered. Guess, then click a cell; R shows the row.`;
 
+/** What a link asks for in vain. @param {string} focus @param {string} step */
+export const noFocus = (focus, step) =>
+  `The link’s focus=${focus} is not a matrix of ${step}, so all matrices are shown.`;
+
 /** A value as a link has it. @param {WalkValues} values @returns {Record<string, string>} */
 export function written({ step, layer, head, drawing, predict, stretch }) {
-  const [predicts, stretches] = [predict, stretch].map((on) => (on ? "1" : "0"));
-  return { step, layer: String(layer), head: String(head), drawing, predict: predicts, stretch: stretches };
+  return { step, layer: String(layer), head: String(head), drawing, predict: predict ? "1" : "0", stretch };
 }
 
 /** @param {string} name @param {string} value @returns {Partial<WalkValues>} */
 export function read(name, value) {
   if (name === "layer" || name === "head") return { [name]: Number(value) };
-  return { [name]: name === "predict" || name === "stretch" ? value === "1" : value };
+  return { [name]: name === "predict" ? value === "1" : value };
 }

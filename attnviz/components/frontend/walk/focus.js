@@ -1,11 +1,15 @@
 // Focus on one matrix of a picture: it takes the whole stage. A button beside each title focuses on it, and the same
-// button, Escape or a step without this matrix show all again.
+// button, Escape or a step without this matrix show all again. In lecture mode there is a button only where it is
+// needed: beside a matrix whose numbers find no room in its cells, and beside one that has the stage.
 
-import { element } from "../core/dom.js";
+import { digitOf, numbering } from "../board/numbers.js";
+import { contextOf, element } from "../core/dom.js";
+import { measurer } from "../core/type.js";
 
 const SIDE = 20; // px
 const LEGIBLE = 11; // px, of numbers, for which a decimal is given up
-const ABOVE = 36; // px of a button's top over its matrix
+const ABOVE = 36; // px of a button's top over its matrix; both grow with the type
+const NUMBERED = [16, 32]; // up to so many rows and columns, cells are to carry their numbers
 
 export class Focus {
   /**
@@ -49,16 +53,28 @@ export class Focus {
     if (!places || changing) return;
     const known = [...this.buttons.children].map((one) => /** @type {HTMLElement} */ (one));
     const wanted = places.length > 1 || this.name !== null ? places : [];
-    const shown = wanted.map(({ panel, x, y }) => {
+    const { unit } = this.board.type;
+    const shown = wanted.map((place) => {
+      const { panel, x, y } = place;
       const made = known.find(({ dataset }) => dataset.panel === panel.name) ?? this.makeButton(panel.name);
       const says = this.name === null ? `Focus on ${panel.title}` : "Show all matrices";
       Object.assign(made, { title: says, ariaLabel: says, textContent: this.name === null ? "⤢" : "✕" });
-      Object.assign(made.style, { left: `${Math.max(0, x - SIDE)}px`, top: `${y - ABOVE}px` });
+      made.toggleAttribute("data-needed", this.name !== null || this.lacksNumbers(place));
+      Object.assign(made.style, { left: `${Math.max(0, x - SIDE * unit)}px`, top: `${y - ABOVE * unit}px` });
       return made;
     });
     if (shown.length !== known.length || shown.some((one, n) => one !== known[n])) {
       this.buttons.replaceChildren(...shown);
     }
+  }
+
+  /** Whether a small matrix has cells without numbers. @param {Place} place */
+  lacksNumbers({ panel, width, height }) {
+    const [rows, columns] = panel.shape;
+    if (rows > NUMBERED[0] || columns > NUMBERED[1]) return false;
+    const { canvas, font, type } = this.board;
+    const digit = digitOf(measurer(contextOf(canvas), `100px ${font}`)("0"));
+    return !numbering(panel, { width: width / columns, height: height / rows }, type, digit);
   }
 
   /** @param {string} panel */

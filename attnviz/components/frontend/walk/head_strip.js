@@ -72,6 +72,11 @@ export class HeadStrip {
   select(head) {
     for (const one of this.buttons) one.root.setAttribute("aria-pressed", String(one.head === head));
   }
+
+  /** @param {number | null} head that is pointed at elsewhere */
+  light(head) {
+    for (const one of this.buttons) one.root.classList.toggle("lit", one.head === head);
+  }
 }
 
 /**

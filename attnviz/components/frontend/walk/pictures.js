@@ -1,6 +1,6 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
-import { darkEnd, endText, MANY } from "../core/dark_end.js";
+import { darkEnd, darkens, endText } from "../core/dark_end.js";
 import { fixed } from "../core/format.js";
 import { complete } from "../board/panel.js";
 import { matricesOf } from "./matrices.js";
@@ -9,17 +9,17 @@ import { matricesOf } from "./matrices.js";
 /** @typedef {import("../core/document.js").PanelSpec} PanelSpec */
 /** @typedef {import("../core/document.js").PictureSpec} PictureSpec */
 /** @typedef {import("./matrices.js").HeadMatrices} HeadMatrices */
-/** @typedef {{ own: number, stretch: boolean, limit: number | null }} Given `own` is the head's place */
+/** @typedef {{ own: number, stretch: string, limit: number | null }} Given `own` is the head's place */
 
 /**
  * The picture of a step, with its text alternative; null where the step has none. Where arrays must be fetched first,
  * their names.
  * @param {WalkDocument} document @param {string} name the step's @param {number} head
- * @param {{ stretch?: boolean, limit?: number | null, predict?: boolean }} options whether the colours of weights are
+ * @param {{ stretch?: string, limit?: number | null, predict?: boolean }} options whether the colours of weights are
  *   darkened, where those of scores end, and whether a row is to be guessed, of which nothing may be told
  * @returns {BoardPicture & { alt: string } | { needs: string[] } | null}
  */
-export function pictureOf(document, name, head, { stretch = false, limit = null, predict = false } = {}) {
+export function pictureOf(document, name, head, { stretch = "0", limit = null, predict = false } = {}) {
   const { header } = document;
   const step = header.steps.find((one) => one.name === name);
   const picture = step?.picture;
@@ -57,8 +57,8 @@ export function labelsOf({ header }, name) {
 }
 
 /**
- * Where a head's colours of weights end when they are darkened, whether that is not at 1 anyway, and whether they do so
- * by themselves; null where its weights are not there yet.
+ * Where a head's colours of weights end when they are darkened, and whether that is not at 1 anyway; null where its
+ * weights are not there yet.
  * @param {WalkDocument} document @param {number} head
  */
 export function darkened(document, head) {
@@ -66,7 +66,7 @@ export function darkened(document, head) {
   if (!weights) return null;
   const [, columns] = weights.shape;
   const end = darkEnd([weights.data], columns);
-  return { end: endText(end), changes: end < 1, byItself: columns >= MANY };
+  return { end: endText(end), changes: end < 1 };
 }
 
 /**
@@ -91,7 +91,7 @@ function filled(panel, matrices, { own, stretch, limit: end }) {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
   const isOfScores = panel.role === "attention" && scale === "signed";
-  const dark = stretched !== "" && (stretch || shape[1] >= MANY) ? darkEnd([data], shape[1]) : 1;
+  const dark = stretched !== "" && darkens(stretch, shape[1]) ? darkEnd([data], shape[1]) : 1;
   const limit = dark < 1 ? dark : (isOfScores && end) || limitOf(panel, matrices);
   return {
     name,

@@ -70,14 +70,14 @@ export class Stepper {
    */
   offerSwitches(switches) {
     const known = new Map(buttonsOf(this.switches).map((one) => [one.dataset.name, one]));
-    const shown = switches.map(([name]) => known.get(name) ?? this.makeSwitch(name));
-    for (const [n, [, label, help, isFixed = false]] of switches.entries()) {
+    const shown = switches.map(({ name }) => known.get(name) ?? this.makeSwitch(name));
+    for (const [n, { label, help, isOn }] of switches.entries()) {
       const { lastElementChild: text } = shown[n];
       if (text && text.textContent !== label) text.textContent = label;
       shown[n].title = help;
-      shown[n].setAttribute("aria-disabled", String(isFixed));
+      shown[n].setAttribute("aria-checked", String(isOn));
     }
-    if (switches.map(([name]) => name).join() !== [...known.keys()].join()) this.switches.replaceChildren(...shown);
+    if (switches.map(({ name }) => name).join() !== [...known.keys()].join()) this.switches.replaceChildren(...shown);
   }
 
   /** @param {string} name */
@@ -86,6 +86,12 @@ export class Stepper {
     made.dataset.name = name;
     made.addEventListener("click", () => this.turnOver(name));
     return made;
+  }
+
+  /** Lights a head of this layer that a word names. @param {Target | null} target */
+  name(target) {
+    const isHere = target && target.layer !== null && String(target.layer) === this.chosen("layer");
+    this.strip.light(isHere ? target.head : null);
   }
 
   /** @param {string} name */
@@ -113,10 +119,6 @@ export class Stepper {
     this.drawings.select(this.chosen("drawing"));
     this.layer.value = this.chosen("layer");
     this.strip.select(Number(this.chosen("head")));
-    for (const one of buttonsOf(this.switches)) {
-      const isOn = one.ariaDisabled === "true" || this.chosen(one.dataset.name ?? "") === "1";
-      one.setAttribute("aria-checked", String(isOn));
-    }
   }
 
   /**
@@ -157,9 +159,8 @@ export class Stepper {
    * @param {string} name
    */
   turnOver(name) {
-    if (this.offered.switches.some(([one, , , isFixed]) => one === name && !isFixed)) {
-      this.choose(name, this.chosen(name) === "1" ? "0" : "1");
-    }
+    const found = this.offered.switches.find((one) => one.name === name);
+    if (found) this.choose(name, found.other);
   }
 
   destroy() {

@@ -5,7 +5,7 @@ import { matricesOf } from "./matrices.js";
 /** @type {WalkValues} */
 const FIRST = {
   ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
-  ...{ predict: false, stretch: false, limit: null, focus: "" },
+  ...{ predict: false, stretch: "0", limit: null, focus: "" },
 };
 
 /** @typedef {(changed: Set<string>) => void} Listener called with the names of what is new; "document" is one */

@@ -2,6 +2,7 @@
 
 import { element, span } from "../core/dom.js";
 import { nodesOf, plain } from "../marks/text.js";
+import { Marks } from "../marks/marks.js";
 
 const SMALLEST = 0.6; // of its type size: a formula that would have to be smaller is scrolled
 
@@ -81,3 +82,18 @@ export class Listing {
     this.code.textContent = code;
   }
 }
+
+/**
+ * The marked words of a walk's texts; where the page is the walk's, of a sentence on it, too.
+ * @param {import("./walk.js").Walk} walk
+ */
+export const marksOf = (walk) =>
+  new Marks(walk.home.keyboard === undefined ? [walk.element] : [walk.element, document], {
+    onName: (target) => {
+      walk.inspector.name(target);
+      walk.stepper.name(target);
+    },
+    onPin: (target) => walk.inspector.pinNamed(target),
+    onHead: ([layer, head]) => walk.choose({ layer, head }),
+    onPress: ({ matrix }) => walk.inspector.overlay.reveal(matrix), // on a phone the words stand below the picture
+  });

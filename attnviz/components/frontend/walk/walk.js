@@ -2,13 +2,12 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
 
 import { Coming } from "./coming.js";
-import { guessLine, offered, written } from "./choices.js";
+import { firstGuess, guessLine, noFocus, offered, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { Inspector } from "../inspector/inspector.js";
 import { inspected } from "../inspector/ways.js";
-import { Marks } from "../marks/marks.js";
 import { Drawing } from "./drawing.js";
 import { actOf } from "./keys.js";
 import { LargestGap } from "../inspector/largest_gap.js";
@@ -16,7 +15,7 @@ import { Loading } from "./loading.js";
 import { ofHead, pictureOf } from "./pictures.js";
 import { Stepper } from "./stepper.js";
 import { Store } from "./store.js";
-import { Formula, Listing, Notice } from "./text.js";
+import { Formula, Listing, marksOf, Notice } from "./text.js";
 import { TokenList } from "./token_list.js";
 
 const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
@@ -42,12 +41,12 @@ export class Walk {
     this.top = element("div", { class: "top" });
     this.picture = element("div", { class: "picture" });
     this.guess = element("p", { class: "guess", role: "status", hidden: true });
-    /** @type {number | null} the row that is covered */
-    this.covered = null;
+    this.unfit = ""; // what is said of a link that asks for a matrix in vain
+    this.covered = /** @type {number | null} the row that is covered */ (null);
     this.beside = element("div", { class: "beside" }, this.notice.root);
     const parts = [this.top, this.formula.root, this.guess, this.picture, this.tokens.root, this.note, this.beside];
-    const body = element("div", { class: "body" }, ...parts);
-    this.element = element("div", { class: "walk", style: "visibility: hidden" }, body);
+    this.element = element("div", { class: "walk", style: "visibility: hidden" });
+    this.element.append(element("div", { class: "body" }, ...parts));
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
     this.stepper = new Stepper(this.top, (values) => this.choose(values));
@@ -59,15 +58,10 @@ export class Walk {
       onPin: ({ q, k }) => this.choose({ q, k }),
       find: () => (this.picture.hidden ? null : this.drawing.shown),
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
-      onLit: (lit) => this.marks.show(lit),
+      onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
     });
     this.gap = new LargestGap(this.notice.root, this.inspector);
-    // Where the page is the walk's, so is a lesson's sentence on it.
-    this.marks = new Marks(home.keyboard === undefined ? [this.element] : [this.element, document], {
-      onName: (target) => this.inspector.name(target),
-      onPin: (target) => this.inspector.pinNamed(target),
-      onPress: ({ matrix }) => this.inspector.overlay.reveal(matrix), // on a phone the words stand below the picture
-    });
+    this.marks = marksOf(this);
     this.beside.append(this.listing.root);
     this.theme = theme(this.element);
     this.setTheme();
@@ -101,8 +95,18 @@ export class Walk {
     this.load();
   }
 
+  /** Says that the step does not show the matrix that a link asks for. @param {Partial<WalkValues>} link */
+  checkLink({ focus = "" }) {
+    const { isComplete, values, step } = this.store;
+    if (!isComplete || !step || values.focus === focus) return;
+    this.unfit = noFocus(focus, step.title);
+    this.sayGuess();
+    this.report({ focus: "" });
+  }
+
   /** What the user changes. @param {Partial<WalkValues>} values */
   choose(values) {
+    this.unfit = "";
     this.report(this.store.set(values));
     this.load();
   }
@@ -148,14 +152,14 @@ export class Walk {
 
   /** Shows what there is to choose from, and what is chosen. */
   offer() {
-    const { home, lecture, guide } = this;
+    const { guide } = this;
     const { document, values } = this.store;
     guide?.show(values);
     if (!document) return;
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
-    const pictures = thumbnails && !lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
+    const pictures = thumbnails && !this.lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
     const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
-    const own = offered(document, values, { home, lecture });
+    const own = offered(document, values, this);
     this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
     this.stepper.select(written(values));
   }
@@ -173,7 +177,7 @@ export class Walk {
     this.coming.end();
     this.formula.show(ofHead(step.formula, own));
     // A fact might give away what is covered.
-    const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch ? "" : step.advice];
+    const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch === "1" ? "" : step.advice];
     this.notice.show(
       ofHead(step.notice, own),
       facts.map((fact) => ofHead(fact, own)),
@@ -190,8 +194,7 @@ export class Walk {
     const { predict, layer, head, focus } = values;
     const { scale } = header;
     const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head, scale };
-    const { theme: shade } = this;
-    const looks = { drawing: values.drawing, theme: shade, pin: { q: values.q, k: values.k } };
+    const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
     this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
     this.inspect(document);
@@ -211,12 +214,13 @@ export class Walk {
     return values.predict && step?.can_be_covered && values.drawing === "stage" ? this.covered : null;
   }
 
-  /** Says which row is covered and what to do. */
+  /** Says which row is covered and what to do, and what of a link is not there. */
   sayGuess() {
     const { document } = this.store;
     const label = this.guessed === null ? undefined : document?.header.query.labels[this.guessed];
-    this.guess.hidden = label === undefined;
-    this.guess.textContent = label === undefined ? "" : guessLine(this.covered ?? 0, label);
+    const said = [this.unfit, label === undefined ? "" : guessLine(this.covered ?? 0, label)].filter(Boolean);
+    this.guess.hidden = !said.length;
+    this.guess.textContent = said.join(" ");
   }
 
   /** @param {WalkDocument} document */
@@ -342,9 +346,3 @@ export class Walk {
     this.element.remove();
   }
 }
-
-/**
- * The row to guess where none is pinned: the first that sees more than two keys.
- * @param {WalkDocument["header"]} header
- */
-const firstGuess = ({ mask, query }) => (mask === "causal" ? Math.max(0, Math.min(2, query.labels.length - 1)) : 0);
