@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from attnviz import files
 from attnviz.lessons.reading import read_lesson, read_yaml
 from attnviz.lessons.scene import Lesson, Scene, query_of
+from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS
+from attnviz.marked import Marked
 from attnviz.sources import PRETRAINED
 
 if TYPE_CHECKING:
@@ -35,9 +37,28 @@ class Example:
     figure: str
     """The value of the measure, as written in `says`"""
     says: str
+    """What the head does, as the author writes it, with marks: see `attnviz.marked.marked`"""
     q: int | None = None
     k: int | None = None
     """The cell, if `measure` is "weight\""""
+
+    @property
+    def said(self) -> Marked:
+        """What the head does, its words marked that name a part of its picture."""
+        return self._marked(self.says)
+
+    @property
+    def sentence(self) -> str:
+        """Which head it is and what it does, as its author writes it."""
+        return f"[Layer {self.layer} · head {self.head}](layer={self.layer} head={self.head}). {self.says}"
+
+    @property
+    def explained(self) -> Marked:
+        """`sentence`, its words marked that name a part of the picture."""
+        return self._marked(self.sentence)
+
+    def _marked(self, text: str) -> Marked:
+        return marked_text("heads", query_of(self.link("heads")), text)
 
     def link(self, page: str) -> dict[str, str]:
         """Return the query of a link to this example on `heads` or `compare`, or to its weights on `step_by_step`."""
@@ -84,10 +105,7 @@ def _gallery_file() -> dict[str, list[dict[str, Any]]]:
 
 def gallery_lesson() -> Lesson:
     """Return the example sentences as a lesson: each head among all others."""
-    scenes = (
-        Scene(one.title, f"Layer {one.layer} · head {one.head}. {one.says}", "heads", query_of(one.link("heads")))
-        for one in gallery()
-    )
+    scenes = (Scene(one.title, one.sentence, "heads", query_of(one.link("heads"))) for one in gallery())
     return Lesson("gallery", GALLERY_TITLE, GALLERY_SUMMARY, tuple(scenes))
 
 

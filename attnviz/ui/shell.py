@@ -7,11 +7,12 @@ from html import escape
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.components.bundle import styles
 from attnviz.links.link import MAX_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.tokens import Tokens
 from attnviz.ui import state, toolbar
-from attnviz.ui.guide import examples, surprise
+from attnviz.ui.guide import examples, said, surprise
 from attnviz.ui.lecture import mode as lecture
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -73,7 +74,7 @@ def begin(page: str, *, with_text: bool = True) -> DeltaGenerator:
     state.adopt("text")
     st.set_page_config(page_title=PAGES[page].tab_title)
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
-    st.html(CSS + toolbar.CSS + examples.CSS)
+    st.html(f"{CSS}{toolbar.CSS}{examples.CSS}<style>{styles('marks/marks.css')}</style>")
     toolbar.show(page)
     lecture.begin(page)
     for sentence in state.notes():
@@ -85,7 +86,7 @@ def begin(page: str, *, with_text: bool = True) -> DeltaGenerator:
         if with_text:
             text_field(place)
         _text_tools(page)
-    surprise.show_reason()
+    said.show()
     return place
 
 
@@ -94,7 +95,7 @@ def text_field(place: DeltaGenerator) -> None:
     before = state.get("text")
     with place:
         value = state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
-    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or surprise.is_about(before)):
+    if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or said.is_about(before)):
         st.rerun()
 
 

@@ -38,7 +38,7 @@ def surprise(at: AppTest) -> str:
 
 
 def reason(at: AppTest) -> str:
-    said = [html.proto.body for html in at.get("html") if 'class="surprise"' in html.proto.body]
+    said = [html.proto.body for html in at.get("html") if 'class="said"' in html.proto.body]
     return re.sub(r"<[^>]+>", "", "".join(said))
 
 

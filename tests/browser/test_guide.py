@@ -118,7 +118,7 @@ def test_the_tour_works_by_touch_on_a_dark_phone(new_context: Contexts, app_url:
     page.locator("[data-testid=stExpandSidebarButton]").tap()
     page.get_by_role("button", name="Surprise me").tap()
     expect(page.locator("[data-testid=stSidebar]")).to_have_attribute("data-collapsed", "true")  # what it says is seen
-    expect(page.locator(".surprise")).to_be_in_viewport()
+    expect(page.locator(".said")).to_be_in_viewport()
     settled(page)
 
 
@@ -158,7 +158,7 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
     for _ in range(2):
         page.get_by_role("button", name="Surprise me").click()
         settled(page)
-        says = page.locator(".surprise").inner_text()
+        says = page.locator(".said").inner_text()
         layer, head, query, key, own, others = re.findall(
             r"Layer (\d), head (\d+): “(\w+)” looks at “(\w+)” with (0\.\d\d); .* mean is (0\.\d\d)", says
         )[0]

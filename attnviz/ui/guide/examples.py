@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.lessons import Example, TextExample, gallery, text_examples
+from attnviz.links.link import read_link
 from attnviz.ui import state
+from attnviz.ui.guide import said
 from attnviz.ui.plain import plain
 
 CSS = """
@@ -50,13 +52,16 @@ def _of_page(page: str) -> tuple[Example | TextExample, ...]:
 
 
 def _offer(number: int, example: Example | TextExample, page: str) -> None:
-    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(example.says)}"
+    says = example.said if isinstance(example, Example) else example.says
+    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
     st.button(label, key=f"example_{number}", width="stretch", on_click=_take, args=(example, page))
 
 
 def _take(example: Example | TextExample, page: str) -> None:
     st.session_state[_OPEN], st.session_state[_TAKEN] = False, True
     if isinstance(example, Example) and (page not in CHOICE or st.session_state.get(_WITH_HEAD)):
-        state.visit(example.link(page))
+        link = example.link(page)
+        state.visit(link)
+        said.say(example.explained, view=read_link(link)[0])
     else:
         state.put("text", example.text)

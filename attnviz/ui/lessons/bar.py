@@ -12,7 +12,6 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.components.bundle import styles
 from attnviz.lessons.html import html
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
@@ -73,7 +72,7 @@ def show(page: str) -> None:
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(
         CSS + (LARGE if state.get("lecture") else SMALL)
-        + f"<style>:root{{--done:{done:.1f}%}}{styles('marks/marks.css')}</style>"
+        + f"<style>:root{{--done:{done:.1f}%}}</style>"
     )  # fmt: skip
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
         if _step_beside(here, -1):

@@ -69,7 +69,7 @@ def _example(example: Example) -> None:
     at = f"layer {example.layer} · head {example.head}"
     st.html(
         f'<div class="example"><b>{escape(example.title)}</b> <span>{at}</span>'
-        f"<q>{escape(example.text)}</q>{escape(example.says)}</div>"
+        f"<q>{escape(example.text)}</q>{escape(example.said)}</div>"
     )
     with st.container(horizontal=True):
         for page, label in (("heads", "Heads"), ("step_by_step", "Step by step")):

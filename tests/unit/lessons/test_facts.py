@@ -203,12 +203,18 @@ def test_the_figure_of_every_example_sentence_is_worked_out_anew() -> None:
             assert example.k is not None
             found = cell(example.text, example.layer, example.head, example.q, example.k)
             labels = trace(example.text).query_tokens("encoder").labels
-            assert f"“{labels[example.q]}”" in example.says or labels[example.q] == labels[example.k]
+            assert f"“{labels[example.q]}”" in example.said or labels[example.q] == labels[example.k]
+            places = {(mark.target.row, mark.target.column) for mark in example.said.marks}
+            assert places >= {(example.q, None), (None, example.k), (example.q, example.k)}
             assert int(trace(example.text).attentions(example.layer)[example.head, example.q].argmax()) == example.k
         else:
             found = float(measure(example.text, example.measure)[example.layer, example.head])
         assert example.figure == written(found, len(example.figure.partition(".")[2])), example.title
-        assert re.findall(r"\d+\.\d+", example.says) == [example.figure]
+        assert re.findall(r"\d+\.\d+", example.said) == [example.figure]
+        assert (example.explained.marks[0].target.layer, example.explained.marks[0].target.head) == (
+            example.layer,
+            example.head,
+        )
 
 
 def test_what_the_examples_of_pages_without_heads_say_is_so() -> None:

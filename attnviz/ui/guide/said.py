@@ -1,0 +1,61 @@
+"""A sentence on what is open: why a head stands out, or what an example shows. It stays until another view is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from attnviz.lessons.html import html
+from attnviz.marked import Marked
+from attnviz.ui import state
+
+CSS = """
+<style>
+.st-key-guide_says { display: var(--chrome, flex); margin-block: -0.5rem -0.3rem; }
+.said { margin: 0; font-size: 0.95rem; line-height: 1.4; overflow-wrap: anywhere; }
+.said .more { opacity: 0.75; }
+html:has(.st-key-guide_says) { --walk-height: max(36rem, calc(100vh - 7.95rem)); }
+</style>
+"""
+_OF = ("text", "pair", "source", "model", "kind", "layer", "head")
+"""The link keys of what a sentence is about"""
+_SAID = "guide_said"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence, and what it is about."""
+
+    sentence: str
+    more: str
+    view: tuple[Any, ...]
+
+
+def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
+    """Say a sentence, marked or not, and quietly some words more, on this view or that of the session."""
+    st.session_state[_SAID] = Said(sentence, more, _about(view))
+
+
+def show() -> None:
+    """Show the sentence, as long as the view is the one that it is about."""
+    said: Said | None = st.session_state.get(_SAID)
+    if said is None or said.view != _about() or not state.get("text").strip():
+        return
+    st.html(CSS)
+    more = f' <span class="more">{escape(said.more)}</span>' if said.more else ""
+    with st.container(key="guide_says"):
+        st.html(f'<p class="said" role="status">{html(Marked.of(said.sentence))}{more}</p>')
+
+
+def is_about(text: str) -> bool:
+    """Whether the last sentence is about this text."""
+    said: Said | None = st.session_state.get(_SAID)
+    return said is not None and text in said.view
+
+
+def _about(view: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    return tuple(state.get(name) if view is None else view[name] for name in _OF)

@@ -1,0 +1,118 @@
+"""Words outside of lessons that name parts of a picture: names of heads, the text under the heatmaps, notices."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, expect
+
+from attnviz.pretrained import load
+from tests.browser.apps.explored import Explored
+from tests.browser.settle import frames, settled
+from tests.browser.test_marks import lit_in, said, scene_at
+
+BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
+
+
+def heads(page: Page, app_url: str, **link: str) -> Explored:
+    page.goto(f"{app_url}/heads?{urlencode({'text': BICYCLE, **link})}")
+    return Explored(page)
+
+
+def test_the_name_of_a_head_lights_it_in_the_grid_and_chooses_it(page: Page, app_url: str) -> None:
+    explored = heads(page, app_url, layer="3", head="1", chosen="3.1_0.2")
+    ring = page.locator(".ring.hovered")
+    name = explored.chips.get_by_role("button", name="layer 0 · head 2", exact=True)
+    expect(name).to_have_attribute("aria-pressed", "false")
+    name.hover()
+    expect(ring).to_be_visible()
+    explored.point_at_head(0, 2)
+    expect(name).to_have_attribute("data-lit", "pointer")
+    explored.leave()
+    expect(ring).to_be_hidden()
+    name.click()
+    expect(explored.section).to_have_attribute("data-head", "2")
+    expect(explored.section).to_have_attribute("data-chosen", "3.1 0.2")  # both stay
+    expect(name).to_have_attribute("aria-pressed", "true")
+    page.wait_for_url("**head=2**")
+
+
+def test_a_head_that_a_lesson_names_is_chosen_alone(page: Page, app_url: str) -> None:
+    scene_at(page, app_url, "heads", 7)
+    explored = Explored(page)
+    word = said(page, "Layer 0 · head 4")
+    expect(word).to_have_attribute("aria-pressed", "true")
+    explored.choose(2, 3)
+    expect(explored.section).to_have_attribute("data-chosen", "2.3")
+    expect(word).to_have_attribute("aria-pressed", "false")
+    word.press("Enter")
+    expect(explored.section).to_have_attribute("data-chosen", "0.4")
+
+
+def test_the_tokens_under_the_heatmap_light_their_row_and_column(page: Page, app_url: str) -> None:
+    explored = heads(page, app_url, layer="3", head="1", q="11", k="5")
+    query = explored.readout.get_by_role("button", name=re.compile(r"^it\s?11$"))
+    query.hover()
+    assert lit_in(page) == {("layer 3 · head 1", "row")}
+    expect(explored.readout).to_contain_text("pinned")  # and it stays as it is
+    explored.readout.get_by_role("button", name=re.compile(r"^bicycle\s?5$")).hover()
+    assert lit_in(page) == {("layer 3 · head 1", "column")}
+    explored.leave()
+    assert lit_in(page) == set()
+    query.click()  # lets go of the pinned row
+    frames(page)
+    assert explored.view()["q"] is None
+
+
+def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
+    settled(page)
+    page.get_by_role("button", name="Surprise me").click()
+    reason = page.locator(".said")
+    reason.get_by_role("button", name="“bicycle”").hover()
+    settled(page)
+    assert ("weights", "column") in lit_in(page)
+    reason.get_by_role("button", name="0.97").hover()
+    assert ("weights", "cell") in lit_in(page)
+    strip = page.get_by_role("group", name="heads of layer 3")
+    strip.get_by_role("button", name="head 7").click()
+    page.wait_for_url("**head=7**")
+    head = reason.get_by_role("button", name="Layer 3, head 1")
+    expect(head).to_have_attribute("aria-pressed", "false")
+    head.hover()
+    expect(strip.get_by_role("button", name="head 1", exact=True)).to_have_class("lit")
+    head.click()
+    page.wait_for_url("**head=1**")
+    expect(head).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_example_says_what_it_shows_beside_its_picture(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/heads")
+    Explored(page)
+    page.get_by_role("button", name="Examples").click()
+    page.get_by_role("button", name="A verb and its object").click()
+    says = page.locator(".said")
+    expect(says).to_have_text("Layer 0 · head 4. “opened” gives “door” 0.93 of its attention.")
+    settled(page)
+    says.get_by_role("button", name="“door”").hover()
+    assert lit_in(page) == {("layer 0 · head 4", "column")}
+    explored = Explored(page)
+    explored.choose(1, 1)
+    says.get_by_role("button", name="Layer 0 · head 4").click()  # the way back
+    expect(explored.section).to_have_attribute("data-chosen", "0.4")
+    text = page.locator(".st-key-text textarea")
+    text.fill("Another text.")
+    text.press("Control+Enter")
+    expect(says).to_be_hidden()
+
+
+def test_the_notice_of_a_comparison_lights_it(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/compare")
+    settled(page)
+    notice = page.locator(".notice")
+    a = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(3)[1]
+    notice.get_by_role("button", name="“too”").hover()
+    assert {shape for _, shape in lit_in(page)} == {"row"}
+    notice.get_by_role("button", name=f"{float(a[12].max()):.2f}", exact=True).first.hover()
+    assert lit_in(page) == {("a", "row"), ("a", "column"), ("a", "cell")}
