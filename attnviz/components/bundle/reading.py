@@ -18,6 +18,9 @@ _DYNAMIC = re.compile(r'(?<![.\w$])import\("(~+)"\)')
 _DECLARED = re.compile(r"^export\s+(?=(?:(?:async\s+)?function\*?|class|const)\s+(\w+)\b)", re.MULTILINE)
 _LISTED = re.compile(rf"^export\s+{_NAMES};", re.MULTILINE)
 _DEFAULT = re.compile(r"^export\s+default\s+(?!async\b|function\b|class\b)", re.MULTILINE)
+_APART = re.compile(r"[=(){}\[\],;:?<>&|]")
+_OPEN = re.compile(r"[({\[,;]")
+_CLOSED = re.compile(r"[)}\],;]")
 _KEYWORD = re.compile(r"(?<![.\w$])(?:import|export)(?![\w$]|\s*:)")
 
 
@@ -124,9 +127,15 @@ def _parts(source: str, masked: str, cuts: list[tuple[int, int, str | None]]) ->
 
 
 def _plain(source: str, masked: str) -> str:
-    """Return code with one space or line break for each gap between words, where comments are gaps too."""
+    """Return code with at most one space or line break for each gap between words, where comments are gaps too.
+
+    There is none beside punctuation that can't join with its neighbour to another operator or end a statement.
+    """
     plain, at = [], 0
     for gap in re.finditer(r"\s+", masked):
-        plain += [source[at : gap.start()], "\n" if "\n" in gap[0] else " "]
+        before, after = masked[gap.start() - 1 : gap.start()], masked[gap.end() : gap.end() + 1]
+        is_break = "\n" in gap[0]
+        is_needless = _OPEN.match(before) or _CLOSED.match(after) if is_break else _APART.search(before + after)
+        plain += [source[at : gap.start()], "" if is_needless else "\n" if is_break else " "]
         at = gap.end()
     return "".join([*plain, source[at:]])

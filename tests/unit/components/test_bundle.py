@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,11 @@ def test_strings_templates_and_regular_expressions_are_not_code() -> None:
 
 def test_what_is_not_code_stays_as_it_is(tmp_path: Path) -> None:
     text = bundle.module("a.js", written(tmp_path, a=f"  // a comment\n{KEPT}\n\n  /** two */ f(a);\n"))
-    assert KEPT.replace("a /* comment */}", "a }") in text
+    shorter = {" /* comment */}": "}", " = ": "=", "; ": ";", "{ x: 1 }": "{x:1}", "(a) / 2": "(a)/ 2"}
+    kept = reduce(lambda code, one: code.replace(*one), shorter.items(), KEPT)
+    assert kept in text
     assert text.count("comment") == 1  # that of the string
-    assert "\nf(a);\n" in text
+    assert ";f(a);\n" in text
 
 
 def test_a_module_comes_once_and_before_those_that_need_it(tmp_path: Path) -> None:
