@@ -38,6 +38,7 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contex
     expect(page.get_by_text(re.compile("Row 0, “The”, is covered"))).to_be_in_viewport()
     page.get_by_role("switch", name="Guess a row").tap()
     settled(page)
+    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()  # though its picture ends below
     whole = page.evaluate(PANEL, ["weights", 0])
     assert whole["top"] < page.evaluate(PANEL, ["masked", 0])["top"]
     assert whole["top"] + whole["height"] <= 844
