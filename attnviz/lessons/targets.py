@@ -24,6 +24,8 @@ class _Names:
     matrices: Collection[str] = ()
 
 
+FEW = 8
+"""Up to so many matrices, a sentence lists them"""
 PICTURES: Mapping[str, _Names] = {
     "step_by_step": _Names(("row", "column", "matrix", "part", "head"), AXES),
     "heads": _Names(("row", "column", "layer", "head")),
@@ -97,7 +99,9 @@ def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
         if name not in names.fields:
             raise MarkError(f"A word can't name a {name} on this page; it can name {', '.join(names.fields)}.")
     if target.matrix and target.matrix not in names.matrices:
-        raise MarkError(f"“{target.matrix[:40]}” is not one of the matrices {', '.join(names.matrices)}.")
+        few = len(names.matrices) <= FEW
+        which = f"one of the matrices {', '.join(names.matrices)}" if few else "the name of a matrix"
+        raise MarkError(f"“{target.matrix[:40]}” is not {which}.")
     for place in (target.row, target.column):
         if labels is not None and place is not None and place >= len(labels):
             raise MarkError(f"Position {place} does not exist: this scene's text has {len(labels)} tokens.")

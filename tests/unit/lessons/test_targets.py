@@ -52,7 +52,7 @@ def test_a_sentence_names_cells_by_position_or_token_and_is_written_back_as_it_w
         (("[a](row=mouse)",), "there is no token “mouse” in this scene's text."),
         (("[a](row=the)",), "“the” occurs more than once, so give its position (0, 3)."),
         (("[a](row=6)",), "Position 6 does not exist: this scene's text has 6 tokens."),
-        (("[a](matrix=Q)",), "“Q” is not one of the matrices token_embeddings, positions,"),
+        (("[a](matrix=Q)",), "“Q” is not the name of a matrix."),
         (("[a](layer=1 head=2)",), "A word can't name a layer on this page; it can name row, column,"),
         (("[a](matrix=a)", "heads"), "A word can't name a matrix on this page; it can name row, column, layer, head."),
         (("[a](matrix=query)", "compare"), "“query” is not one of the matrices a, b, difference."),
