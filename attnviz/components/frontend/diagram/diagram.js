@@ -6,11 +6,15 @@ import { layoutOf } from "./layout.js";
 import { allParts, partAt, stacksOf } from "./parts.js";
 
 const TYPE = 12.5; // px
+const HINT = "Click a part to open it. The arrows ‹ › go through all of them.";
+const BETWEEN = 20; // px, the diagram and the hint
+const HINT_WIDTH = { least: 150, most: 260 }; // px
 const BESIDE = 60; // px that are seen beside the part that is chosen
 const SVG = "http://www.w3.org/2000/svg";
 const INKS = /** @type {const} */ (["residual", "key", "query", "value"]);
 
 /** @typedef {{ layer: number, step: string }} At */
+/** @typedef {At & { head: number }} AtHead */
 
 export class Diagram {
   /** @param {(at: Partial<At>) => void} choose is called with the part that is opened */
@@ -70,7 +74,7 @@ export class Diagram {
   /**
    * What there is to choose from beside the diagram: the steps of the part that is chosen, and what comes before and
    * after.
-   * @param {Offered} offered of the document alone @param {At} at @returns {Offered}
+   * @param {Offered} offered of the document alone @param {AtHead} at @returns {Offered}
    */
   offer(offered, at) {
     const part = partAt(this.parts, at);
@@ -83,7 +87,7 @@ export class Diagram {
       ...{ steps: part.steps, previous: route[n - 1] ?? null, next: route[n + 1] ?? null, isLed: true },
       heads: isOfHeads ? offered.heads : [],
       layerLabel: part.place,
-      place: isOfHeads || !offered.place ? offered.place : part.place,
+      place: offered.place && part.place + (isOfHeads ? ` · head ${at.head}` : ""),
     };
   }
 
@@ -119,7 +123,7 @@ export class Diagram {
       placed(element("div", { class: "frame" }, element("span", {}, label)), box),
     );
     const words = layout.words.map(({ text, x, y }) => placed(element("span", {}, text), { x, y }));
-    this.words.replaceChildren(...frames, ...words);
+    this.words.replaceChildren(...frames, ...words, ...hint(room, layout));
     this.reveal(part.id);
   }
 
@@ -250,6 +254,14 @@ function placed(made, { x, y, width, height }) {
   Object.assign(made.style, { left: `${x}px`, top: `${y}px` });
   if (width !== undefined) Object.assign(made.style, { width: `${width}px`, height: `${height}px` });
   return made;
+}
+
+/** What to do, beside the diagram where there is room. @param {number} room @param {Size} layout */
+function hint(room, { width, height }) {
+  const { least, most } = HINT_WIDTH;
+  const free = Math.min(most, room - width - 2 * BETWEEN);
+  const box = { x: width + BETWEEN, y: 0, width: free, height };
+  return free < least ? [] : [placed(element("div", { class: "hint" }, HINT), box)];
 }
 
 /** The heads of the lines' arrows. */
