@@ -41,6 +41,7 @@ CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 README = [
     Shot("step-by-step", "/"),
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
+    Shot("transformer", "/transformer?architecture=both&block=3&part=weights&q=7"),
     Shot("averages", "/averages?way=softmax"),
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
