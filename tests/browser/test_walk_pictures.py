@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attnviz.document import document_of_layer, write
+from attnviz.document import Document, document_of_layer, write
 from attnviz.figures.board import board_picture
 from attnviz.figures.steps import describe, lay_out
 from attnviz.links.link import STRETCH
@@ -20,6 +20,7 @@ from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.toy import run_block, tokens_of
@@ -95,9 +96,20 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
     for (step, head, stretch), seen in zip(views, found, strict=True):
         layout = lay_out(replace(walk, head=head), step, stretch=STRETCH[stretch])
         header, arrays = board_picture(layout, walk.labels)
+        header["products"] |= operations(document, step, walk)
         assert seen.pop("alt") == describe(layout)
         compare_arrays(seen.pop("arrays"), arrays, header)
         assert_equal(seen, as_json(header), f"{step}, head {head}")
+
+
+def operations(document: Document, step: str, walk: Walk) -> dict[str, dict[str, Any]]:
+    """Return how the matrices of a step are made that are no products: only the browser writes them out."""
+    (picture,) = [one.picture for one in document.header.steps if one.name == step]
+    assert picture
+    made = {result: asdict(operation) for result, operation in picture.operations.items()}
+    for one in made.values():
+        one |= {name: matrix(walk, one[name]).tolist() for name in ("weight", "bias") if one[name] is not None}
+    return made
 
 
 def compare_arrays(seen: list[Any], arrays: dict[str, np.ndarray], header: dict[str, Any]) -> None:
