@@ -141,6 +141,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
         raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
     page = PAGES[_page(arguments.link)]
+    if page.name == "transformer":
+        raise UsageError("a view of Transformer is exported in the app: open it, and choose Export")
     view, notes = read_link(linked or (page.opening if arguments.link else {}))
     if notes:
         raise UsageError(notes[0])

@@ -18,7 +18,7 @@ def title(page: str, get: Get) -> str:
     if page == "step_by_step":
         return " · ".join(filter(None, (STEPS[get("step")].title, _head(get))))
     if page == "transformer":
-        return f"{PARTS[get('part')].title}, attention {get('block')} of the model"
+        return f"{PARTS[get('part')].title} · attention {get('block')} of the model"
     if page == "heads":
         chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -10,8 +10,9 @@ from typing import Any
 
 from attnviz import files
 from attnviz.links.link import KEYS, write_link
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Source, transformer
+from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, transformer
 from attnviz.sources.compared import B_KEYS
+from attnviz.sources.shown import Shown, shown
 
 SUBJECT = "what attention computes"
 
@@ -39,6 +40,10 @@ class Page:
     """The source that it always shows; None if the view chooses one, or the page shows none"""
     sources: Mapping[str, Source] = field(default_factory=lambda: SOURCES)
     """The sources that a view of it can choose from, by their names in links"""
+    shows: Callable[[Get, Resources], Shown] = shown
+    """Resolves a view of it to what it shows of a model"""
+    step_key: str = "step"
+    """The key of its links that says the step, if it has steps"""
     in_lessons: bool = True
     """Whether a scene of a lesson may show it"""
     opening: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +104,7 @@ PAGES: dict[str, Page] = {
             "transformer", "Transformer", "/transformer",
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
              "check"),
-            shows_source=True, sources=transformer.SOURCES,
+            shows_source=True, sources=transformer.SOURCES, shows=transformer.shown_part, step_key="part",
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(

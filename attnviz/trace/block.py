@@ -61,8 +61,8 @@ class Norm(ShortRepr):
     @classmethod
     def of(cls, module: nn.LayerNorm) -> Norm:
         """Return the norm that a module computes."""
-        weight, bias = module.weight, module.bias
-        return cls(*(None if one is None else one.detach() for one in (weight, bias)), module.eps)
+        weight, bias = (None if one is None else one.detach() for one in (module.weight, module.bias))
+        return cls(weight, bias, module.eps)
 
     def apply(self, x: Tensor) -> Tensor:
         """Normalise each row of (T, C)."""

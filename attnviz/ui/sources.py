@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnviz.links.link import KEYS
+from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.loading import described
 from attnviz.sources import SOURCES, Get
-from attnviz.sources.shown import Shown, shown
+from attnviz.sources.shown import Shown
 from attnviz.sources.toy import tokenizer
-from attnviz.sources.transformer import shown_part
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.ui import caches, state
 from attnviz.ui.tokens.tokenizers import char_vocab
@@ -64,14 +64,6 @@ class DescribedResources(AppResources):
 
 
 START = "step_by_step"
-_RESOLVE: Mapping[str, Callable[[Get, AppResources], Shown]] = {"transformer": shown_part}
-
-
-def resolve(page: str) -> Callable[[Get, AppResources], Shown]:
-    """Return the function from a view of a page to what it shows."""
-    return _RESOLVE.get(page, shown)
-
-
 RESOURCES = AppResources()
 DESCRIBED = DescribedResources()
 
@@ -95,7 +87,7 @@ class SavedView:
         Raises:
             attnviz.pretrained.ModelError: the model is no longer cached and can't be loaded.
         """
-        return resolve(self.page)(self.view.__getitem__, AppResources(self.vocabulary))
+        return PAGES[self.page].shows(self.view.__getitem__, AppResources(self.vocabulary))
 
 
 def view_of(found: Shown) -> dict[str, Any]:
@@ -113,12 +105,12 @@ def shown_now(get: Get = state.get, page: str = START) -> Shown:
     from attnviz.pretrained import ModelError
 
     try:
-        return resolve(page)(get, RESOURCES)
+        return PAGES[page].shows(get, RESOURCES)
     except ModelError:
         names = SOURCES[get("source")].names
         if names is None:
             raise
-        return resolve(page)(with_model(get, names.fallback), RESOURCES)
+        return PAGES[page].shows(with_model(get, names.fallback), RESOURCES)
 
 
 def shown_with(
@@ -129,7 +121,7 @@ def shown_with(
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    found = resolve(page)(with_model(get, model_name), resources)
+    found = PAGES[page].shows(with_model(get, model_name), resources)
     settle(found)
     return found
 

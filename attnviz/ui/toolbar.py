@@ -37,6 +37,7 @@ TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
     "heads": ("This picture", "Web page"),
     "averages": ("This picture", "Web page"),
+    "transformer": ("This picture", "Web page"),
     "compare": ("This picture", "Web page"),
 }
 """The tabs of Export on the pages that have more than a picture"""

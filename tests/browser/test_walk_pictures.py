@@ -20,6 +20,8 @@ from attnviz.steps import ATTENTION
 from attnviz.steps.averages import WAYS
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run
@@ -64,13 +66,17 @@ def walks(folder: Path) -> Iterator[tuple[str, Walk, tuple[int, ...] | None]]:
     tokens = tokens_of(range(1, 10), LABELS)
     yield "averages", walk_to_attention(tokens, ToyConfig()), None
     yield "averages, 64 tokens", walk_to_attention(tokens_of(range(64)), ToyConfig(seed=3)), None
+    for architecture, norm, number in (("encoder", "post", 1), ("decoder", "pre", 1), ("both", "pre", 5)):
+        config = TransformerConfig(architecture, norm=norm)  # type: ignore[arg-type]
+        target = tokens_of(range(7, 10)) if architecture == "both" else None
+        yield f"block, {architecture}", trace_transformer(tokens, target, config).walk_at(number, 0), None
     yield "masks of heads", load(str(save("t5", folder))).trace("the cat sat", "on the mat").walk(1, 0, "encoder"), None
 
 
 NAMES = (
     "toy", "toy, causal", "toy, one token", "toy, one head of two", "toy, positions mixed", "toy, nothing learned",
     "toy, no positions", "minilm", "minilm, one head", "minilm, 64 tokens", "cross", "causal", "masks of heads",
-    "averages", "averages, 64 tokens",
+    "averages", "averages, 64 tokens", "block, encoder", "block, decoder", "block, both",
 )  # fmt: skip
 
 

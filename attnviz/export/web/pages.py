@@ -82,27 +82,29 @@ def make_page(name: str, view: View, resources: Resources) -> Page:
     return MAKERS[name].make(on_page(name, view), resources)
 
 
-def _one(view: View, resources: Resources) -> Iterable[Shown]:
-    return [shown(view.__getitem__, resources)]
+def _one(page: str, view: View, resources: Resources) -> Iterable[Shown]:
+    return [PAGES[page].shows(view.__getitem__, resources)]
 
 
-def _walk_page(view: View, resources: Resources) -> Page:
+def _walk_page(page: str, view: View, resources: Resources) -> Page:
     from attnviz.document import document_of_layer, write
     from attnviz.measures.thumbnails import thumbnails
 
-    (here,) = _one(view, resources)
+    (here,) = _one(page, view, resources)
     walk = here.walk(resources)
     small = thumbnails(walk.layer.attentions().numpy())
     document = document_of_layer(walk, thumbnails=small, refer_to=partial(_leave_out, here.head))
     chosen = {**view, "layer": here.layer, "head": here.head}
     layer = f" · layer {here.layer}" if here.source.has_layers else ""
+    where = f" · {document.header.place}" if document.header.place else layer
+    keys = {**{name: name for name in WALK_KEYS}, "step": PAGES[page].step_key}
     return Page(
         "walk",
-        f"{here.model.name}{layer}, step by step",
-        captions.caption("step_by_step", chosen.__getitem__),
+        f"{here.model.name}{where}, step by step",
+        captions.caption(page, chosen.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
-        {name: KEYS[name].write(chosen[name]) for name in WALK_KEYS if chosen[name] is not None},
+        {name: KEYS[key].write(chosen[key]) for name, key in keys.items() if chosen[key] is not None},
         missing=f"this page holds the projections of head {here.head} only",
         lecture=view["lecture"],
     )
@@ -174,7 +176,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
     from attnviz.heads.files import ERROR
     from attnviz.heads.view import view as chosen
 
-    (here,) = _one(view, resources)
+    (here,) = _one("heads", view, resources)
     every = EveryHead.of(here.trace(resources), here.kind)
     header, arrays = every.payload(chosen(view.__getitem__))
     files = {name: np.frombuffer(every.file(name), np.uint8) for name in every.names()}
@@ -201,10 +203,15 @@ def _up_to(most: int, title: str) -> Callable[[Shown], tuple[int, str]]:
     return lambda _: (most, f"A web page of {title}")
 
 
+def _walk_maker(page: str) -> Maker:
+    return Maker(_up_to(512, PAGES[page].title), partial(_one, page), partial(_walk_page, page))
+
+
 MAKERS: dict[str, Maker] = {
-    "step_by_step": Maker(_up_to(512, "Step by step"), _one, _walk_page),
-    "heads": Maker(_most_of_heads, _one, _heads_page),
-    "averages": Maker(_up_to(MAX_TOKENS, "From averages to attention"), _one, _averages_page),
+    "step_by_step": _walk_maker("step_by_step"),
+    "heads": Maker(_most_of_heads, partial(_one, "heads"), _heads_page),
+    "averages": Maker(_up_to(MAX_TOKENS, "From averages to attention"), partial(_one, "averages"), _averages_page),
+    "transformer": _walk_maker("transformer"),
     "compare": Maker(_up_to(512, "Compare"), _compared, _compare_page),
 }
 """By the names of the app's pages"""

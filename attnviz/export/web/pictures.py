@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attnviz.export.views import View, on_page
 from attnviz.figures.panels import Layout
+from attnviz.links.pages import PAGES
 from attnviz.sources import Resources
 from attnviz.sources.toy import tokenizer
 from attnviz.tokens import NoTokensError, Tokens
@@ -45,8 +46,7 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
             raise NoTokensError
         return None, {"query": tokens}, f"{len(tokens)} tokens with their positions and ids"
     from attnviz.figures.steps import describe, lay_out
-    from attnviz.sources.shown import shown
 
-    walk = shown(view.__getitem__, resources).walk(resources)
-    layout = lay_out(walk, "weights" if page == "heads" else view["step"])
+    walk = PAGES[page].shows(view.__getitem__, resources).walk(resources)
+    layout = lay_out(walk, "weights" if page == "heads" else view[PAGES[page].step_key])
     return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)

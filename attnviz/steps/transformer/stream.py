@@ -70,4 +70,5 @@ def row(walk: Walk, index: int) -> str:
 
 def lengths(walk: Walk, name: str) -> Tensor:
     """Return the length of each row of a matrix, (Tq,)."""
-    return matrix(walk, name).norm(dim=-1)
+    found: Tensor = matrix(walk, name).norm(dim=-1)
+    return found

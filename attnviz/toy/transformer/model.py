@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +71,7 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     with variance 2 / (in + out) (Glorot and Bengio 2010), as in torch's nn.Transformer; biases are uniform in ±1/√in,
     as in nn.Linear; norms begin as 1 and 0.
     """
-    settings = {
+    settings: dict[str, Any] = {
         "layers": config.depth, "heads": config.heads, "feed_forward": FACTOR * config.width,
         "activation": config.activation, "norm_first": config.norm == "pre", "bias": config.bias,
     }  # fmt: skip

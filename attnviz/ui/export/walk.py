@@ -81,7 +81,7 @@ def shown_walk() -> ShownWalk:
 def shown_view(page: str) -> dict[str, Any]:
     """Return the view of a page with the actual model, kind, layer and head; raises as `shown_walk` does."""
     asked = on_page(page, {name: state.get(name) for name in KEYS})
-    return {**on_page(page, view_of(shown_now(asked.__getitem__)))}
+    return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
 
 
 def walk_to_export() -> tuple[ShownWalk, Walk] | None:

@@ -121,12 +121,13 @@ def _move(name: str, by: int) -> Callable[[str], None]:
     def go(page: str) -> None:
         layers, heads = _counts(page)
         count = layers if name == "layer" else heads
-        to = {"layer": state.get("layer"), "head": state.get("head")}
-        to[name] = min(max(to[name] + by, 0), count - 1)
+        key = "block" if page == "transformer" and name == "layer" else name
+        to = {"layer": state.get("layer"), "head": state.get("head"), key: state.get(key)}
+        to[key] = min(max(to[key] + by, 0), count - 1)
         if page == "heads":
             state.choose_head(**to)
         else:
-            state.put(name, to[name])
+            state.put(key, to[key])
 
     return go
 
@@ -144,7 +145,7 @@ def _shown(page: str) -> Shown:
         fixed = PAGES[page].source if name == "source" else None
         return fixed or state.get(name)
 
-    return shown_now(get)
+    return shown_now(get, page)
 
 
 def _lecture(_page: str) -> None:

@@ -18,10 +18,11 @@ from attnviz.figures.steps import lay_out
 from attnviz.formulas import mathml
 from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
-from attnviz.steps import ATTENTION, STEPS, unavailable
-from attnviz.steps.averages import WAYS
+from attnviz.steps import steps_of, unavailable
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.walk import Walk
 from tests.pictures import board_picture_of
 from tests.toy import run_block, tokens_of
@@ -72,6 +73,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     found["one token"], found["12 tokens"] = toy(tokens=1), toy(ToyConfig(causal=True), tokens=12)
     found["no X"] = replace(found["default"], layer=replace(found["default"].layer, query_input=None, key_input=None))
     found |= {name: averages(tokens) for name, tokens in AVERAGES.items()}
+    found |= {name: block(*of) for name, of in BLOCKS.items()}
     found["minilm"] = load().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
     for name, kind in FAMILIES.items():
         model = load(str(save(name, tmp_path_factory.mktemp(name))))
@@ -83,13 +85,27 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     return found
 
 
+def block(config: TransformerConfig, number: int) -> Walk:
+    """Return a head of a toy transformer's attention, with the steps around it."""
+    source, target = tokens_of(range(3, 8)), tokens_of(range(7, 13))
+    return trace_transformer(source, target if config.architecture == "both" else None, config).walk_at(number, 0)
+
+
+BLOCKS = {
+    "block of an encoder": (TransformerConfig(), 1),
+    "block of a decoder": (TransformerConfig("decoder", norm="pre", activation="gelu", bias=False), 1),
+    "block with both attentions": (TransformerConfig("both", norm="pre", heads=4), 5),
+    "attention to the encoder": (TransformerConfig("both", positions="lab"), 3),
+}
+
+
 def averages(tokens: int) -> Walk:
     return walk_to_attention(tokens_of(range(3, 3 + tokens)), ToyConfig())
 
 
 AVERAGES = {"averages": 5, "averages of one token": 1, "averages of 64 tokens": 64}
 """How many tokens they have"""
-ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *AVERAGES, *FAMILIES)
+ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *AVERAGES, *BLOCKS, *FAMILIES)
 
 
 def plain(header: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +115,7 @@ def plain(header: dict[str, Any]) -> dict[str, Any]:
 
 def compare(document: Document, walk: Walk) -> None:
     """Compare the pictures of all steps of one head: words and places exactly, numbers up to torch's float32 sums."""
-    for step in WAYS if walk.averages else ATTENTION:
+    for step in (name for name, one in steps_of(walk).items() if one.matrices):
         for stretch, choice in STRETCH.items():
             expected, numbers = board_picture(lay_out(walk, step, stretch=choice), walk.labels)
             found, arrays = board_picture_of(document, step, walk.head, stretch=stretch)
@@ -139,7 +155,7 @@ def test_a_layers_texts_are_those_of_each_head_and_held_once_if_they_are_the_sam
     walk = walks[name]
     heads = [replace(walk, head=head) for head in range(walk.layer.heads)]
     steps = document_of_layer(walk).header.steps
-    known = WAYS if walk.averages else STEPS
+    known = steps_of(walk)
     assert [step.name for step in steps] == list(known)
     for said in steps:
         step = known[said.name]

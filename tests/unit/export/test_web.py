@@ -124,6 +124,17 @@ def test_averages_hold_all_ways_on_as_many_tokens_as_the_loop_takes() -> None:
     assert "Toy weights of seed 0" in page.about  # whatever source the view says
 
 
+def test_a_part_of_a_transformer_is_a_page_with_its_steps() -> None:
+    page = page_of("transformer", architecture="decoder", block="1", part="logits", q="2")
+    document = document_of(page.numbers)
+    assert document.header.place == "decoder block 1"
+    assert page.title.endswith("decoder block 1, step by step")
+    assert (page.view["step"], page.view["q"]) == ("logits", "2")
+    arrays = document.arrays
+    expected = arrays["block_output"] @ arrays["W_vocabulary"]
+    np.testing.assert_allclose(arrays["logits"], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_rounded_numbers_are_said_to_be_rounded() -> None:
     page = page_of("compare", text="word " * 400, source="pretrained", b_head="1")
     assert re.fullmatch(r"The numbers are rounded to 16 bits: an error of at most \d\.\de-06\.", page.notes[-1])
@@ -131,7 +142,7 @@ def test_rounded_numbers_are_said_to_be_rounded() -> None:
 
 
 def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    can = "one of Step by step, Heads, From averages to attention and Compare can."
+    can = "one of Step by step, Heads, From averages to attention, Transformer and Compare can."
     sentence = f"A view of Tokens can't be a web page of its own; {can}"
     with pytest.raises(NoPageError, match=f"^{re.escape(sentence)}$"):
         check_page("tokens", view(), Direct())

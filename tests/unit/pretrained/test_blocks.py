@@ -11,6 +11,7 @@ import transformers as tf
 from torch import Tensor
 
 from attnviz.pretrained import load
+from attnviz.steps import names_at, steps_of
 from attnviz.trace.whole import Trace
 from tests.unit.families import BERT, FAMILIES, SIZES, save, save_model
 
@@ -89,6 +90,32 @@ def test_steps_equal_what_transformers_own_modules_take_and_give(name: str, tmp_
             torch.testing.assert_close(getattr(steps, step), wanted[step], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(trace.last_hidden_state, hidden_states[-1][0], rtol=1e-5, atol=1e-5)
     assert torch.equal(trace.embeddings, trace.block(0).input)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_the_weights_after_attention_give_the_steps(name: str, tmp_path: Path) -> None:
+    loaded = load(str(save(name, tmp_path)))
+    trace = loaded.trace(TEXT)
+    for number in range(len(trace.places)):
+        part = trace.walk_at(number, 0).block
+        assert part is not None
+        there = part.matrices
+        read = there.get("feed_forward_norm", there.get("attention_norm"))
+        inner = torch.nn.functional.linear(read, there["W_1"].T, there["b_1"])
+        torch.testing.assert_close(inner, there["feed_forward_inner"], rtol=1e-4, atol=1e-5)
+        assert part.activation == ("gelu" if name == "bert" else None)  # GPT-2's is an approximation of GELU
+        if part.activation:
+            hidden = torch.nn.functional.gelu(inner)
+            torch.testing.assert_close(hidden, there["feed_forward_hidden"], rtol=1e-4, atol=1e-5)
+        output = torch.nn.functional.linear(there["feed_forward_hidden"], there["W_2"].T, there["b_2"])
+        torch.testing.assert_close(output, there["feed_forward_output"], rtol=1e-4, atol=1e-5)
+        normed = "input_norm" if name == "gpt2" else "attention_norm"
+        source = part.x if name == "gpt2" else there["attention_residual"]
+        weights = there[f"gamma_{normed}"], there[f"beta_{normed}"]
+        made = torch.nn.functional.layer_norm(source, source.shape[-1:], *weights, part.eps[normed])
+        torch.testing.assert_close(made, there[normed], rtol=1e-4, atol=1e-5)
+    steps = [names_at(loaded.description, place) for place in trace.places]
+    assert steps == [tuple(steps_of(trace.walk_at(number, 0))) for number in range(len(trace.places))]
 
 
 @pytest.mark.parametrize("name", WITH_HEADS)
