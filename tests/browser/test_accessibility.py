@@ -69,6 +69,7 @@ TAB_TITLES = {
     "step_by_step": "attnviz: what attention computes",
     "heads": "Heads · attnviz",
     "averages": "From averages to attention · attnviz",
+    "transformer": "Transformer · attnviz",
     "tokens": "Tokens · attnviz",
     "compare": "Compare · attnviz",
     "lessons": "Lessons · attnviz",
