@@ -39,7 +39,8 @@ class Stream:
     @property
     def norms(self) -> Tensor:
         """‖x‖ of each token after every part, (P, T)."""
-        return self.vectors.norm(dim=-1)
+        norms: Tensor = self.vectors.norm(dim=-1)
+        return norms
 
     def similarity_to_start(self) -> Tensor:
         """Return the cosine of each token to itself before the first part, (P, T); 0 where a vector is 0."""
