@@ -42,6 +42,8 @@ class Page:
     """The sources that a view of it can choose from, by their names in links"""
     shows: Callable[[Get, Resources], Shown] = shown
     """Resolves a view of it to what it shows of a model"""
+    short_title: str = ""
+    """Its title in the navigation, where all pages stand in one row; its title if empty"""
     step_key: str = "step"
     """The key of its links that says the step, if it has steps"""
     in_lessons: bool = True
@@ -53,6 +55,11 @@ class Page:
     def tab_title(self) -> str:
         """The title of its browser tab. The start page says what the app is."""
         return f"attnviz: {SUBJECT}" if self.path == "/" else f"{self.title} · attnviz"
+
+    @property
+    def menu_title(self) -> str:
+        """The title in the navigation."""
+        return self.short_title or self.title
 
     @property
     def script(self) -> Path:
@@ -99,6 +106,7 @@ PAGES: dict[str, Page] = {
         Page(
             "averages", "From averages to attention", "/averages",
             ("text", "way", "q", "k", "drawing", "focus", "tokenizer", "charset", "positions", "seed"), source=TOY.key,
+            short_title="Averages",
         ),
         Page(
             "transformer", "Transformer", "/transformer",

@@ -5,7 +5,7 @@ Shapes: T positions, C model width, F feed-forward width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -81,6 +81,10 @@ class BlockWeights(ShortRepr):
     """W_2, (F, C)"""
     activation: Activation | None = None
     """None if it is another"""
+
+    def _summary(self) -> Iterator[str]:
+        width, hidden = self.first.weight.shape
+        yield from (f"{width} to {hidden} and back", self.activation or "another activation")
 
 
 AfterAttention = Callable[[Tensor, Tensor], BlockSteps]

@@ -8,7 +8,7 @@ from attnviz.serving.work.lock import page_lock
 st.set_page_config(page_icon="🔎", layout="wide")
 page = st.navigation(
     [
-        st.Page(page.script, title=page.title, url_path=page.path.strip("/") or None, default=page.path == "/")
+        st.Page(page.script, title=page.menu_title, url_path=page.path.strip("/") or None, default=page.path == "/")
         for page in PAGES.values()
     ],
     position="top",

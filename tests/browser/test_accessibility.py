@@ -81,6 +81,8 @@ def test_a_page_has_one_title(shown: AppPage, app_url: str, page: Page) -> None:
     page.goto(app_url + shown.path)
     expect(page).to_have_title(TAB_TITLES[shown.name])
     expect(page.get_by_role("heading", level=1)).to_have_text([shown.title])
+    for other in ALL_PAGES.values():  # none is in a menu of those that find no room
+        expect(page.get_by_role("link", name=other.menu_title, exact=True)).to_be_visible()
     found = Axe().run(settled(page), options={"runOnly": ["page-has-heading-one", "document-title"]}).response
     assert found["violations"] == []
 

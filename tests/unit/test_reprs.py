@@ -37,7 +37,8 @@ def test_values_say_names_and_shapes() -> None:
     assert repr(model.description) == "Description(minilm, 6 layers x 12 heads, width 384, head_size 32)"
     assert repr(trace.tokens) == f"Tokens(minilm, {n} tokens, {shortened(TEXT)}, 'It slept.')"
     assert repr(layer) == f"LayerTrace(12 heads, {n} x {n} tokens, head_size 32, mask none)"
-    assert repr(trace.block(0)) == f"Block(attention {layer!r}, after_attention)"
+    weights = "BlockWeights(384 to 1536 and back, gelu)"
+    assert repr(trace.block(0)) == f"Block(attention {layer!r}, after_attention, weights {weights})"
     assert repr(layer.output_projection) == "OutputProjection(weight (384, 384), bias (384,))"
     assert repr(Mask.causal(3)) == "Mask(kind 'causal', cells (3, 3))"
     cells = "".join(f", {name} ({n}, {n})" for name in ("scores", "scaled", "masked", "weights"))

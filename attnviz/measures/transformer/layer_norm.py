@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from attnviz.reprs import ShortRepr
+
 EPS = 1e-5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Moments(ShortRepr):
     """Mean and variance of each token's numbers."""
 
     mean: Tensor

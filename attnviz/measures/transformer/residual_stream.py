@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from attnviz.reprs import ShortRepr
 from attnviz.trace.block import Block
 
 AFTER = {
@@ -27,8 +28,8 @@ IN_STREAM = tuple(name for name in AFTER if name.endswith("_residual"))
 """Those of a pre-norm block, whose norms are beside the stream, not in it"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stream:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stream(ShortRepr):
     """All tokens after every part."""
 
     parts: tuple[str, ...]
