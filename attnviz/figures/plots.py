@@ -71,18 +71,10 @@ def lines(
         is_logarithmic: whether both axes are.
         marked: the length at which a vertical line stands.
     """
-    colours = (palette.ink.attention, palette.ink.query, palette.ink.key, palette.ink.value, palette.text)
-    dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+    places = list(over) if is_logarithmic else list(range(len(over)))
+    mode = "lines" if is_logarithmic else "lines+markers"
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines" if is_logarithmic else "lines+markers",
-            "name": name,
-            "x": list(over) if is_logarithmic else list(range(len(over))),
-            "y": list(numbers),
-            "line": {"color": colours[n % len(colours)], "dash": dashes[n % len(dashes)], "width": 2.5},
-            "hovertemplate": f"{escape(name)}<br>%{{x}}: <b>%{{y:,.4g}}</b><extra></extra>",
-        }
+        {"x": places, "y": list(numbers), "mode": mode, **_line(name, n, palette)}
         for n, (name, numbers) in enumerate(series.items())
     ]
     scale = {"type": "log"} if is_logarithmic else {}
@@ -94,9 +86,9 @@ def lines(
         "xaxis": x_axis if is_logarithmic else _labelled([str(one) for one in over], across, palette),
         "yaxis": {
             "title": {"text": title},
-            "gridcolor": palette.rule,
             "rangemode": "tozero",
             "automargin": True,
+            "gridcolor": palette.rule,
             **scale,
         },
     }
@@ -106,6 +98,18 @@ def lines(
             {"type": "line", "x0": marked, "x1": marked, "y0": 0, "y1": 1, "yref": "paper", "line": line}
         ]
     return {"data": data, "layout": layout}
+
+
+def _line(name: str, number: int, palette: Palette) -> Spec:
+    """Return the looks of the line with this number."""
+    colours = (palette.ink.attention, palette.ink.query, palette.ink.key, palette.ink.value, palette.text)
+    dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+    return {
+        "type": "scatter",
+        "name": name,
+        "line": {"color": colours[number % len(colours)], "dash": dashes[number % len(dashes)], "width": 2.5},
+        "hovertemplate": f"{escape(name)}<br>%{{x}}: <b>%{{y:,.4g}}</b><extra></extra>",
+    }
 
 
 def _base(palette: Palette, height: int) -> Spec:

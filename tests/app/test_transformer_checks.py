@@ -137,6 +137,15 @@ def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -
     assert figures(at) or at.table or at.info
 
 
+def test_a_lecture_shows_a_check_only_if_its_link_says_so() -> None:
+    def offers(at: AppTest) -> bool:
+        return any(one.label == "Look further" for one in at.button_group)
+
+    assert offers(open_page("transformer"))
+    assert not offers(open_page("transformer", lecture="1"))
+    assert figures(opened("cost", lecture="1"))
+
+
 def test_an_unknown_check_is_refused_with_a_note() -> None:
     at = opened("sums")
     assert "check" in messages(at)

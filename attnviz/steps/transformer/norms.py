@@ -26,6 +26,8 @@ from attnviz.steps.transformer.stream import TITLES, end_of_block, has, part_of,
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from attnviz.trace.walk import Walk
 
 _X, _I = Symbol("x"), Symbol("i")
@@ -37,14 +39,6 @@ def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str) -> St
     def vectors(walk: Walk) -> tuple[str | None, str | None]:
         weight, bias = f"gamma_{name}", f"beta_{name}"
         return weight if has(walk, weight) else None, bias if has(walk, bias) else None
-
-    def formula(walk: Walk) -> Expression:
-        weight, bias = vectors(walk)
-        deviation = Root(Sum((Power(Indexed(Symbol("σ"), _I), Symbol("2")), Symbol("ε"))))
-        made: Expression = Fraction(Sum((Indexed(_X, _I), Negative(Indexed(Symbol("μ"), _I)))), deviation)
-        made = made if weight is None else Product((made, Symbol("γ")), "dot")
-        made = made if bias is None else Sum((made, Symbol("β")))
-        return Relation("=", (Indexed(Symbol("y"), _I), Box(made)))
 
     def code(walk: Walk) -> str:
         source, width = read(walk).replace("embeddings", "x"), matrix(walk, name).shape[1]
@@ -64,29 +58,39 @@ def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str) -> St
         panels = (panel(source, TITLES[source], bar=True), panel(name, title.lower(), bar=True))
         return picture((panels,), (1, 1), operations=made)
 
-    def fact(walk: Walk) -> str:
-        rows = matrix(walk, read(walk))
-        means, variances = rows.mean(-1), rows.var(-1, unbiased=False)
-        low, high = int(variances.argmin()), int(variances.argmax())
-        return Marked.of(
-            "Before, the variance of a row goes from ",
-            named(f"{number(float(variances[low]))} in {row(walk, low)}", row=low),
-            ", to ",
-            named(f"{number(float(variances[high]))} in {row(walk, high)}", row=high),
-            f"; the means go from {number(float(means.min()))} to {number(float(means.max()))}.",
-        )
-
     return Step(
         name=name,
         title=title,
-        formula=formula,
+        formula=lambda walk: _formula(*vectors(walk)),
         notice=lambda _: notice,
         code=code,
         picture=draw,
-        fact=fact,
+        fact=lambda walk: _fact(walk, matrix(walk, read(walk))),
         weights={f"gamma_{name}": ("weight", "feature"), f"beta_{name}": ("bias", "feature")},
         matrices={name: ("query", "feature")},
         is_of_head=False,
+    )
+
+
+def _formula(weight: str | None, bias: str | None) -> Expression:
+    """Return the formula of a norm; the arguments are the names of its vectors, if it has them."""
+    deviation = Root(Sum((Power(Indexed(Symbol("σ"), _I), Symbol("2")), Symbol("ε"))))
+    made: Expression = Fraction(Sum((Indexed(_X, _I), Negative(Indexed(Symbol("μ"), _I)))), deviation)
+    made = made if weight is None else Product((made, Symbol("γ")), "dot")
+    made = made if bias is None else Sum((made, Symbol("β")))
+    return Relation("=", (Indexed(Symbol("y"), _I), Box(made)))
+
+
+def _fact(walk: Walk, rows: Tensor) -> str:
+    """Say what the variances and the means of the rows are before the norm."""
+    means, variances = rows.mean(-1), rows.var(-1, unbiased=False)
+    low, high = int(variances.argmin()), int(variances.argmax())
+    return Marked.of(
+        "Before, the variance of a row goes from ",
+        named(f"{number(float(variances[low]))} in {row(walk, low)}", row=low),
+        ", to ",
+        named(f"{number(float(variances[high]))} in {row(walk, high)}", row=high),
+        f"; the means go from {number(float(means.min()))} to {number(float(means.max()))}.",
     )
 
 

@@ -25,7 +25,9 @@ CHECKS = {
 
 
 def show_checks(here: ShownPart) -> None:
-    """Show the choice of a check, and the one that is chosen."""
+    """Show the choice of a check, and the one that is chosen. A lecture has the choice only if its link holds one."""
+    if state.get("lecture") and not state.get("check"):
+        return
     chosen = state.bound(
         "check", st.segmented_control, "Look further", list(CHECKS), format_func=CHECKS.get, among=list(CHECKS)
     )
