@@ -11,6 +11,19 @@ def number(value: float, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def nonzero(value: float, digits: int = 2) -> str:
+    """Return a number as `number` does, or as 1.19e−7 where that would read as 0; "0" if it is 0.
+
+    For differences, where 0 says more than that they are small.
+    """
+    if value == 0:
+        return "0"
+    if float(f"{value:.{digits}f}") != 0:
+        return number(value, digits)
+    factor, _, power = f"{value:.2e}".partition("e")
+    return f"{factor}e{int(power)}".replace("-", "−")
+
+
 def scale_label(scale: float, width: int) -> str:
     """Return how a scale is called for this head width: "1/√32", "off" or a number."""
     if abs(scale - width**-0.5) < 1e-9:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnviz.figures.style import Palette, escape, shorten
@@ -13,7 +14,15 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 
 ROW, LEAST, MOST = 17, 220, 640
-"""px: of a labelled row, and of a whole plot"""
+"""px: of a labelled row, and of a whole heatmap without the labels below it"""
+LINES = 280
+"""px: of a plot of lines without its labels and its legend"""
+LETTER, LONGEST = 6, 28
+"""px: of a letter of a label that a narrow plot turns; letters: of the longest label"""
+NUMBERS, WORDS = 12, 40
+"""The most labels of an axis"""
+LEGEND = 20
+"""px: of a row of the legend, which has one line on a phone"""
 
 
 def heatmap(
@@ -43,7 +52,7 @@ def heatmap(
     return {
         "data": [data],
         "layout": {
-            **_base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70))),
+            **_base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)),
             "xaxis": _labelled(columns, across, palette),
             "yaxis": _labelled(rows, "", palette) | {"autorange": "reversed"},
         },
@@ -80,9 +89,9 @@ def lines(
     scale = {"type": "log"} if is_logarithmic else {}
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
     layout = {
-        **_base(palette, 340),
+        **_base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0)),
         "showlegend": len(series) > 1,
-        "legend": {"orientation": "h", "y": 1.15},
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "xaxis": x_axis if is_logarithmic else _labelled([str(one) for one in over], across, palette),
         "yaxis": {
             "title": {"text": title},
@@ -124,14 +133,20 @@ def _base(palette: Palette, height: int) -> Spec:
     }
 
 
+def _turned(labels: Iterable[str]) -> int:
+    """Return the room that labels below a plot need where it is so narrow that they are turned, in px."""
+    return LETTER * min(LONGEST, max(map(len, labels), default=0))
+
+
 def _labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
     """Return an axis with a label at each place, or at some of them where there are many."""
-    every = max(1, len(labels) // 40 + 1)
+    most = NUMBERS if all(label.isdigit() for label in labels) else WORDS
+    every = 1 if len(labels) <= most else 2 ** math.ceil(math.log2(len(labels) / most))
     places = list(range(0, len(labels), every))
     return {
         "title": {"text": title},
         "tickvals": places,
-        "ticktext": [escape(shorten(labels[place], 28)) for place in places],
+        "ticktext": [escape(shorten(labels[place], LONGEST)) for place in places],
         "automargin": True,
         "gridcolor": palette.rule,
         "zeroline": False,

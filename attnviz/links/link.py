@@ -23,6 +23,8 @@ from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYER
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
 """The maximum length of a view's text in characters. A longer text is cut, with a note."""
+MAX_OTHER = 40
+"""The maximum length in characters of the word that takes the place of another one"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
@@ -199,6 +201,8 @@ KEYS: dict[str, Key] = {
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
     "check": Key(None, one_of("token", "norm", "positions", "change", "parameters", "cost")),
+    "other": Key("cat", short(MAX_OTHER)),
+    "over_all": Key(False, read_switch, write_switch),
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),

@@ -13,7 +13,7 @@ from torch import nn
 
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer.model import draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
 from tests.app.pages import messages, open_page
@@ -66,7 +66,7 @@ def test_a_token_is_followed_through_torchs_states() -> None:
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
 def test_who_notices_another_word_is_what_torch_says(architecture: Any) -> None:
     at = opened("change", architecture=architecture, q="5")
-    at.text_input(key="check_other").set_value("river").run()
+    at.text_input(key="other").set_value("river").run()
     (figure,) = figures(at)
     config = TransformerConfig(architecture)
     before = theirs(DEFAULT_TEXT, config)
@@ -84,7 +84,7 @@ def test_who_notices_another_word_is_what_torch_says(architecture: Any) -> None:
 
 def test_a_word_that_is_several_tokens_is_refused_in_a_sentence() -> None:
     at = opened("change", q="5")
-    at.text_input(key="check_other").set_value("<b>two</b> words").run()
+    at.text_input(key="other").set_value("<b>two</b> words").run()
     assert not at.exception
     assert "is not one token" in at.info[0].value
     assert not figures(at)
@@ -97,7 +97,7 @@ def test_the_mistake_of_one_norm_over_all_tokens_leaks() -> None:
     mean = figures(at)[0]["data"]
     assert mean[0]["name"] == "mean before"
     assert max(map(abs, mean[1]["y"])) < 1e-6
-    at.toggle(key="check_over_all").set_value(True).run()
+    at.toggle(key="over_all").set_value(True).run()
     assert "The future leaks" in said(at)
     assert min(figures(at)[2]["data"][0]["y"][:9]) > 0
 
@@ -127,7 +127,7 @@ def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
     assert f"{2 * 64 + 256:,} tokens" in said(at)
     multiplications, _ = figures(at)
     by_name = {one["name"]: dict(zip(one["x"], one["y"], strict=True)) for one in multiplications["data"]}
-    assert by_name["scores (T²)"][1024] == 2 * 1024**2 * 64
+    assert by_name["scores and weighted values, each (T²)"][1024] == 2 * 1024**2 * 64
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -135,6 +135,24 @@ def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
 def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -> None:
     at = opened(check, **query)
     assert figures(at) or at.table or at.info
+
+
+def test_every_choice_of_a_check_is_in_its_link() -> None:
+    at = opened("norm", q="3")
+    at.toggle(key="over_all").set_value(True).run()
+    assert at.query_params["over_all"] == "1"
+    assert "The future leaks" in said(opened("norm", q="3", over_all="1"))
+    at = opened("change", architecture="both", other="river")
+    at.button_group(key="check_stack").set_value("decoder").run()
+    assert not at.exception
+    assert at.query_params["block"] == "2"
+    tokens = WordTokenizer().tokenize(EXAMPLE_TARGET).labels
+    at.selectbox(key="q").set_value(len(tokens) - 1).run()
+    again = opened(**dict(at.query_params))
+    for page in (at, again):
+        assert "becomes “river”" in said(page)
+        assert figures(page)[0]["layout"]["xaxis"]["ticktext"][-1].endswith(tokens[-1])
+    assert said(at) == said(again)
 
 
 def test_a_lecture_shows_a_check_only_if_its_link_says_so() -> None:

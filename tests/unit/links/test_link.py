@@ -62,6 +62,8 @@ DEFAULTS = {
     "label": "",
     "more": None,
     "check": None,
+    "other": "cat",
+    "over_all": False,
     "compare": "",
     "quantity": "weights",
     "lecture": False,
@@ -133,6 +135,9 @@ GOOD = [
     ("lecture", "1", True),
     ("lesson", "attention", "attention"),
     ("scene", "10", 10),
+    ("other", "a river", "a river"),
+    ("other", "x" * 100, "x" * 40),
+    ("over_all", "1", True),
     ("b_text", "Another text", "Another text"),
     ("b_layer", "3", 3),
     ("b_scale", "1e-1", "0.1"),
@@ -147,7 +152,7 @@ CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions",
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
-CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check"]
+CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -265,6 +270,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
     "check": st.sampled_from([None, "token", "norm", "positions", "change", "parameters", "cost"]),
+    "other": st.text(max_size=40),
+    "over_all": st.booleans(),
     "drawing": st.sampled_from(["stage", "chart"]),
     "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
     "compare": st.sampled_from(["", "same"]),

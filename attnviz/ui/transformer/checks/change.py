@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import number
+from attnviz.formatting import nonzero
+from attnviz.links.link import KEYS, MAX_OTHER
+from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
     from attnviz.trace.block import Block
 
-OTHER, LONGEST = "cat", 40
-
 
 def show(here: ShownPart) -> None:
     """Show how far each token's row moves after each block when one word is another."""
@@ -30,12 +30,12 @@ def show(here: ShownPart) -> None:
     from attnviz.tokens import NoTokensError
 
     trace = here.trace(RESOURCES)
-    blocks, tokens = choose_stack(trace)
+    blocks, tokens = choose_stack(here)
     left, right = st.columns(2)
     with left:
         token = choose_token(tokens, "Change this token")
     with right:
-        other = st.text_input("into", OTHER, max_chars=LONGEST, key="check_other").strip() or OTHER
+        other = state.bound("other", st.text_input, "into", max_chars=MAX_OTHER).strip() or KEYS["other"].default
     start, end = tokens.offsets[token]
     if tokens.special[token] or end <= start:
         st.info("The tokenizer added this token; choose a word of the text.")
@@ -47,7 +47,7 @@ def show(here: ShownPart) -> None:
     except NoTokensError:
         st.info("Nothing is left of the text.")
         return
-    kind = next(kind for kind, found in trace.blocks.items() if found is blocks)
+    kind = here.place.stack
     if len(changed.query_tokens(kind)) != len(tokens):
         st.info(f"“{plain(other)}” is not one token here, so the rows can't be compared one by one.")
         return
@@ -64,7 +64,7 @@ def show(here: ShownPart) -> None:
     )
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
-        f"**{number(past, 3)}**. {said if token else ''}"
+        f"**{nonzero(past, 3)}**. {said if token else ''}"
     )
     rows = ["X", *(f"after block {number}" for number in range(len(blocks)))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")

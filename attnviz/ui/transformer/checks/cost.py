@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -35,10 +36,8 @@ def show(here: ShownPart) -> None:
         f"same number of multiplications; a longer text pays for attention above all. Here T = {tokens}."
     )
     for place, (field, unit) in zip(st.columns(2), UNITS.items(), strict=True):
-        series = {
-            f"{part.name} (T²)" if part.is_quadratic else part.name: [getattr(one[n], field) for one in by_length]
-            for n, part in enumerate(by_length[0])
-        }
+        named = {part.name: [getattr(one[n], field) for one in by_length] for n, part in enumerate(by_length[0])}
+        series = _together(named)
         with place:
             plot(
                 lines(
@@ -48,3 +47,14 @@ def show(here: ShownPart) -> None:
                 f"check_{field}",
             )  # fmt: skip
     st.caption("One forward pass of the blocks in float32. Logits, norms, activations and softmax are left out.")
+
+
+def _together(series: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Give equal lines one name, so that none is hidden by another, and mark those that grow with T²."""
+    found: dict[str, Sequence[int]] = {}
+    for numbers in dict.fromkeys(map(tuple, series.values())):
+        names = [name for name, own in series.items() if tuple(own) == numbers]
+        each = ", each" if len(names) > 1 else ""
+        power = " (T²)" if numbers[-1] == numbers[-2] * (LENGTHS[-1] // LENGTHS[-2]) ** 2 else ""
+        found[f"{' and '.join(names)}{each}{power}"] = numbers
+    return found

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import number
+from attnviz.formatting import nonzero, number
+from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered, plot
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def show(here: ShownPart) -> None:
     from attnviz.measures.transformer.differences import row_differences
     from attnviz.measures.transformer.layer_norm import moments, norm_over_all
 
-    blocks, tokens = choose_stack(here.trace(RESOURCES))
+    blocks, tokens = choose_stack(here)
     steps = blocks[0].steps()
     if steps is None:
         st.info(NOT_KNOWN)
         return
     colours, labels, x = palette(), numbered(tokens.labels), steps.attention_residual
-    over_all = st.toggle("The mistake: one mean and one variance of all tokens together", key="check_over_all")
+    over_all = state.bound("over_all", st.toggle, "The mistake: one mean and one variance of all tokens together")
     with_norm = norm_over_all if over_all else lambda given: layer_norm(given, given.shape[-1:])
     before, after = moments(x), moments(with_norm(x))
     st.markdown(
@@ -55,7 +55,7 @@ def show(here: ShownPart) -> None:
     past = moved[:token].max().item() if token else 0.0
     st.markdown(
         f"Add {number(CHANGE, 2)} to every second number of **“{plain(tokens.labels[token])}”**, and look who changes. "
-        f"Tokens before it change by at most **{number(past, 3)}**."
+        f"Tokens before it change by at most **{nonzero(past, 3)}**."
         + (
             " The future leaks into the past, and no causal mask can prevent it."
             if past > 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import number
+from attnviz.formatting import nonzero, number
 from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.sources import RESOURCES
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
 FORMULAS = {
-    "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). All rows "
-    "have the same length, and the dot product of two depends on their distance alone.",
-    "lab": "A variant that is often taught: each dimension has a frequency of its own. The lengths of the rows vary, "
-    "and a dot product depends on more than the distance.",
+    "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). The dot "
+    "product of two rows depends on their distance alone.",
+    "lab": "A variant that is often taught: each dimension has a frequency of its own. A dot product depends on more "
+    "than the distance.",
     "random": "A table as it is before training: nothing is alike but each row and itself.",
 }
 
@@ -37,7 +37,7 @@ def show(here: ShownPart) -> None:
         lengths = position.norm(dim=-1)
         kind = "" if here.source.has_names else FORMULAS.get(state.get("positions"), "")
         low, high = (number(one.item(), 3) for one in (lengths.min(), lengths.max()))
-        spread = f"All have the length {low}." if low == high else f"Their lengths go from {low} to {high}."
+        spread = f"All rows have the same length, {low}." if low == high else f"Their lengths go from {low} to {high}."
         st.markdown(f"One row of numbers a position, which is added to the token's. {kind} {spread}")
         left, right = st.columns(2)
         dimensions = list(map(str, range(position.shape[-1])))
@@ -73,7 +73,7 @@ def _show_order(here: ShownPart) -> None:
     causal = " The causal mask knows an order by itself." if encoder.causal else ""
     st.markdown(
         f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
-        f"{number(without.max().item(), 3)}.{causal}"
+        f"{nonzero(without.max().item(), 3)}.{causal}"
     )
     labels = numbered(trace.tokens.labels)
     plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")

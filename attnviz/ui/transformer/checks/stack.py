@@ -8,22 +8,35 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from attnviz.ui import state
+from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
+    from attnviz.sources.transformer import ShownPart
     from attnviz.tokens import Tokens
     from attnviz.trace.block import Block
-    from attnviz.trace.whole import Trace
 
+_STACK = "check_stack"
 NOT_KNOWN = "What follows attention is not known of this model."
 
 
-def choose_stack(trace: Trace) -> tuple[tuple[Block, ...], Tokens]:
-    """Return the blocks and the tokens of a stack: of the only one, or of the one that the user chooses."""
-    stacks = [kind for kind in trace.kinds if kind != "cross"]
-    kind = stacks[0]
-    if len(stacks) > 1:
-        kind = st.segmented_control("Stack", stacks, default=stacks[0], required=True, key="check_stack")
+def choose_stack(here: ShownPart) -> tuple[tuple[Block, ...], Tokens]:
+    """Return the blocks and the tokens of the stack that the walk shows; a user may choose the other one, for both."""
+    trace = here.trace(RESOURCES)
+    first = {place.stack: number for number, place in reversed(list(enumerate(here.places)))}
+    kind = here.place.stack
+    if len(first) > 1:
+        st.session_state[_STACK] = kind
+        st.segmented_control("Stack", sorted(first, key=first.__getitem__), required=True, key=_STACK,
+                             on_change=_open_stack, args=(first,))  # fmt: skip
     return trace.blocks[kind], trace.query_tokens(kind)
+
+
+def _open_stack(first: Mapping[str, int]) -> None:
+    """Lead the walk to the first attention of the stack that the user has chosen; the pinned cell was the other's."""
+    number = first.get(st.session_state[_STACK])
+    if number is not None:
+        for name, value in (("block", number), ("q", None), ("k", None)):
+            state.put(name, value)
 
 
 def choose_token(tokens: Tokens, label: str = "Token") -> int:

@@ -9,7 +9,6 @@ import streamlit as st
 from attnviz.formatting import number
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.sources import RESOURCES
 from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered, plot
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def show(here: ShownPart) -> None:
     from attnviz.figures.plots import heatmap, lines
     from attnviz.measures.transformer.residual_stream import residual_stream
 
-    blocks, tokens = choose_stack(here.trace(RESOURCES))
+    blocks, tokens = choose_stack(here)
     token = choose_token(tokens)
     stream = residual_stream(blocks)
     if stream is None:
