@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.measures.names import NAMES as MEASURES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
@@ -200,9 +201,11 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, read_switch, write_switch),
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
-    "check": Key(None, one_of("token", "norm", "positions", "change", "parameters", "cost")),
+    "check": Key(None, one_of("token", "norm", "positions", "change", "parameters", "cost", "mistake")),
     "other": Key("cat", short(MAX_OTHER)),
     "over_all": Key(False, read_switch, write_switch),
+    "mistake": Key(MISTAKES[0], one_of(*MISTAKES)),
+    "answer": Key(True, read_switch, write_switch),
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
+from html import escape, unescape
 from typing import Any
 
 import numpy as np
@@ -11,15 +14,20 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
+from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures.mistakes.case import Case
+from attnviz.measures.mistakes.found import find
+from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer.model import draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
-from tests.app.pages import messages, open_page
+from tests.app.pages import messages, open_page, payloads
 from tests.unit.toy.transformers import torchs_stack
 
-CHECKS = ("token", "norm", "positions", "change", "parameters", "cost")
+HOSTILE = "<script>alert(1)</script> <b> & $x$"
+CHECKS = ("token", "norm", "positions", "change", "parameters", "cost", "mistake")
 
 
 def opened(check: str, **query: str) -> AppTest:
@@ -31,6 +39,11 @@ def opened(check: str, **query: str) -> AppTest:
 def figures(at: AppTest) -> list[dict[str, Any]]:
     """Return the Plotly figures of the page, in order."""
     return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
+
+
+def mistake(at: AppTest) -> str:
+    """Return the HTML of a mistake beside what is right; empty if the page shows none."""
+    return "".join(one.proto.body for one in at.get("html") if 'class="mistake' in one.proto.body)
 
 
 def said(at: AppTest) -> str:
@@ -134,7 +147,7 @@ def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
 @pytest.mark.parametrize("query", [{"source": "pretrained"}, {"architecture": "both", "norm": "pre"}, {"text": "😀"}])
 def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -> None:
     at = opened(check, **query)
-    assert figures(at) or at.table or at.info
+    assert figures(at) or at.table or at.info or mistake(at)
 
 
 def test_every_choice_of_a_check_is_in_its_link() -> None:
@@ -162,6 +175,40 @@ def test_a_lecture_shows_a_check_only_if_its_link_says_so() -> None:
     assert offers(open_page("transformer"))
     assert not offers(open_page("transformer", lecture="1"))
     assert figures(opened("cost", lecture="1"))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_mistake_stands_beside_what_is_right(name: str) -> None:
+    at = opened("mistake", mistake=name, architecture="both", pair=HOSTILE, seed="5")
+    shown = unescape(mistake(at))
+    assert TEXTS[name].wrong in shown
+    assert TEXTS[name].right in shown
+    tokens = WordTokenizer().tokenize
+    trace = trace_transformer(tokens(DEFAULT_TEXT), tokens(HOSTILE), TransformerConfig("both", seed=5))
+    found = find(name, Case(trace, 5))
+    rows = re.findall('<tr><th scope="row">(.*?)</th><td>(.*?)</td><td>(.*?)</td></tr>', mistake(at))
+    expected = [tuple(map(escape, (one.what, written(one.wrong), written(one.right)))) for one in found.effects]
+    assert rows == expected
+    pictures = [b64decode(one).decode() for one in re.findall('svg\\+xml;base64,([^"]+)', mistake(at))]
+    assert len(pictures) == 2
+    assert not any("<script" in one for one in (*pictures, mistake(at)))
+    at.toggle(key="answer").set_value(False).run()
+    assert 'class="mistake-answer" hidden' in mistake(at)
+    assert at.query_params["answer"] == "0"
+    assert messages(at) == ""
+
+
+def test_in_a_lecture_a_check_takes_the_place_of_the_walk() -> None:
+    at = opened("mistake", lecture="1", mistake="cross")
+    assert "This model has no cross" in at.info[0].value
+    assert not has_walk(at)
+    at.button_group[0].set_value(None).run()
+    assert has_walk(at)
+    assert "check" not in at.query_params
+
+
+def has_walk(at: AppTest) -> bool:
+    return any(component == "walk" for component, _ in payloads(at))
 
 
 def test_an_unknown_check_is_refused_with_a_note() -> None:

@@ -22,7 +22,7 @@ CELLS = 6
 LONGEST = 500
 """Characters of a text that are recorded; of a longer one the beginning, and a check sum of its words"""
 FIGURES = ("smallest", "largest", "mean", "slope", *(f"cell {number} of {CELLS}" for number in range(1, CELLS + 1)))
-DECIMAL = re.compile(r"[-−+]?\d+\.\d+(?:e[-+]?\d+)?")
+DECIMAL = re.compile(r"[-−+]?\d+\.\d+(?:e[-−+]?\d+)?")
 
 Record = dict[str, Any]
 
@@ -100,7 +100,7 @@ def close_decimals(one: str, other: str) -> bool:
 
 def _close_decimal(left: str, right: str) -> bool:
     a, b = (float(text.replace("−", "-")) for text in (left, right))
-    mantissa, _, exponent = left.partition("e")
+    mantissa, _, exponent = left.replace("−", "-").partition("e")
     last_digit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     return abs(a - b) <= RELATIVE * max(abs(a), abs(b)) + ABSOLUTE + 1.001 * last_digit
 

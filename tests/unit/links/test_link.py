@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
+from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
 
@@ -64,6 +65,8 @@ DEFAULTS = {
     "check": None,
     "other": "cat",
     "over_all": False,
+    "mistake": "maps",
+    "answer": True,
     "compare": "",
     "quantity": "weights",
     "lecture": False,
@@ -153,6 +156,7 @@ CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
+CHOICES += ["mistake", "answer"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -269,9 +273,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
-    "check": st.sampled_from([None, "token", "norm", "positions", "change", "parameters", "cost"]),
+    "check": st.sampled_from([None, "token", "norm", "positions", "change", "parameters", "cost", "mistake"]),
     "other": st.text(max_size=40),
     "over_all": st.booleans(),
+    "mistake": st.sampled_from(MISTAKES),
+    "answer": st.booleans(),
     "drawing": st.sampled_from(["stage", "chart"]),
     "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
     "compare": st.sampled_from(["", "same"]),

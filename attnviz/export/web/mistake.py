@@ -1,0 +1,159 @@
+"""A mistake beside what is right, as HTML: code, pictures and numbers. The app and static sites show the same.
+
+The style sheet is `frontend/marks/mistake.css`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+
+from attnviz.components.bundle import styles
+from attnviz.export.drawing.marks import Drawing
+from attnviz.export.drawing.picture import draw_layout
+from attnviz.export.drawing.themes import Theme
+from attnviz.export.files.svg import write_svg
+from attnviz.export.views import View
+from attnviz.figures.panels import Layout, Panel
+from attnviz.formatting import nonzero
+from attnviz.measures.mistakes.case import Case, Effect, Found, Picture, Value
+from attnviz.measures.mistakes.found import find
+from attnviz.measures.mistakes.texts import TEXTS, Text
+from attnviz.sources import TOY
+from attnviz.steps.picture import AXES
+from attnviz.trace.whole import Trace
+
+WIDTH, HEIGHT = 640.0, 400.0
+"""Of a picture, in its own pixels"""
+SIDES = {"wrong": "The mistake", "right": "Right"}
+SHEET = "marks/mistake.css"
+LARGE = 1e6
+"""Numbers from here on are written with a power of ten"""
+FEW = 3
+"""The most lines of the table where something else says the rest"""
+
+
+def found_in(view: View, trace: Trace) -> Found:
+    """Return what the mistake that a view names does on its text.
+
+    Raises:
+        attnviz.measures.mistakes.case.NotKnownError: it can't be shown with this model.
+    """
+    return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
+
+
+def draw(found: Found, side: str, theme: Theme) -> tuple[bytes, str]:
+    """Return a side's matrix as SVG, and its text alternative; both sides have the same limits of colour.
+
+    Raises:
+        FontError: see `drawing.fonts.ttf`.
+    """
+    picture: Picture = getattr(found, side)
+    panel = _panel(picture, found)
+    layout = Layout([[panel]], [1.0], [1.0])
+    marks = draw_layout(layout, picture.tokens, x=4, y=4, width=WIDTH - 8, height=HEIGHT - 8, theme=theme)
+    rows, columns = picture.values.shape
+    alt = f"{SIDES[side]}: {picture.title}, a matrix of {rows} × {columns}"
+    return write_svg(Drawing(WIDTH, HEIGHT, tuple(marks), alt, alt, theme)).encode(), alt
+
+
+def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False) -> str:
+    """Return a mistake as HTML; all that comes from a text is escaped.
+
+    Args:
+        text: what is said of it.
+        found: what it does.
+        picture: returns the HTML of a side's picture.
+        answer: whether the right one and the numbers can be seen.
+        brief: whether only code, pictures and numbers are there, because something else says the rest.
+    """
+    hidden = "" if answer else " hidden"
+    says = "" if brief else f'<p class="mistake-answer"{hidden}>{escape(text.says)}</p>\n'
+    ends = () if brief else (text.notice, " ".join(filter(None, (_where(found), found.note))))
+    notes = "".join(f"<p>{escape(one)}</p>" for one in ends)
+    return (
+        f'<div class="mistake{" is-brief" if brief else ""}">\n{says}<div class="mistake-sides">\n'
+        f"{_side('wrong', text.wrong, picture('wrong'))}"
+        f'<div class="mistake-answer"{hidden}>{_side("right", text.right, picture("right"))}</div></div>\n'
+        f'<div class="mistake-answer"{hidden}>{_table(found.effects[: FEW if brief else None])}{notes}</div></div>\n'
+    )
+
+
+def words(text: Text, found: Found) -> str:
+    """Return all text that `body` may show."""
+    return " ".join((text.says, text.notice, text.wrong, text.right, found.note, _table(found.effects), _where(found)))
+
+
+def inline(found: Found, theme: Theme) -> Callable[[str], str]:
+    """Return what makes the HTML of a side's picture with the picture in it."""
+
+    def picture(side: str) -> str:
+        svg, alt = draw(found, side, theme)
+        return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
+
+    return picture
+
+
+def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
+    """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
+    found = found_in(view, trace)
+    made = body(TEXTS[view["mistake"]], found, inline(found, theme), answer=answer, brief=brief)
+    return f"<style>{styles(SHEET)}</style>{made}"
+
+
+def _side(side: str, code: str, picture: str) -> str:
+    return (
+        f'<section class="mistake-side"><h3>{SIDES[side]}</h3><pre><code>{escape(code)}</code></pre>{picture}</section>'
+    )
+
+
+def _table(effects: Sequence[Effect]) -> str:
+    head = "".join(f'<th scope="col">{one}</th>' for one in ("what changes", *(one.lower() for one in SIDES.values())))
+    rows = "".join(
+        f'<tr><th scope="row">{escape(one.what)}</th><td>{escape(written(one.wrong))}</td>'
+        f"<td>{escape(written(one.right))}</td></tr>"
+        for one in effects
+    )
+    return f'<table class="mistake-effects"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _where(found: Found) -> str:
+    return f"Computed here: {found.where}." if found.where else ""
+
+
+def written(value: Value) -> str:
+    """Write a value of the table: three decimals, or a power of ten where they would be 0 or too many."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) < LARGE:
+        return nonzero(value, 3)
+    factor, power = f"{value:.2e}".split("e")
+    return f"{factor}e{int(power)}".replace("-", "−")
+
+
+def _panel(picture: Picture, found: Found) -> Panel:
+    return Panel(
+        picture.name,
+        picture.title,
+        picture.values.detach().numpy(),
+        *AXES[picture.name],
+        limit=_limit(found),
+        scale="signed" if found.signed else "weights",
+        bar=True,
+    )
+
+
+def _limit(found: Found) -> float:
+    """Return where the colours of both sides end."""
+    if not found.signed:
+        return 1.0
+    return _largest(one.values for one in (found.wrong, found.right))
+
+
+def _largest(tensors: Iterable[object]) -> float:
+    import numpy as np
+
+    return max((float(np.nanmax(np.abs(np.asarray(one)))) for one in tensors), default=0.0) or 1.0

@@ -1,0 +1,193 @@
+"""Mistakes in the attention of one head: its maps, its mask, what it reads.
+
+Shapes: T tokens, C model width, D head width; Tq and Tk tokens of decoder and encoder.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from attnviz.attention import attend, causal_mask
+from attnviz.measures.mistakes.case import Case, Effect, Found, NotKnownError, Picture, Value, change_last, known, leak
+
+FILL = -1e10
+"""What the mistake puts in place of −∞"""
+WIDTHS = (32, 128, 768)
+"""C of the random vectors"""
+LATER = "the last token changes: {} before it moves by at most"
+
+
+def maps(case: Case) -> Found:
+    """A map of T × T, drawn at random, in place of W_Q of head 0."""
+    x, layer = case.inputs, case.attention
+    projection = known(layer.projections, "its W_Q")["query"]
+    if projection.kind != "linear" or projection.weight is None:
+        raise NotKnownError("This model makes its queries without a linear layer.")
+    t, c = x.shape
+    own = projection.weight[0]  # (C, D)
+    drawn = torch.randn(t, t, generator=_generator(case)) / math.sqrt(t)
+    longer = torch.cat([x, x[-1:]])
+    return Found(
+        case.picture("U_query", drawn, "W in q = W @ x"),
+        case.picture("W_query", own, "W in q = x @ W"),
+        (
+            Effect("numbers in the matrix", f"T · T = {drawn.numel():,}", f"C · D = {own.numel():,}"),
+            Effect(f"a text of {t + 1} tokens", _works(drawn, longer), _works(longer, own)),
+            Effect(LATER.format("q"), leak(lambda y: drawn @ y, x), leak(lambda y: y @ own, x)),
+        ),
+        where=f"{case.where} · head 0",
+        note=f"Here T = {t}, C = {c}, D = {own.shape[1]}; W is drawn with seed {case.seed}.",
+    )
+
+
+def fill(case: Case) -> Found:
+    """Hide cells with −1e10 before scaling, where a row is wholly hidden."""
+    head = case.attention.head(0)
+    t = len(head.scores)
+    visible = causal_mask(t).clone()
+    visible[:, 0] = False  # the first token is padding
+    right = attend(head.query, head.key, head.value, mask=visible, scale=head.scale)
+    filled = head.scores.masked_fill(~visible, FILL) * head.scale
+    wrong = torch.softmax(filled, dim=-1)
+    bare = torch.softmax(right.masked[:1], dim=-1)
+    seeing = (wrong[1:] - right.weights[1:]).abs().max().item() if t > 1 else "no such row"
+    return Found(
+        case.picture("weights", wrong),
+        case.picture("weights", right.weights.masked_fill(~visible, torch.nan)),
+        (
+            Effect("row 0, which sees nothing, sums to", wrong[0].sum().item(), right.weights[0].sum().item()),
+            Effect("its weight on the tokens after it", wrong[0, 1:].sum().item(), right.weights[0, 1:].sum().item()),
+            Effect("largest difference in all other rows", seeing, 0),
+            Effect("a hidden cell before the softmax", filled[0, 0].item(), "−∞"),
+            Effect("cells that are NaN after torch's softmax of row 0", 0, int(bare.isnan().sum())),
+        ),
+        signed=False,
+        where=f"{case.where} · head 0",
+    )
+
+
+def cross(case: Case) -> Found:
+    """Make queries from the encoder's output, keys and values from the decoder's tokens."""
+    if "cross" not in case.trace.blocks:
+        raise NotKnownError(
+            "This model has no cross-attention. Choose the toy with the architecture “both”: an encoder, and a decoder "
+            "that looks at it."
+        )
+    layer = case.trace.layer(0, "cross")
+    y, encoded = known(layer.query_input, "what it reads"), known(layer.key_input, "what it reads")
+    make = known(layer.projections, "how it makes queries, keys and values")
+
+    def attention(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = make["query"].apply(queries)[0], make["key"].apply(keys)[0], make["value"].apply(keys)[0]
+        steps = attend(query, key, value, scale=layer.scale)
+        return steps.weights, steps.head_outputs
+
+    (right, output), (wrong, swapped) = attention(y, encoded), attention(encoded, y)
+    changed = change_last(y)
+    notice = [
+        _rows_that_change(attention(*pair)[1], before)
+        for pair, before in (((encoded, changed), swapped), ((changed, encoded), output))
+    ]
+    names = case.trace.query_tokens("encoder").labels, case.tokens.labels
+    fits = "yes: no error" if len(y) == len(encoded) else "no: an error"
+    return Found(
+        Picture("weights", "weights", wrong, {"query": names[0], "key": names[1]}),
+        Picture("weights", "weights", right, {"query": names[1], "key": names[0]}),
+        (
+            Effect("weights, rows × columns", _shape(wrong), _shape(right)),
+            Effect(f"can be added to the decoder's {len(y)} rows", fits, "yes"),
+            Effect("the decoder's last token changes: rows that change", *notice),
+        ),
+        signed=False,
+        where="decoder block 0, attention to the encoder · head 0",
+    )
+
+
+def mask(case: Case) -> Found:
+    """Leave the causal mask out."""
+    x, scale = case.inputs, case.attention.scale
+    t = len(x)
+    make = {name: case.map(name) for name in ("query", "key", "value")}
+
+    def run(rows: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
+        steps = attend(make["query"](rows), make["key"](rows), make["value"](rows), mask=seen, scale=scale)
+        return steps.weights, steps.head_outputs
+
+    seen = causal_mask(t)
+    wrong, right = run(x, None)[0], run(x, seen)[0]
+    reads = case.kind == "encoder"
+    return Found(
+        case.picture("weights", wrong),
+        case.picture("weights", right.masked_fill(~seen, torch.nan)),
+        (
+            Effect("cells that look ahead", int((wrong.triu(1) > 0).sum()), int((right.triu(1) > 0).sum())),
+            Effect("weight on later tokens, mean of the rows",
+                   *(weights.triu(1).sum(-1).mean().item() for weights in (wrong, right))),
+            Effect(LATER.format("the output"), leak(lambda y: run(y, None)[1], x), leak(lambda y: run(y, seen)[1], x)),
+        ),
+        signed=False,
+        where=f"{case.where} · head 0",
+        note="This model is an encoder: it only reads, and rightly has no mask. To write, it would need the causal one."
+        if reads else "",
+    )  # fmt: skip
+
+
+def same(case: Case) -> Found:
+    """Use random vectors as queries, keys and values."""
+    ids = case.tokens.ids
+    rows: dict[int, int] = {}
+    for one in ids:
+        rows.setdefault(one, len(rows))
+    generator, widest = _generator(case), max(WIDTHS)
+    drawn = torch.randn(len(rows), widest, generator=generator)[[rows[one] for one in ids]]  # (T, 768)
+    w_query, w_key = (torch.randn(widest, widest, generator=generator) for _ in range(2))
+
+    def weights(width: int, *, projected: bool) -> Tensor:
+        x = drawn[:, :width]
+        scaled = width**-0.5
+        query = x @ w_query[:width, :width] * scaled if projected else x
+        key = x @ w_key[:width, :width] * scaled if projected else x
+        return attend(query, key, x).weights
+
+    alike = torch.tensor([[one == other for other in ids] for one in ids])
+
+    def on_itself(width: int, *, projected: bool) -> float:
+        return float((weights(width, projected=projected) * alike).sum(-1).mean())
+
+    return Found(
+        case.picture("weights", weights(widest, projected=False), f"weights, C = {widest}"),
+        case.picture("weights", weights(widest, projected=True), f"weights, C = {widest}"),
+        tuple(
+            Effect(f"mean weight on itself, C = {width}",
+                   *(on_itself(width, projected=one) for one in (False, True)))
+            for width in WIDTHS
+        ),
+        signed=False,
+        where=f"random vectors, seed {case.seed}",
+        note="A word that occurs twice has the same vector in both places, and both count as itself."
+        if len(rows) < len(ids) else "",
+    )  # fmt: skip
+
+
+def _generator(case: Case) -> torch.Generator:
+    return torch.Generator().manual_seed(case.seed)
+
+
+def _works(left: Tensor, right: Tensor) -> Value:
+    """Say whether two matrices can be multiplied, by doing so."""
+    try:
+        return f"works: {_shape(left @ right)}"
+    except RuntimeError:
+        return f"an error: {_shape(left)} · {_shape(right)}"
+
+
+def _shape(matrix: Tensor) -> str:
+    return " × ".join(map(str, matrix.shape))
+
+
+def _rows_that_change(after: Tensor, before: Tensor) -> Value:
+    changed = (after - before).abs().amax(-1) > 0
+    return f"{int(changed.sum())} of {len(changed)}"

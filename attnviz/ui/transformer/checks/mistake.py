@@ -1,0 +1,43 @@
+"""Mistakes: code that is wrong beside what is right, on the user's own text and the page's own model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.links.link import KEYS
+from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.ui import state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.plain import plain
+from attnviz.ui.sources import RESOURCES
+
+if TYPE_CHECKING:
+    from attnviz.sources.transformer import ShownPart
+
+
+def show(here: ShownPart) -> None:
+    """Show the mistake that is chosen, and beside it what is right, unless that is still to be guessed."""
+    from attnviz.export.drawing.fonts import FontError
+    from attnviz.export.drawing.themes import THEMES
+    from attnviz.export.web.mistake import html
+    from attnviz.measures.mistakes.case import NotKnownError
+
+    in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
+    if not in_lesson:
+        _choose()
+    theme = THEMES["dark" if st.context.theme.type == "dark" else "light"]
+    view = {name: state.get(name) for name in KEYS}
+    try:
+        st.html(html(view, here.trace(RESOURCES), theme, answer=state.get("answer"), brief=in_lesson))
+    except (NotKnownError, FontError) as error:
+        st.info(plain(str(error)))
+
+
+def _choose() -> None:
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with left:
+        state.choice("mistake", st.selectbox, "Mistake", TEXTS, format_func=lambda name: TEXTS[name].title)
+    with right:
+        state.bound("answer", st.toggle, "Right beside it", help="Off, a class can guess what is wrong.")

@@ -1,0 +1,332 @@
+"""Each mistake is what its line of code computes, run by torch; so is what is right, and the numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, inf, nn
+from torch.nn import functional
+
+from attnviz.attention import causal_mask
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures.mistakes.case import Case, Found, NotKnownError
+from attnviz.measures.mistakes.found import COMPUTED, find
+from attnviz.measures.mistakes.texts import NAMES, TEXTS
+from attnviz.pretrained import load
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.layers import DecoderLayer, EncoderLayer
+from attnviz.toy.stacks import Seq2Seq
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.model import draw_stack
+from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.whole import Trace
+from tests.unit.toy.transformers import copy_attention
+
+TEXT, TARGET = DEFAULT_TEXT, "das Tier war zu müde"
+SETTINGS = [
+    TransformerConfig("encoder"),
+    TransformerConfig("decoder", norm="pre", activation="gelu", bias=False),
+    TransformerConfig("both", depth=1, heads=4, width=48, positions="none", seed=7),
+]
+Run = Callable[[str], dict[str, Any]]
+
+
+def trace(config: TransformerConfig, text: str = TEXT, target: str = TARGET) -> Trace:
+    tokenize = WordTokenizer().tokenize
+    return trace_transformer(tokenize(text), tokenize(target) if config.architecture == "both" else None, config)
+
+
+@pytest.fixture(params=SETTINGS, ids=lambda config: config.architecture)
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(trace(request.param), seed=3)
+
+
+def run(code: str, **names: Any) -> dict[str, Any]:
+    """Run the lines of a mistake as the page shows them; returns all names that they know."""
+    torchs = {"softmax": torch.softmax, "cat": torch.cat, "relu": functional.relu, "layer_norm": functional.layer_norm}
+    known = {**torchs, "inf": inf, **names}
+    with torch.inference_mode():
+        exec(code, known)
+    return known
+
+
+def both(name: str, **names: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    return run(TEXTS[name].wrong, **names), run(TEXTS[name].right, **names)
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def effect(found: Found, part: str) -> tuple[Any, Any]:
+    (one,) = [each for each in found.effects if part in each.what]
+    return one.wrong, one.right
+
+
+def layer_of(case: Case) -> LayerTrace:
+    return case.trace.layer(0, case.kind)
+
+
+def weight(layer: LayerTrace, name: str, x: Tensor) -> Tensor:
+    """Return head 0's query, key or value by torch's linear layer."""
+    assert layer.projections is not None
+    projection = layer.projections[name]
+    assert projection.weight is not None
+    bias = None if projection.bias is None else projection.bias[0]
+    return functional.linear(x, projection.weight[0].T, bias)
+
+
+def test_every_mistake_has_words_and_a_computation_and_its_lines_are_short() -> None:
+    assert tuple(COMPUTED) == NAMES
+    assert len(NAMES) == 9
+    for text in TEXTS.values():
+        assert max(map(len, [*text.wrong.splitlines(), *text.right.splitlines()])) <= 46
+        assert len(text.wrong.splitlines()) == len(text.right.splitlines()) <= 2
+
+
+def test_a_map_of_positions_is_no_linear_layer(case: Case) -> None:
+    found, x = find("maps", case), case.inputs
+    wrong, right = (
+        run(TEXTS["maps"].wrong, W=found.wrong.values, x=x),
+        run(TEXTS["maps"].right, W=found.right.values, x=x),
+    )
+    t, c = x.shape
+    assert found.wrong.values.shape == (t, t)
+    drawn = torch.randn(t, t, generator=torch.Generator().manual_seed(3))
+    close(found.wrong.values, drawn / t**0.5)
+    assert layer_of(case).projections is not None
+    close(right["q"], weight(layer_of(case), "query", x) - weight(layer_of(case), "query", torch.zeros(1, c)))
+    changed = x.clone()
+    changed[-1, ::2] += 1
+    moved = (run(TEXTS["maps"].wrong, W=found.wrong.values, x=changed)["q"] - wrong["q"])[:-1].abs().max().item()
+    assert effect(found, "last token changes") == (pytest.approx(moved, rel=1e-4), 0)
+    assert moved > 0
+    assert effect(found, "a text of")[0].startswith("an error")
+    assert effect(found, "a text of")[1] == f"works: {t + 1} × {layer_of(case).head_size}"
+    assert effect(found, "numbers") == (f"T · T = {t * t}", f"C · D = {c * layer_of(case).head_size:,}")
+
+
+def test_a_large_number_does_not_hide_a_whole_row(case: Case) -> None:
+    found, layer = find("fill", case), layer_of(case)
+    t = layer.query.shape[1]
+    hidden = ~causal_mask(t)
+    hidden[:, 0] = True
+    s = layer.query[0] @ layer.key[0].T
+    wrong, right = both("fill", s=s, hidden=hidden, D=layer.head_size)
+    close(found.wrong.values, wrong["weights"])
+    assert bool(right["weights"][0].isnan().all())
+    assert effect(found, "NaN") == (0, int(right["weights"].isnan().sum()))
+    close(found.right.values, right["weights"].masked_fill(hidden, torch.nan))
+    assert effect(found, "sums to") == (pytest.approx(1), 0)
+    assert effect(found, "after it") == (pytest.approx((t - 1) / t), 0)
+    assert effect(found, "other rows")[0] == pytest.approx((wrong["weights"] - right["weights"])[1:].abs().max().item())
+    assert effect(found, "hidden cell") == (pytest.approx(-1e10 / layer.head_size**0.5), "−∞")
+
+
+def test_cross_attention_with_its_arguments_swapped_is_torchs_so_called() -> None:
+    config = SETTINGS[2]
+    case, stack = Case(trace(config)), draw_stack(config)
+    found, layer = find("cross", case), case.trace.layer(0, "cross")
+    assert isinstance(stack, Seq2Seq)
+    block = stack.decoder.layers[0]
+    assert isinstance(block, DecoderLayer)
+    theirs = nn.MultiheadAttention(config.width, config.heads, batch_first=True)
+    copy_attention(block.cross_attention, theirs)
+    seen: list[Tensor] = []
+
+    def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        output, weights = theirs(query, key, value, average_attn_weights=False)
+        seen.append(weights[0])
+        return output
+
+    wrong, right = both("cross", attention=attention, y=layer.query_input, encoded=layer.key_input)
+    close(found.wrong.values, seen[0])
+    close(found.right.values, seen[1])
+    assert effect(found, "rows × columns") == ("11 × 5", "5 × 11")
+    assert (len(wrong["y"]), len(right["y"])) == (11, 5)
+    assert effect(found, "can be added") == ("no: an error", "yes")
+    assert effect(found, "rows that change") == ("11 of 11", "1 of 5")
+    alike = find("cross", Case(trace(config, TARGET, TARGET)))
+    assert effect(alike, "can be added") == ("yes: no error", "yes")
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder"])
+def test_only_a_model_with_both_has_cross_attention(name: Any) -> None:
+    with pytest.raises(NotKnownError, match="no cross-attention"):
+        find("cross", Case(trace(TransformerConfig(name))))
+
+
+def test_the_activation_after_the_second_map_is_what_torchs_modules_give(case: Case) -> None:
+    found, steps, weights = find("relu", case), case.block.steps(), case.block.weights
+    assert steps is not None
+    assert weights is not None
+    stack = draw_stack(case_config(case))
+    block = (stack.decoder if isinstance(stack, Seq2Seq) else stack).layers[0]
+    assert isinstance(block, EncoderLayer | DecoderLayer)
+    activation = functional.gelu if weights.activation == "gelu" else functional.relu
+    first, second = block.feed_forward.first, block.feed_forward.second
+    reads = steps.attention_norm if steps.cross_attention_norm is None else steps.cross_attention_norm
+    x = reads if steps.feed_forward_norm is None else steps.feed_forward_norm
+    with torch.no_grad():
+        wrong, right = both("relu", first=first, second=second, relu=activation, x=x)
+    close(found.wrong.values, wrong["y"])
+    close(found.right.values, right["y"])
+    close(found.right.values, steps.feed_forward_output)
+    assert effect(found, "smallest")[0] == pytest.approx(wrong["y"].min().item(), abs=1e-6)
+    assert effect(found, "smallest")[0] >= (-0.17 if weights.activation == "gelu" else 0)
+    assert effect(found, "one linear map")[0] < 1e-5
+    assert effect(found, "one linear map")[1] > 0.1
+    assert effect(found, "mean") == tuple(pytest.approx(one["y"].mean().item(), abs=1e-5) for one in (wrong, right))
+    below = 100 * (right["y"] < 0).float().mean().item()
+    assert effect(found, "below 0")[1] == f"{below:.1f} %"
+
+
+def case_config(case: Case) -> TransformerConfig:
+    return next(
+        config for config in SETTINGS if config.architecture == ("both" if "cross" in case.trace.blocks else case.kind)
+    )
+
+
+def test_a_norm_over_all_tokens_is_torchs_over_both_axes(case: Case) -> None:
+    found, steps = find("norm", case), case.block.steps()
+    assert steps is not None
+    x = steps.attention_residual
+    wrong, right = both("norm", x=x)
+    close(found.wrong.values, wrong["y"])
+    close(found.right.values, right["y"])
+    assert effect(found, "largest mean") == tuple(
+        pytest.approx(one["y"].mean(-1).abs().max().item(), abs=1e-6) for one in (wrong, right)
+    )
+    changed = x.clone()
+    changed[-1, ::2] += 1
+    after = run(TEXTS["norm"].wrong, x=changed)["y"]
+    moved = (after - wrong["y"])[:-1].abs().max().item()
+    assert effect(found, "last token changes") == (pytest.approx(moved, rel=1e-3), 0)
+    assert effect(found, "variance")[1] == "1.000"
+
+
+def test_a_width_that_heads_do_not_divide_leaves_numbers_over(case: Case) -> None:
+    found, layer = find("width", case), layer_of(case)
+    joined = layer.query.transpose(0, 1).flatten(1)
+    t, c = joined.shape
+    heads = next(count for count in range(layer.heads + 1, c) if c % count)
+    made = run(TEXTS["width"].wrong, q=joined, C=c, H=heads, T=t)
+    close(run(TEXTS["width"].right, q=joined, C=c, H=layer.heads, T=t)["heads"], layer.query.transpose(0, 1))
+    with pytest.raises(AssertionError):
+        run(TEXTS["width"].right, q=joined, C=c, H=heads, T=t)
+    size = made["D"]
+    split = {
+        name: getattr(layer, name).transpose(0, 1).flatten(1)[:, : heads * size].view(t, heads, size).transpose(0, 1)
+        for name in ("query", "key", "value")
+    }
+    close(split["query"], made["heads"].transpose(0, 1))
+    is_causal = case.kind == "decoder"
+    output = functional.scaled_dot_product_attention(*split.values(), is_causal=is_causal)
+    close(found.wrong.values[:, : heads * size], output.transpose(0, 1).flatten(1))
+    assert bool(found.wrong.values[:, heads * size :].isnan().all())
+    assert found.wrong.values.shape == found.right.values.shape == (t, c)
+    assert effect(found, "as in the paper") == ("6 · 85 = 510, 2 left over", "8 · 64 = 512, 0 left over")
+    assert effect(found, "view") == ("refuses", "works")
+
+
+def test_a_decoder_without_its_mask_reads_the_future(case: Case) -> None:
+    found, layer = find("mask", case), layer_of(case)
+    q, k, v = (weight(layer, name, case.inputs) for name in ("query", "key", "value"))
+    t = len(q)
+    mask = torch.zeros(t, t).masked_fill(~causal_mask(t), -inf)
+    wrong, right = both("mask", q=q, k=k, D=layer.head_size, mask=mask)
+    close(found.wrong.values, wrong["weights"])
+    close(found.right.values, right["weights"].masked_fill(~causal_mask(t), torch.nan))
+    assert effect(found, "look ahead") == (t * (t - 1) // 2, 0)
+    later = wrong["weights"].triu(1).sum(-1).mean().item()
+    assert effect(found, "later tokens") == (pytest.approx(later, rel=1e-4), 0)
+    changed = case.inputs.clone()
+    changed[-1, ::2] += 1
+    q2, k2, v2 = (weight(layer, name, changed) for name in ("query", "key", "value"))
+    moved = (
+        functional.scaled_dot_product_attention(q2[None], k2[None], v2[None])
+        - functional.scaled_dot_product_attention(q[None], k[None], v[None])
+    )[0, :-1].abs().max().item()  # fmt: skip
+    assert effect(found, "last token changes") == (pytest.approx(moved, rel=1e-3), 0)
+    assert ("encoder" in found.note) == (case.kind == "encoder")
+
+
+def test_summed_heads_can_change_places(case: Case) -> None:
+    found, layer = find("sum", case), layer_of(case)
+    assert layer.output_projection is not None
+    w, bias = layer.output_projection.weight, layer.output_projection.bias
+    given = {"W_O": w, "b_O": 0 if bias is None else bias, "D": layer.head_size}
+    heads = list(layer.all_heads().head_outputs)
+    wrong, right = both("sum", heads=heads, **given)
+    close(found.wrong.values, wrong["y"])
+    close(found.right.values, right["y"])
+    swapped = both("sum", heads=heads[-1:] + heads[:-1], **given)
+    close(swapped[0]["y"], wrong["y"])
+    moved = (swapped[1]["y"] - right["y"]).abs().max().item()
+    assert effect(found, "change places") == (pytest.approx(0, abs=1e-5), pytest.approx(moved, rel=1e-3))
+
+
+def test_random_vectors_attend_to_themselves_alone(case: Case) -> None:
+    found = find("same", case)
+    generator = torch.Generator().manual_seed(3)
+    ids = list(dict.fromkeys(case.tokens.ids))
+    drawn = torch.randn(len(ids), 768, generator=generator)[[ids.index(one) for one in case.tokens.ids]]
+    w_q, w_k = (torch.randn(768, 768, generator=generator) for _ in range(2))
+    for c in (768, 32):
+        x = drawn[:, :c]
+        given = {"W_Q": w_q[:c, :c] / c**0.5, "W_K": w_k[:c, :c] / c**0.5, "W_V": torch.eye(c)}
+        wrong, right = both("same", x=x, C=c, **given)
+        expected = tuple(pytest.approx(one["weights"].diagonal().mean().item(), rel=1e-4) for one in (wrong, right))
+        assert effect(found, f"C = {c}") == expected
+        if c == 768:
+            close(found.wrong.values, wrong["weights"])
+            close(found.right.values, right["weights"])
+            assert effect(found, "C = 768")[0] > 0.9995
+
+
+def test_a_word_that_occurs_twice_counts_as_itself_in_both_places() -> None:
+    found = find("same", Case(trace(TransformerConfig(), "a rose is a rose is a rose")))
+    assert effect(found, "C = 768")[0] == pytest.approx(1, abs=1e-3)
+    assert found.wrong.values[0, 0] == pytest.approx(1 / 3, abs=1e-3)
+    assert "occurs twice" in found.note
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_found_in_the_smallest_and_the_largest_toy_and_in_minilm(name: str) -> None:
+    small = TransformerConfig("both", depth=1, heads=8, width=8)
+    large = TransformerConfig("both", depth=1, heads=8, width=128, norm="pre")
+    long = " ".join(f"w{number}" for number in range(128))
+    traces = [
+        trace(small, "one", "two"),
+        trace(large, long, long),
+        load("minilm").trace("one"),
+        load("minilm").trace(TEXT),
+    ]
+    for one in traces:
+        if name == "cross" and "cross" not in one.blocks:
+            continue
+        found = find(name, Case(one))
+        assert found.effects
+        for picture in (found.wrong, found.right):
+            assert not picture.values.isinf().any()
+
+
+def test_with_one_head_a_sum_is_the_same() -> None:
+    found = find("sum", Case(trace(TransformerConfig(heads=1))))
+    torch.testing.assert_close(found.wrong.values, found.right.values)
+    assert "one head" in found.note
+
+
+def test_what_a_model_does_not_tell_is_named_in_a_sentence() -> None:
+    whole = trace(TransformerConfig())
+    bare = LayerTrace(whole.layer(0).query, whole.layer(0).key, whole.layer(0).value, whole.layer(0).scale)
+    case = Case(Trace(whole.tokens, None, {"encoder": (type(whole.block(0))(bare),)}, whole.last_hidden_state))
+    for name in ("maps", "mask", "relu", "norm", "sum"):
+        with pytest.raises(NotKnownError, match="is not known"):
+            find(name, case)
+    assert find("fill", case).effects
+    assert find("width", case).effects
