@@ -74,11 +74,11 @@ class Marked(str):
     @classmethod
     def of(cls, *parts: str) -> Marked:
         """Return texts as one, with the marks of those that have any."""
-        text, marks = "", []
+        at, marks = 0, []
         for part in parts:
-            marks += [Mark(len(text) + one.start, len(text) + one.end, one.target) for one in marks_of(part)]
-            text += part
-        return cls(text, marks)
+            marks += [Mark(at + one.start, at + one.end, one.target) for one in marks_of(part)]
+            at += len(part)
+        return cls("".join(parts), marks)
 
     @classmethod
     def joined(cls, parts: Iterable[str]) -> Marked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
@@ -108,7 +108,7 @@ def refuse(why: str) -> NoReturn:
 
 
 def check_header(header: Header) -> None:
-    """Check what a header says, apart from the arrays and the pictures.
+    """Check what a header says, apart from the steps and the arrays.
 
     Raises:
         DocumentError: it says what no document may say.
@@ -135,6 +135,14 @@ def check_header(header: Header) -> None:
         refuse(f"header.mask is not one of {', '.join(MASKS)}.")
     if header.attention not in KINDS:
         refuse(f"header.attention is not one of {', '.join(KINDS)}.")
+
+
+def check_steps(header: Header) -> None:
+    """Check the texts of the steps, apart from their marks and pictures.
+
+    Raises:
+        DocumentError: they are not texts of these heads.
+    """
     for index, step in enumerate(header.steps):
         _check_step(f"header.steps[{index}]", step, len(header.heads))
 
@@ -185,14 +193,23 @@ def check_arrays(header: Header, arrays: Arrays) -> dict[str, int]:
             refuse(f"Array {name} is missing.")
     if header.kind == "averages":
         _check_averages(header, shapes)
-    if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
-        refuse("The file has query, key and value of none of its heads.")
+    check_held(header, arrays)
     _check_masks(header, shapes)
     sizes = _check_shapes(header, shapes, names)
     for name in names:
         if name in arrays:
-            _check_numbers(name, arrays[name])
+            check_numbers(name, arrays[name])
     return sizes
+
+
+def check_held(header: Header, arrays: Collection[str]) -> None:
+    """Check that a reader can begin with a head: its query, key and value are in the file.
+
+    Raises:
+        DocumentError: there is no such head.
+    """
+    if not any(all(f"{name}/{head}" in arrays for name in REQUIRED) for head in header.heads):
+        refuse("The file has query, key and value of none of its heads.")
 
 
 def _check_averages(header: Header, shapes: Shapes) -> None:
@@ -256,8 +273,12 @@ def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str,
     return sizes
 
 
-def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
-    """Check that numbers are finite float32. A mask may also be bool, or hold −inf where a query must not look."""
+def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
+    """Check that numbers are finite float32. A mask may also be bool, or hold −inf where a query must not look.
+
+    Raises:
+        DocumentError: there are others.
+    """
     dtype = _DTYPES.get(array.dtype, "")
     _check_dtype(name, dtype)
     if dtype == "BOOL" and array.view(np.uint8).max() > 1:

@@ -43,7 +43,7 @@ def write(document: Document) -> bytes:
         listed[name] = {"dtype": _CODES[array.dtype], "shape": array.shape, "data_offsets": (start, end)}
     header = orjson.dumps(listed)
     header += b" " * (-len(header) % _LENGTH)
-    bodies = (array.astype(_DTYPES[_CODES[array.dtype]], copy=False).tobytes() for _, array in arrays)
+    bodies = (array.astype(_DTYPES[_CODES[array.dtype]], copy=False).data for _, array in arrays)
     data = b"".join((len(header).to_bytes(_LENGTH, "little"), header, *bodies))
     _check_size(data)
     return data

@@ -8,9 +8,9 @@ from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from attnviz.document.checks import ARRAYS, OF_HEAD
+from attnviz.document.checks import ARRAYS, OF_HEAD, check_header, check_held, check_numbers
 from attnviz.document.texts import step_texts
-from attnviz.document.value import Axis, Document, Header, Reference
+from attnviz.document.value import Axis, Document, Header, Reference, read_only
 from attnviz.formatting import scale_label
 from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.trace.matrices import find_matrix, heads_matrix, matrix
@@ -58,15 +58,13 @@ def document_of_layer(
     layer = walk.layer
     chosen = tuple(range(layer.heads) if heads is None else heads)
     walks = walk.of_heads(chosen)
-    arrays, references = {}, {}
-    for name, held in _arrays(walks).items():
-        digest = None if refer_to is None else refer_to(name, held.nbytes)
+    held, references = {}, {}
+    for name, array in _arrays(walks).items():
+        digest = None if refer_to is None else refer_to(name, array.nbytes)
         if digest is None:
-            arrays[name] = held.make()
+            held[name] = array
         else:
-            references[name] = Reference(digest, held.dtype, held.shape)
-    if thumbnails is not None:
-        arrays |= _thumbnails(walk, thumbnails)
+            references[name] = Reference(digest, array.dtype, array.shape)
     header = Header(
         model=walk.model,
         attention=walk.kind,
@@ -83,7 +81,12 @@ def document_of_layer(
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",
         place="" if walk.block is None else walk.block.place,
     )
-    return Document(header, arrays)
+    check_header(header)
+    check_held(header, held)
+    for whole, name in {array.whole: name for name, array in held.items()}.items():
+        check_numbers(name, whole())
+    arrays = {name: array.make() for name, array in held.items()}
+    return Document.of_checked(header, arrays if thumbnails is None else arrays | _thumbnails(walk, thumbnails))
 
 
 def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
@@ -92,9 +95,7 @@ def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
     Raises:
         KeyError: documents of this head have no array of this name.
     """
-    import numpy as np
-
-    return np.ascontiguousarray(_arrays([walk])[name].make())  # safetensors writes memory as it lies
+    return _arrays([walk])[name].make()
 
 
 def _axis(tokens: Tokens) -> Axis:
@@ -124,11 +125,19 @@ class _Held:
 
     shape: tuple[int, ...]
     dtype: Literal["F32", "BOOL"]
-    make: Make
+    whole: Make
+    """Computes it, or those of several heads, once"""
+    place: int | None = None
+    """The place of its head among these"""
 
     @property
     def nbytes(self) -> int:
         return prod(self.shape) * (4 if self.dtype == "F32" else 1)
+
+    def make(self) -> npt.NDArray[Any]:
+        """Return it as `read_only` does."""
+        whole = self.whole()
+        return whole if self.place is None else whole[self.place]
 
 
 def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
@@ -149,10 +158,10 @@ def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
     found |= _masks(walks)
     (count, _, width), queries = layer.value.shape, layer.query.shape[1]
     if len(walks) < count:
-        found["concat"] = _Held((queries, count * width), "F32", lambda: _as_array(matrix(walk, "concat")))
+        found["concat"] = _Held((queries, count * width), "F32", cache(lambda: _as_array(matrix(walk, "concat"))))
     if layer.output_projection is not None:
         shape = queries, layer.output_projection.weight.shape[1]
-        found["output"] = _Held(shape, "F32", lambda: _as_array(matrix(walk, "output")))
+        found["output"] = _Held(shape, "F32", cache(lambda: _as_array(matrix(walk, "output"))))
     return {name: held for name, held in found.items() if held is not None}
 
 
@@ -163,21 +172,16 @@ _COMPUTED = ("mask", "concat", "output", "thumbnails", "hidden_thumbnail")
 def _held(tensor: Tensor | None) -> _Held | None:
     if tensor is None:
         return None
-    return _Held(tuple(tensor.shape), _dtype(tensor), partial(_as_array, tensor))
+    return _Held(tuple(tensor.shape), _dtype(tensor), cache(partial(_as_array, tensor)))
 
 
 def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:
-    """Return the arrays of these heads; `tensor` has an axis of all heads, and is made an array once."""
+    """Return the arrays of these heads; `tensor` has an axis of all heads, and is made an array once, if at all."""
     if tensor is None:
         return {}
-    whole = cache(partial(_as_array, tensor))
+    whole = cache(lambda: _as_array(tensor if len(heads) == len(tensor) else tensor[list(heads)]))
     shape, dtype = tuple(tensor.shape[1:]), _dtype(tensor)
-    return {f"{name}/{head}": _Held(shape, dtype, partial(_row, whole, head)) for head in heads}
-
-
-def _row(whole: Make, head: int) -> npt.NDArray[Any]:
-    row: npt.NDArray[Any] = whole()[head]
-    return row
+    return {f"{name}/{head}": _Held(shape, dtype, whole, place) for place, head in enumerate(heads)}
 
 
 def _dtype(tensor: Tensor) -> Literal["F32", "BOOL"]:
@@ -203,10 +207,10 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
 
 def _thumbnails(walk: Walk, weights: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.uint8]]:
     hidden = walk.layer.hidden(walk.head).numpy()
-    return {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
+    made = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
+    return {name: read_only(array) for name, array in made.items()}
 
 
 def _as_array(tensor: Tensor) -> npt.NDArray[Any]:
     tensor = tensor.detach()
-    array: npt.NDArray[Any] = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
-    return array
+    return read_only((tensor.float() if tensor.is_floating_point() else tensor).numpy())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from attnviz.document.checks import is_whole, refuse
@@ -20,13 +21,17 @@ MAX_MARKS = 64
 _WHOLE = ("row", "column", "layer", "head")
 _NAMES = tuple(field.name for field in fields(Target))
 _FIELDS = {"from", "to", *_NAMES}
+_target = attrgetter(*_NAMES)
 
 
 def to_json(text: str) -> str | dict[str, Any]:
     """Return a text as JSON: a string, or with its marks an object with `text` and `marks`."""
-    marks = [{"from": one.start, "to": one.end, **{name: getattr(one.target, name) for name in _NAMES}}
-             for one in marks_of(text)]  # fmt: skip
-    return {"text": str(text), "marks": marks} if marks else text
+    marks = marks_of(text)
+    if not marks:
+        return text
+    listed = [{"from": one.start, "to": one.end, **dict(zip(_NAMES, _target(one.target), strict=True))}
+              for one in marks]  # fmt: skip
+    return {"text": str(text), "marks": listed}
 
 
 def from_json(value: Any) -> Marked:

@@ -53,8 +53,9 @@ def _shown(step: Step[Any], walks: Sequence[Walk]) -> Sequence[Any]:
 
 def _of_heads(texts: Iterable[str]) -> OfHeads:
     """Return one text if it is the same for all heads, with the same marks."""
-    texts = tuple(texts)
-    return texts[0] if len({(text, marks_of(text)) for text in texts}) == 1 else texts
+    first, *others = texts = tuple(texts)
+    is_same = all(text == first and marks_of(text) == marks_of(first) for text in others)
+    return first if is_same else texts
 
 
 def settings_of(walks: Sequence[Walk]) -> Hashable:

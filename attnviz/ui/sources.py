@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.loading import described
@@ -92,8 +91,7 @@ class SavedView:
 
 def view_of(found: Shown) -> dict[str, Any]:
     """Return the session's view with what is actually shown."""
-    view = {name: state.get(name) for name in KEYS}
-    return view | found.choices
+    return state.every() | found.choices
 
 
 def shown_now(get: Get = state.get, page: str = START) -> Shown:

@@ -106,6 +106,11 @@ def get(name: str) -> Any:
     return _view()[name]
 
 
+def every() -> dict[str, Any]:
+    """Return all values of the view by their keys."""
+    return dict(_view())
+
+
 def is_default(name: str) -> bool:
     """Whether the view has the default value of this key."""
     return bool(get(name) == KEYS[name].default)

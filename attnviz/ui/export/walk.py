@@ -12,7 +12,6 @@ import streamlit as st
 
 from attnviz.export.views import on_page
 from attnviz.hosts import is_local
-from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
@@ -80,7 +79,7 @@ def shown_walk() -> ShownWalk:
 
 def shown_view(page: str) -> dict[str, Any]:
     """Return the view of a page with the actual model, kind, layer and head; raises as `shown_walk` does."""
-    asked = on_page(page, {name: state.get(name) for name in KEYS})
+    asked = on_page(page, state.every())
     return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
 
 

@@ -72,7 +72,7 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
 def _way_to_steps() -> None:
     """Link to the same head in Step by step, with this page's settings, so that the way back restores them."""
     layer, head = state.get("layer"), state.get("head")
-    view = {name: state.get(name) for name in KEYS} | {"source": PAGES["heads"].source, "step": "weights"}
+    view = state.every() | {"source": PAGES["heads"].source, "step": "weights"}
     st.page_link(
         PAGES["step_by_step"].script,
         label=f"Layer {layer} · head {head}, step by step",
