@@ -8,7 +8,7 @@ Shapes: H heads, Tq query positions, Tk key positions, D head width. Row = query
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -17,6 +17,8 @@ from torch import Tensor
 from attnviz.reprs import ShortRepr
 
 MaskKind = Literal["none", "causal", "padding", "cross", "other"]
+Masked = Literal["scaled", "scores"]
+"""The matrix whose hidden cells a mask fills: after the scaling, or before it"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,10 +32,18 @@ class Mask(ShortRepr):
     kind: MaskKind = "none"
     cells: Tensor | None = None
     """bool (True = may look) or float (added to `scaled`), broadcasts to (H, Tq, Tk); None if nothing is hidden"""
+    value: float = -math.inf
+    """What is filled into hidden cells: −inf, or a finite number, such as the −1e10 of many programs"""
+    fills: Masked = "scaled"
+    """Whether it is filled into `scaled`, or into `scores`, so that the scaling multiplies it too"""
 
     def __post_init__(self) -> None:
         if (self.kind == "none") != (self.cells is None):
             raise ValueError(f"a mask of kind {self.kind} with {'no' if self.cells is None else 'its'} cells")
+        if math.isnan(self.value) or self.value == math.inf:
+            raise ValueError(f"a mask can't fill {self.value} into hidden cells")
+        if not self.is_infinite and self.cells is not None and self.cells.dtype != torch.bool:
+            raise ValueError(f"a mask that fills {self.value} into hidden cells has bool cells, not {self.cells.dtype}")
 
     @classmethod
     def causal(cls, n: int) -> Mask:
@@ -69,20 +79,34 @@ class Mask(ShortRepr):
         cells = self.cells
         return cells is not None and cells.is_floating_point() and bool((cells.isfinite() & (cells != 0)).any())
 
-    def of_heads(self, heads: int | list[int]) -> Tensor | None:
-        """Return the cells of one head, (Tq, Tk), or of several, (h, Tq, Tk); shared masks are (Tq, Tk)."""
+    @property
+    def is_infinite(self) -> bool:
+        """Whether hidden cells are −inf, so that their weights are 0 whatever the scores are."""
+        return math.isinf(self.value)
+
+    @property
+    def hides_rows(self) -> bool:
+        """Whether a query sees no key at all."""
+        if self.cells is None or self.kind == "causal":
+            return False
+        return bool(hidden_cells(self.cells, self.cells.shape).all(dim=-1).any())
+
+    def hidden_value(self, scale: float) -> float:
+        """Return what a hidden cell of `masked` holds if the scores are multiplied by `scale`."""
+        return self.value if self.fills == "scaled" or self.is_infinite else self.value * scale
+
+    def of_heads(self, heads: int | list[int]) -> Mask:
+        """Return the mask of one head, (Tq, Tk), or of several, (h, Tq, Tk); shared masks are (Tq, Tk)."""
         cells = self.cells
         if cells is None or cells.ndim < 3:
-            return cells
-        if cells.shape[0] == 1:
-            return cells[0]
-        return cells[heads]
+            return self
+        return replace(self, cells=cells[0] if cells.shape[0] == 1 else cells[heads])
 
     def and_causal(self, n: int) -> Mask:
         """Return this mask over n positions combined with the causal mask."""
         if self.cells is None or self.kind == "causal":
-            return Mask.causal(n)
-        return Mask("other", and_causal(self.cells, n))
+            return replace(self, kind="causal", cells=causal_mask(n))
+        return replace(self, kind="other", cells=and_causal(self.cells, n))
 
     def hidden(self, shape: tuple[int, ...]) -> Tensor:
         """Return the hidden cells of scores of this shape, bool (True = hidden)."""
@@ -108,11 +132,21 @@ class AttentionSteps(ShortRepr):
     scaled: Tensor
     """(..., Tq, Tk): scores × scale"""
     masked: Tensor
-    """(..., Tq, Tk): scaled, with hidden cells at −inf"""
+    """(..., Tq, Tk): scaled, with hidden cells at −inf, or at what a `Mask` fills in"""
     weights: Tensor
-    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are hidden"""
+    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are at −inf"""
     head_outputs: Tensor
     """(..., Tq, Dv): weights @ value"""
+
+    @property
+    def hidden(self) -> Tensor:
+        """The cells that the mask hides, (..., Tq, Tk) bool (True = hidden)."""
+        return hidden_cells(self.mask, tuple(self.scores.shape))
+
+    @property
+    def hidden_weights(self) -> Tensor:
+        """The hidden cells whose weight is 0, (..., Tq, Tk) bool: with a finite value there may be others."""
+        return self.hidden & (self.weights == 0)
 
     @property
     def concat(self) -> Tensor:
@@ -132,7 +166,8 @@ def attend(
         key: (..., Tk, D)
         value: (..., Tk, Dv)
         mask: bool, True where a query may look at a key, or float, added to `scaled` (the convention of
-            `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`.
+            `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`,
+            which may fill another number than −inf into hidden cells, and before the scaling.
         scale: the factor on the scores; 1/√D if None.
 
     Raises:
@@ -140,21 +175,28 @@ def attend(
         TypeError: a tensor is not floating point.
     """
     _check(query, key, value)
-    if isinstance(mask, Mask):
-        mask = mask.cells
+    given = mask if isinstance(mask, Mask) else None
+    cells = mask.cells if isinstance(mask, Mask) else mask
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     scores = query @ key.transpose(-2, -1)  # (..., Tq, Tk)
-    scaled = scores * scale
-    masked = scaled if mask is None else apply_mask(scaled, mask)
-    weights = torch.softmax(masked, dim=-1)
-    if mask is not None:
-        weights = _zero_hidden_rows(weights, mask)
-    return AttentionSteps(query, key, value, scale, mask, scores, scaled, masked, weights, weights @ value)
+    masked = scaled = scores * scale
+    if cells is not None and given is not None and not given.is_infinite:
+        if given.fills == "scores":
+            masked = apply_mask(scores, cells, given.value) * scale
+        else:
+            masked = apply_mask(scaled, cells, given.value)
+        weights = torch.softmax(masked, dim=-1)
+    elif cells is not None:
+        masked = apply_mask(scaled, cells)
+        weights = _zero_hidden_rows(torch.softmax(masked, dim=-1), cells)
+    else:
+        weights = torch.softmax(masked, dim=-1)
+    return AttentionSteps(query, key, value, scale, cells, scores, scaled, masked, weights, weights @ value)
 
 
-def apply_mask(scaled: Tensor, mask: Tensor) -> Tensor:
-    """Set hidden cells to −inf: a float mask is added; where a bool mask is False, −inf is filled in.
+def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor:
+    """Set hidden cells to −inf: a float mask is added; where a bool mask is False, `value` is filled in.
 
     Returns a tensor of the shape of `scaled`.
 
@@ -164,7 +206,7 @@ def apply_mask(scaled: Tensor, mask: Tensor) -> Tensor:
     pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
     if mask.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
         raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
-    return scaled.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scaled + mask
+    return scaled.masked_fill(~mask, value) if mask.dtype == torch.bool else scaled + mask
 
 
 def causal_mask(n: int) -> Tensor:

@@ -29,3 +29,12 @@ def scale_label(scale: float, width: int) -> str:
     if abs(scale - width**-0.5) < 1e-9:
         return f"1/√{width}"
     return "off" if scale == 1 else f"{scale:g}"
+
+
+def power_of_ten(value: float) -> str:
+    """Return a number with few digits, a large one as a power of ten, with a true minus sign: "−1e10", "−∞"."""
+    text = f"{value:.3g}".replace("inf", "∞")
+    if "e" in text:
+        digits, exponent = text.split("e")
+        text = f"{digits}e{int(exponent)}"
+    return text.replace("-", "−")

@@ -168,9 +168,10 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "NaN as JSON": (_set(scale=float("nan")), "The document's header is not JSON."),
         "deep JSON": (file("[" * 10**5 + "]" * 10**5, {"query": ones}), None),
         "a list": (file("[]", {"query": ones}), "header is not an object with model, attention, layer, heads, "
-                   "heads_in_layer, query, key, scale, scale_label, mask, steps, references, kind, place, version."),
+                   "heads_in_layer, query, key, scale, scale_label, mask, mask_value, mask_fills, steps, references, "
+                   "kind, place, version."),
         "another version": (
-            _set(version=1), "The document's version is not 4, the only one that this reader knows."
+            _set(version=1), "The document's version is not 5, the only one that this reader knows."
         ),
         "another kind": (
             _set(kind="heads"), "The document's kind is not one of walk, averages, block."
@@ -180,7 +181,7 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "a place of a walk": (_set(place="encoder block 0"), NO_PLACE),
         "a place that is none": (_set(place=0), "header.place is not a text."),
         "averages without the loop": (_set(kind="averages"), "Array by_loop is missing."),
-        "averages without a mask": (_averages("none"), "A document of averages has one head and a causal mask."),
+        "averages without a mask": (_averages("none"), "A document of averages has one head and a causal mask of −∞."),
         "averages of another shape": (
             _averages(by_loop=np.ones((2, 4), np.float32)), "Array by_loop is 2 × 4; it must be 2 × 3."
         ),
@@ -207,6 +208,8 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         "two texts for a head": (_step(fact=["", ""]), "header.steps[0].fact has 2 texts for 1 heads."),
         "a text that is none": (_step(code=[1]), "header.steps[0].code is not a text or a list of texts."),
         **{f"a mark {why}": (_step(fact=fact), sentence) for why, (fact, sentence) in marks().items()},
+        "an unknown place of a mask": (_set(mask_fills="weights"), "header.mask_fills is not one of scaled, scores."),
+        "a mask of a word": (_set(mask_value="-inf"), "header.mask_value is not a number or null."),
         "an unknown mask": (_set(mask="soft"), "header.mask is not one of none, causal, padding, cross, other."),
         "a script": (_step(formula="<script>alert(1)</script>"), NOT_MATHML),
         "an image": (_step(formula='<math display="block"><img src="x" onerror="alert(1)"></math>'), NOT_MATHML),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
@@ -161,8 +162,11 @@ def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[n
 
 
 def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
-    """Return a quantity as computed, (Tq, Tk)."""
-    numbers: Floats = getattr(steps, quantity).float().numpy()
+    """Return a quantity as computed, (Tq, Tk); hidden scores are −inf."""
+    values = getattr(steps, quantity).float()
+    if quantity == "masked":
+        values = values.masked_fill(steps.hidden, -torch.inf)  # whatever the mask fills in
+    numbers: Floats = values.numpy()
     return numbers
 
 
@@ -171,7 +175,8 @@ def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     numbers = _numbers(steps, quantity)
     if not STEPS[quantity].masked_value:
         return numbers
-    return np.where(steps.masked.isneginf().numpy(), np.float32(np.nan), numbers)
+    hidden = steps.hidden_weights if STEPS[quantity].is_distribution else steps.hidden
+    return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 
 
 def _spelled(tokens: Tokens) -> list[str]:

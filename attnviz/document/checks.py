@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attnviz.trace.part import NORMS
 
 if TYPE_CHECKING:
-    from attnviz.attention import MaskKind
+    from attnviz.attention import Masked, MaskKind
     from attnviz.document.value import Header, OfHeads, Reference, StepText
     from attnviz.trace.model import Kind
 
@@ -27,6 +27,7 @@ MAX_BYTES = 128 * 2**20
 """Of a file, and of an array that is not in it"""
 
 MASKS: tuple[MaskKind, ...] = ("none", "causal", "padding", "cross", "other")
+FILLED: tuple[Masked, ...] = ("scaled", "scores")
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 DocumentKind = Literal["walk", "averages", "block"]
@@ -131,10 +132,13 @@ def check_header(header: Header) -> None:
         refuse("header.heads are not heads of the layer in ascending order.")
     if not math.isfinite(header.scale):
         refuse("header.scale is not finite.")
-    if header.mask not in MASKS:
-        refuse(f"header.mask is not one of {', '.join(MASKS)}.")
-    if header.attention not in KINDS:
-        refuse(f"header.attention is not one of {', '.join(KINDS)}.")
+    for name, value, allowed in (
+        ("mask", header.mask, MASKS),
+        ("mask_fills", header.mask_fills, FILLED),
+        ("attention", header.attention, KINDS),
+    ):
+        if value not in allowed:
+            refuse(f"header.{name} is not one of {', '.join(allowed)}.")
 
 
 def check_steps(header: Header) -> None:
@@ -216,8 +220,8 @@ def _check_averages(header: Header, shapes: Shapes) -> None:
     for name in AVERAGES:
         if name not in shapes:
             refuse(f"Array {name} is missing.")
-    if header.mask != "causal" or header.heads_in_layer != 1:
-        refuse("A document of averages has one head and a causal mask.")
+    if header.mask != "causal" or header.mask_value is not None or header.heads_in_layer != 1:
+        refuse("A document of averages has one head and a causal mask of −∞.")
 
 
 def _check_reference(name: str, reference: Reference, is_held: bool) -> None:

@@ -47,7 +47,7 @@ _STEP: dict[str, Any] = {
 _HEADER: dict[str, Any] = {
     "model": "a text", "attention": "a text", "layer": "a whole number", "heads": ["a whole number"],
     "heads_in_layer": "a whole number", "query": _AXIS, "key": _AXIS, "scale": "a number", "scale_label": "a text",
-    "mask": "a text", "steps": [_STEP],
+    "mask": "a text", "mask_value": "a number or null", "mask_fills": "a text", "steps": [_STEP],
     "references": {"*": {"digest": "a text", "dtype": "a text", "shape": ["a whole number"]}},
     "kind": "a text", "place": "a text", "version": "a whole number",
 }  # fmt: skip

@@ -76,6 +76,8 @@ def document_of_layer(
         scale=float(layer.scale),
         scale_label=scale_label(layer.scale, layer.head_size),
         mask=layer.mask.kind,
+        mask_value=None if layer.mask.is_infinite else layer.mask.value,
+        mask_fills=layer.mask.fills,
         steps=step_texts(walks),
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",
@@ -206,7 +208,7 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
 
 
 def _thumbnails(walk: Walk, weights: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.uint8]]:
-    hidden = walk.layer.hidden(walk.head).numpy()
+    hidden = (walk.layer.hidden(walk.head) if walk.layer.mask.is_infinite else walk.steps.hidden_weights).numpy()
     made = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
     return {name: read_only(array) for name, array in made.items()}
 

@@ -15,13 +15,13 @@ from attnviz.document.marks import check_marks
 from attnviz.document.pictures import check_pictures
 
 if TYPE_CHECKING:
-    from attnviz.attention import MaskKind
+    from attnviz.attention import Masked, MaskKind
     from attnviz.steps.picture import Picture
     from attnviz.trace.model import Kind
 
 __all__ = ["VERSION", "Axis", "Document", "DocumentError", "Header", "OfHeads", "Reference", "StepText"]
 
-VERSION = 4
+VERSION = 5
 """The version of the format; docs/document.md says when it changes"""
 
 OfHeads = str | tuple[str, ...]
@@ -110,6 +110,10 @@ class Header:
     kind: DocumentKind = "walk"
     place: str = ""
     """Where the attention is in the model, such as "encoder block 2", if the kind is block; else "" """
+    mask_value: float | None = None
+    """What is filled into hidden cells; None is −∞"""
+    mask_fills: Masked = "scaled"
+    """Whether it is filled into `scaled`, or into `scores`, so that the scale multiplies it"""
     version: int = VERSION
 
 

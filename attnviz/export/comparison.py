@@ -14,7 +14,7 @@ from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
 from attnviz.figures.dark_end import dark_end, end_text
-from attnviz.formatting import number
+from attnviz.formatting import number, power_of_ten
 from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
@@ -86,9 +86,16 @@ class Compared:
             matrices["divergence"] = found.divergence.astype(np.float32)[:, None]
         return matrices
 
+    def _hidden(self) -> str:
+        """Return what hidden cells hold, in A or in B: "0", "−∞", or another number that a mask fills in."""
+        if STEPS[self.comparison.quantity].is_distribution:
+            return "0"
+        masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
+        return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
+
     def header(self, *, stretch: bool | None) -> dict[str, Any]:
         """Return what the component is told beside the matrices (see `components.compare`), without a pin."""
-        masked = STEPS[self.comparison.quantity].masked_value
+        masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
         return {
             "trace": self.digest(stretch=stretch),
             "quantity": self.comparison.quantity,

@@ -92,7 +92,7 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
     """Return a ZIP with one CSV per quantity of `collect`; with several heads, a folder per head.
 
     `about.json` contains `about` and lists the files with their axes. Numbers have all digits of a float32; a masked
-    cell is -inf.
+    cell is -inf, or what the mask fills in.
 
     Raises:
         TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.

@@ -106,10 +106,11 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
 
 
 def _matrix(walk: Walk, name: str) -> Tensor:
-    """Return a matrix as it is shown, with −inf in hidden cells."""
-    values = matrix(walk, name)
-    of_visible = ("weights", "softmax_weights")
-    return values.masked_fill(walk.steps.masked.isneginf(), -torch.inf) if name in of_visible else values
+    """Return a matrix as it is shown, with −inf in hidden cells, whatever the mask fills in."""
+    values, steps = matrix(walk, name), walk.steps
+    if name in ("weights", "softmax_weights"):
+        return values.masked_fill(steps.hidden_weights, -torch.inf)
+    return values.masked_fill(steps.hidden, -torch.inf) if name == "masked" else values
 
 
 def _product(walk: Walk, product: Product) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.measures.names import NAMES as MEASURES
@@ -19,7 +19,8 @@ from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
-from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH, NORM_PLACES
+from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
+from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
@@ -172,6 +173,10 @@ KEYS: dict[str, Key] = {
     "head_size": Key(8, whole(2, 64)),
     "scale": Key("sqrt_d", read_scale),
     "mask": Key("none", one_of("none", "causal")),
+    "padding": Key(0, whole(0, MAX_TOKENS)),
+    "mask_value": Key("-inf", one_of(*get_args(MaskValue))),
+    "model_width": Key(WIDTH, whole(MIN_WIDTH, MAX_WIDTH)),
+    "projection_bias": Key(False, read_switch, write_switch),
     "projection": Key(True, read_switch, write_switch),
     "seed": Key(0, whole(0, 999_999)),
     "architecture": Key("encoder", one_of(*ARCHITECTURES)),

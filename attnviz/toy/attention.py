@@ -10,9 +10,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnviz.attention import Mask
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, WIDTH, ToyConfig
-from attnviz.toy.weights import draw
+from attnviz.attention import Mask, MaskKind, causal_mask
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, ToyConfig
+from attnviz.toy.weights import draw, draw_wide
 from attnviz.trace.layer import OutputProjection, Projection
 from attnviz.trace.recorder import recorded_attention, watch_inputs
 
@@ -21,22 +21,28 @@ class SeededProjection(nn.Module):
     """The projection from X to "query", "key" or "value", for all heads.
 
     Linear weights have variance 1/C, so the projection preserves the variance of X. Position-mixing weights have
-    variance 1/16 for every length, so a longer text does not change them.
+    variance 1/16 for every length, so a longer text does not change them. Biases are drawn as a
+    row of linear weights is.
     """
 
     def __init__(self, name: str, config: ToyConfig, n: int) -> None:
         """Draw the weights for n tokens; only position-mixing weights depend on n."""
         super().__init__()
         seed, heads = config.seed, range(config.head_count)
-        weight = None
+        weight = bias = None
         if config.qkv == "linear":
-            maps = [draw(seed, f"W_{name}", h, WIDTH, MAX_HEAD_SIZE)[:, : config.head_size] for h in heads]
-            weight = torch.stack(maps) / math.sqrt(WIDTH)  # (H, C, D)
+            width, size = config.width, config.head_size
+            maps = [draw(seed, f"W_{name}", h, MAX_WIDTH, MAX_HEAD_SIZE)[:width, :size] for h in heads]
+            weight = torch.stack(maps) / math.sqrt(width)  # (H, C, D)
+            if config.bias:
+                rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
+                bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
         elif config.qkv == "positions":
             mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
             weight = torch.stack(mixes) / 4  # (H, T, T)
         self.weight = None if weight is None else nn.Parameter(weight, requires_grad=False)
-        self.map = Projection(config.qkv, None if self.weight is None else self.weight.data)
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+        self.map = Projection(config.qkv, None if self.weight is None else self.weight.data, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Project (T, C) to (H, T, D)."""
@@ -44,18 +50,32 @@ class SeededProjection(nn.Module):
 
 
 class SeededOutput(nn.Module):
-    """W_O, (H·D, C). The rows of a head do not change when another head is added."""
+    """W_O, (H·D, C), and perhaps b_O, (C,). The rows of a head do not change when another head is added."""
 
     def __init__(self, config: ToyConfig) -> None:
         super().__init__()
-        width = config.width_per_head
-        rows = [draw(config.seed, "W_output", h, MAX_HEAD_SIZE, WIDTH)[:width] for h in range(config.head_count)]
-        self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(WIDTH), requires_grad=False)
-        self.map = OutputProjection(self.weight.data)
+        seed, size, width = config.seed, config.width_per_head, config.width
+        rows = [draw_wide(seed, "W_output", h, MAX_WIDTH, width)[:size] for h in range(config.head_count)]
+        self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
+        bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+        self.map = OutputProjection(self.weight.data, bias)
 
     def forward(self, concat: Tensor) -> Tensor:
         """Project (T, H·D) to (T, C)."""
         return self.map.apply(concat)
+
+
+def mask_of(config: ToyConfig, n: int) -> Mask:
+    """Return the mask of a toy over n tokens: causal, of padding before the text, or both."""
+    padding = torch.arange(n) < config.padding  # (T,)
+    cells = causal_mask(n) if config.causal else torch.ones(n, n, dtype=torch.bool)
+    seen = cells & ~padding  # (T, T)
+    if not config.causal and not bool(padding.any()):
+        return Mask()
+    kind: MaskKind = "padding" if not config.causal else "other" if bool(padding.any()) else "causal"
+    name, _, before = config.mask_value.partition("_")
+    return Mask(kind, seen, float(name), "scores" if before else "scaled")
 
 
 class SeededAttention(nn.Module):
@@ -66,13 +86,11 @@ class SeededAttention(nn.Module):
         self.query, self.key, self.value = (SeededProjection(name, config, n) for name in ("query", "key", "value"))
         self.output = SeededOutput(config) if config.projection else nn.Identity()
         self.scale = config.scale_factor
-        self.mask = Mask.causal(n) if config.causal else Mask()
+        self.mask = mask_of(config, n)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply self-attention to (T, C): returns (T, C), or (T, H·D) without W_O."""
-        steps = recorded_attention(
-            self, self.query(x), self.key(x), self.value(x), mask=self.mask.cells, scale=self.scale
-        )
+        steps = recorded_attention(self, self.query(x), self.key(x), self.value(x), mask=self.mask, scale=self.scale)
         output: Tensor = self.output(steps.concat)
         return output

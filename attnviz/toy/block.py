@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.attention import SeededAttention, SeededOutput
-from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.toy.embeddings import SeededEmbeddings, sum_of
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
@@ -36,7 +36,7 @@ class ToyBlock(nn.Module):
         if n > MAX_TOKENS:
             raise ValueError(f"{n} tokens: the toy takes at most {MAX_TOKENS}")
         super().__init__()
-        self.embeddings = SeededEmbeddings(config.seed, config.positions)
+        self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width)
         self.attention = SeededAttention(config, n)
 
     def forward(self, ids: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
@@ -61,14 +61,17 @@ class Toy(ShortRepr):
     @property
     def description(self) -> Description:
         """The toy's architecture. Embeddings are drawn on demand for any id, so they are not counted as parameters."""
-        heads, width = self.config.head_count, self.config.width_per_head
-        parameters = {"projections": 3 * heads * WIDTH * width} if self.config.qkv == "linear" else {}
+        heads, width, model_width = self.config.head_count, self.config.width_per_head, self.config.width
+        biases = int(self.config.bias)
+        parameters = {}
+        if self.config.qkv == "linear":
+            parameters["projections"] = 3 * heads * (model_width + biases) * width
         if self.config.projection:
-            parameters["output"] = heads * width * WIDTH
+            parameters["output"] = (heads * width + biases) * model_width
         return Description(
             name=self.name,
             layers={self.config.kind: (1, heads)},
-            width=WIDTH,
+            width=model_width,
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},

@@ -9,20 +9,24 @@ from typing import Any, Literal
 
 from attnviz.trace.model import ProjectionKind
 
-WIDTH = 16
-"""C: small enough to show every number of an embedding on the screen."""
+WIDTH, MIN_WIDTH, MAX_WIDTH = 16, 8, 128
+"""C: as it is unless a view says otherwise, small enough to show every number of an embedding, and its limits"""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
 Positions = Literal["none", "sinusoidal", "lab", "random"]
 """As `attnviz.toy.positions` makes them; random: as a learned table is before training"""
+MaskValue = Literal["-inf", "-1e10", "-1e10_before"]
+"""What the mask fills into hidden cells: −∞ or −1e10 after the scaling, or −1e10 before it"""
 
 
 @dataclass(frozen=True, slots=True)
 class ToyConfig:
     """The block's settings. A field changes only the quantities that depend on it."""
 
+    width: int = WIDTH
+    """C"""
     heads: int = 2
     head_size: int = 8
     qkv: ProjectionKind = "linear"
@@ -30,7 +34,12 @@ class ToyConfig:
     scale: str = "sqrt_d"
     """sqrt_d: 1/√D, sqrt_c: 1/√C, off: 1, or a number such as "0.125\""""
     causal: bool = False
+    padding: int = 0
+    """How many tokens, from the first on, are padding: no query looks at them"""
+    mask_value: MaskValue = "-inf"
     projection: bool = True
+    bias: bool = False
+    """Whether linear projections to queries, keys and values, and the output projection add one"""
     seed: int = 0
 
     @classmethod
@@ -38,21 +47,26 @@ class ToyConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
 
         Raises:
-            ValueError: the number of heads or the head size is out of range.
+            ValueError: a number is out of range.
         """
-        names = ("heads", "head_size", "qkv", "positions", "scale", "projection", "seed")
-        return cls(**{name: get(name) for name in names}, causal=get("mask") == "causal")
+        names = ("heads", "head_size", "qkv", "positions", "scale", "padding", "mask_value", "projection", "seed")
+        causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
+        return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.heads <= MAX_HEADS:
-            raise ValueError(f"{self.heads} heads: the toy has 1 to {MAX_HEADS}")
-        if not 2 <= self.head_size <= MAX_HEAD_SIZE:
-            raise ValueError(f"head size {self.head_size}: the toy has 2 to {MAX_HEAD_SIZE}")
+        for name, value, low, high in (
+            ("heads", self.heads, 1, MAX_HEADS),
+            ("numbers a head", self.head_size, 2, MAX_HEAD_SIZE),
+            ("numbers a token", self.width, MIN_WIDTH, MAX_WIDTH),
+            ("tokens of padding", self.padding, 0, MAX_TOKENS),
+        ):
+            if not low <= value <= high:
+                raise ValueError(f"{value} {name}: the toy has {low} to {high}")
 
     @property
     def scale_factor(self) -> float:
         """`scale` as a number."""
-        named = {"sqrt_d": 1 / math.sqrt(self.width_per_head), "sqrt_c": 1 / math.sqrt(WIDTH), "off": 1.0}
+        named = {"sqrt_d": 1 / math.sqrt(self.width_per_head), "sqrt_c": 1 / math.sqrt(self.width), "off": 1.0}
         return named[self.scale] if self.scale in named else float(self.scale)
 
     @property
@@ -68,4 +82,4 @@ class ToyConfig:
     @property
     def width_per_head(self) -> int:
         """The effective D: only linear projections change the width."""
-        return self.head_size if self.qkv == "linear" else WIDTH
+        return self.head_size if self.qkv == "linear" else self.width

@@ -9,31 +9,31 @@ from torch import Tensor, nn
 
 from attnviz.toy.config import MAX_TOKENS, WIDTH, Positions
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
-from attnviz.toy.weights import draw
+from attnviz.toy.weights import draw_wide
 
 
 class SeededEmbeddings(nn.Module):
     """Token and position embeddings drawn from a seed. Any integer is a valid id, so rows are drawn on demand."""
 
-    def __init__(self, seed: int, positions: Positions) -> None:
+    def __init__(self, seed: int, positions: Positions, width: int = WIDTH) -> None:
         super().__init__()
-        self.seed, self.positions = seed, positions
+        self.seed, self.positions, self.width = seed, positions, width
 
     def forward(self, ids: Sequence[int]) -> dict[str, Tensor]:
         """Return the embeddings by name, (T, C) each; X is their sum."""
-        parts = {"token": embed_tokens(ids, self.seed)}
-        positions = embed_positions(len(ids), self.positions, self.seed)
+        parts = {"token": embed_tokens(ids, self.seed, self.width)}
+        positions = embed_positions(len(ids), self.positions, self.seed, self.width)
         return parts if positions is None else {**parts, "position": positions}
 
 
-def embed_tokens(ids: Sequence[int], seed: int) -> Tensor:
+def embed_tokens(ids: Sequence[int], seed: int, width: int = WIDTH) -> Tensor:
     """Return one standard normal vector per token id, (T, C). Equal ids have equal vectors in every text."""
     if not ids:
-        return torch.zeros(0, WIDTH)
-    return torch.cat([draw(seed, "embedding", token, 1, WIDTH) for token in ids])
+        return torch.zeros(0, width)
+    return torch.cat([draw_wide(seed, "embedding", token, 1, width) for token in ids])
 
 
-def embed_positions(n: int, kind: Positions, seed: int) -> Tensor | None:
+def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> Tensor | None:
     """Return the position embeddings, (n, C), or None for "none".
 
     sinusoidal, lab: see `attnviz.toy.positions`.
@@ -42,8 +42,8 @@ def embed_positions(n: int, kind: Positions, seed: int) -> Tensor | None:
     if kind == "none":
         return None
     if kind == "random":
-        return draw(seed, "position", 0, MAX_TOKENS, WIDTH)[:n]
-    return (lab_positions if kind == "lab" else sinusoidal_positions)(n, WIDTH)
+        return draw_wide(seed, "position", 0, MAX_TOKENS, width)[:n]
+    return (lab_positions if kind == "lab" else sinusoidal_positions)(n, width)
 
 
 def sum_of(parts: dict[str, Tensor]) -> Tensor:

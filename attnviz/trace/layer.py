@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from attnviz.attention import AttentionSteps, Mask, attend, hidden_cells
+from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Need, ProjectionKind
 
@@ -122,8 +122,8 @@ class LayerTrace(ShortRepr):
         mask = self.mask_of(head)
         return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
 
-    def mask_of(self, head: int) -> Tensor | None:
-        """Return the mask of one head, which broadcasts to (Tq, Tk); None if every query sees every key.
+    def mask_of(self, head: int) -> Mask:
+        """Return the mask of one head, whose cells broadcast to (Tq, Tk).
 
         Raises:
             IndexError: the layer has no such head.
@@ -138,7 +138,7 @@ class LayerTrace(ShortRepr):
         Raises:
             IndexError: the layer has no such head.
         """
-        return hidden_cells(self.mask_of(head), (self.query.shape[1], self.key.shape[1]))
+        return self.mask_of(head).hidden((self.query.shape[1], self.key.shape[1]))
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads; the fields are (H, T, D) and (H, Tq, Tk)."""

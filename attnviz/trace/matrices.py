@@ -22,7 +22,7 @@ AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights
 def matrix(walk: Walk, name: str) -> Tensor:
     """Return a matrix by its name in `attnviz.steps.picture.AXES`, or a bias, such as `b_query`, which is a vector.
 
-    A hidden cell of `masked` and `masked_zeros` is −inf.
+    A hidden cell of `masked` and `masked_zeros` is −inf, or what the mask fills in.
 
     Raises:
         KeyError: there is no such name, or the source does not give this quantity.

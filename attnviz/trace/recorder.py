@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attnviz.attention import AttentionSteps, attend
+from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 
 Inputs = tuple[Tensor | None, Tensor | None]
@@ -89,7 +89,7 @@ def recorded_attention(
     key: Tensor,
     value: Tensor,
     *,
-    mask: Tensor | None = None,
+    mask: Tensor | Mask | None = None,
     scale: float | None = None,
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record its operands if a recording is active.
@@ -99,11 +99,12 @@ def recorded_attention(
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
     if recorder is not None:
+        cells = steps.mask
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
-            mask = mask[0] if mask is not None and mask.ndim > 3 else mask
+            cells = cells[0] if cells is not None and cells.ndim > 3 else cells
         recorder.modules.append(module)
-        recorder.calls.append(Call(query, key, value, mask, steps.scale, *recorder.inputs, recorder.block_input))
+        recorder.calls.append(Call(query, key, value, cells, steps.scale, *recorder.inputs, recorder.block_input))
         recorder.inputs, recorder.block_input = (None, None), None
     return steps
 

@@ -36,7 +36,8 @@ def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]
         steps: the steps of all heads, (H, Tq, Tk), or of one, (Tq, Tk).
         but_diagonal: whether `strongest` is one off the diagonal, whose weights count as -1 for it.
     """
-    weights, scores, masked = (one.reshape(-1, *one.shape[-2:]) for one in (steps.weights, steps.scores, steps.masked))
+    matrices = steps.weights, steps.scores, steps.hidden
+    weights, scores, hides = (one.reshape(-1, *one.shape[-2:]) for one in matrices)
     heads, queries, keys = weights.shape
     if not queries * keys:
         return [HeadSummary(0, 0, 0.0, 0.0, 0, 0, 0.0, ())] * heads
@@ -48,7 +49,7 @@ def summaries(steps: AttentionSteps, *, but_diagonal: bool) -> list[HeadSummary]
         others = others.clone()
         others.diagonal(dim1=1, dim2=2).fill_(-1)
     others = others.flatten(1)
-    hidden, maxima = masked.isneginf().sum((1, 2)), weights.amax(2)
+    hidden, maxima = hides.sum((1, 2)), weights.amax(2)
     columns = sizes.argmax(1), largest, scaled, hidden, others.argmax(1), others.amax(1), maxima
     return [
         HeadSummary(queries * keys, at, before, after, count, strongest, weight, tuple(rows))

@@ -11,7 +11,7 @@ from attnviz.links.link import MAX_TEXT, STRETCH
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import WIDTH
+from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH
 from attnviz.ui import state
 from attnviz.ui.sources import settle
 from attnviz.ui.tokens.chips import shorten
@@ -33,6 +33,10 @@ MAX_TITLE = 20
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
+MASK_VALUES = {"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10 · s"}
+MASK_VALUE_HELP = """−∞ · s is −∞, so before or after the scaling is the same. *−1e10 · s*: −1e10 before the scaling.
+A finite number makes a row uniform whose keys are all hidden."""
+PADDING_HELP = "So many first tokens are padding: no query looks at them. With a causal mask their rows see no key."
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
 
 
@@ -78,10 +82,25 @@ def settings_of(keys: Collection[str]) -> None:
             _scale()
         with right:
             state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
+    if "mask_value" in keys:
+        _mask_details()
     if "projection" in keys:
         state.bound("projection", st.toggle, "Output projection W_O", help="Mixes what the heads found.")
     if "seed" in keys:
         seed()
+
+
+def _mask_details() -> None:
+    """Show how many tokens are padding and, if any cells are hidden, what these hold."""
+    left, right = st.columns(2)
+    with left:
+        state.bound("padding", st.number_input, "Padding", 0, MAX_TOKENS, help=PADDING_HELP)
+    if all(state.get(name) in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
+        return
+    with right:
+        state.choice(
+            "mask_value", st.selectbox, "Hidden cells", MASK_VALUES, format_func=MASK_VALUES.get, help=MASK_VALUE_HELP
+        )
 
 
 def averages_controls() -> None:
@@ -95,12 +114,18 @@ def block_controls() -> None:
     state.choice("qkv", st.selectbox, "Q, K, V are", QKV, format_func=QKV.get, help=QKV_HELP)
     linear = state.get("qkv") == "linear"
     if state.get("qkv") == "identity":
-        st.caption(f"X itself is one head, as wide as X: 1 head of {WIDTH}.")
+        state.adopt("model_width")
+        st.caption(f"X itself is one head, as wide as X: 1 head of {state.get('model_width')}.")
     left, right = st.columns(2)
     with left:
         state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
     with right:
         state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
+    left, right = st.columns(2, vertical_alignment="center")
+    with left:
+        state.bound("model_width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH)
+    with right:
+        state.bound("projection_bias", st.toggle, "Biases")
 
 
 def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:

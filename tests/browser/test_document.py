@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attnviz.attention import Masked
 from attnviz.document import Document, DocumentError, Header, checks, document_of, document_of_layer, read, write
 from attnviz.document.checks import FORMULA, KINDS, MASKS, MAX_TOKENS
 from attnviz.document.marks import SAID, to_json
@@ -46,10 +47,18 @@ def derived(run: Run, given: Document) -> dict[str, Tensor]:
     found = run("walk/matrices.js", DERIVE, b64encode(write(given)).decode())
     steps = {name: torch.tensor(array(sent)) for name, sent in found.items()}
     hidden = mask_of(given, torch.float32).isneginf()
-    for name, shown_by_torch in (("masked", -torch.inf), ("weights", 0.0)):  # hidden cells, and no others, are NaN
-        assert torch.equal(steps[name].isnan(), hidden)
-        steps[name] = steps[name].masked_fill(hidden, shown_by_torch)
+    assert torch.equal(steps["masked"].isnan(), hidden)  # hidden cells, and no others
+    steps["masked"] = steps["masked"].masked_fill(hidden, held(given))
+    rows = hidden.all(-1, keepdim=True) if given.header.mask_value is not None else torch.zeros(1, 1).bool()
+    assert torch.equal(steps["weights"].isnan(), hidden & ~rows)  # such a row has weights
+    steps["weights"] = steps["weights"].nan_to_num(0.0)
     return steps
+
+
+def held(given: Document) -> float:
+    """Return what a hidden cell holds."""
+    value, scale = given.header.mask_value, given.header.scale
+    return -torch.inf if value is None else value * (scale if given.header.mask_fills == "scores" else 1)
 
 
 def mask_of(given: Document, dtype: torch.dtype) -> Tensor:
@@ -124,6 +133,25 @@ def test_derived_matrices_are_torchs(run: Run, n: int, kind: str) -> None:
     empty = mask_of(given, torch.float32).isneginf().all(-1)
     assert bool(empty.any()) == (kind == "hidden rows")
     assert ours["weights"][empty].count_nonzero() == ours["head_outputs"][empty].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("fills", ["scaled", "scores"])
+@pytest.mark.parametrize("kind", ["causal", "hidden rows"])
+def test_a_finite_number_in_hidden_cells_gives_the_weights_of_masked_fill(run: Run, kind: str, fills: Masked) -> None:
+    given = hidden(16, kind)
+    given = Document(replace(given.header, mask_value=-1e10, mask_fills=fills), given.arrays)
+    ours, seen = derived(run, given), ~mask_of(given, torch.float64).isneginf()
+    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in ("query", "key", "value"))
+    scores, scale = query @ key.T, given.header.scale
+    masked = (
+        scores.masked_fill(~seen, -1e10) * scale if fills == "scores" else (scores * scale).masked_fill(~seen, -1e10)
+    )
+    weights = F.softmax(masked, dim=-1)
+    expected = {"scores": scores, "scaled": scores * scale, "masked": masked, "weights": weights}
+    compare(ours, {**expected, "head_outputs": weights @ value})
+    empty = ~seen.any(-1)
+    assert bool(empty.any()) == (kind == "hidden rows")
+    torch.testing.assert_close(ours["weights"][empty], torch.full((int(empty.sum()), 16), 1 / 16))
 
 
 @pytest.mark.parametrize("kind", ["none", "causal", "padding", "hidden rows"])

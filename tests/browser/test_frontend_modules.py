@@ -146,7 +146,7 @@ def test_weights_survive_exponents_out_of_range(page: Page, served: str) -> None
       const arrays = {
         query: array([given], 1, 1), key: array([1, 1.01, 1.02], 3, 1), value: array([1, 2, 3], 3, 1),
       };
-      const a = new m.Attention({ scale: 1, mask: "none" }, arrays);
+      const a = new m.Attention({ scale: 1, mask: "none", mask_value: null }, arrays);
       return [...a.row(0).weights, a.row(0).shift];
     """
     keys = torch.tensor([1, 1.01, 1.02], dtype=torch.float32).double()
@@ -166,7 +166,7 @@ def test_values_may_be_wider_or_narrower_than_keys(page: Page, served: str, size
     body = """
       const array = ({ data, shape }) => ({ data: Float32Array.from(data), shape });
       const arrays = Object.fromEntries(Object.entries(given).map(([name, one]) => [name, array(one)]));
-      const a = new m.Attention({ scale: 0.5, mask: "causal" }, arrays);
+      const a = new m.Attention({ scale: 0.5, mask: "causal", mask_value: null }, arrays);
       return [0, 1, 2, 3].map((q) => [[...a.row(q).weights], [...a.output(q)]]);
     """
     scores = torch.from_numpy(0.5 * query @ key.T).masked_fill(torch.ones(4, 6).triu(1).bool(), float("-inf"))

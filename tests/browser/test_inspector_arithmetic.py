@@ -18,6 +18,8 @@ from tests.browser.apps.walk_page import See
         ("masked", "masked", "causal", 4, 4),
         ("weights", "weights", "causal", 7, 2),
         ("weights", "masked", "array", 1, 3),
+        ("weights", "masked", "-1e10", 5, 3),
+        ("masked", "scaled", "-1e10 before", 5, 3),
         ("head_outputs", "weights", "array", 11, 9),
     ],
 )
@@ -29,7 +31,7 @@ def test_the_chain_under_the_pointer_is_what_torch_computes(
     given = Operands(mask=mask)
     steps = oracle(given)
     for name in ("scores", "scaled", "masked", "weights"):
-        assert inspector.result(name) == pytest.approx(steps[name][q, k], abs=1e-9), name
+        assert inspector.result(name) == pytest.approx(steps[name][q, k], rel=1e-15, abs=1e-9), name
     inspector.panel.locator("[data-terms=head_outputs]").evaluate("details => { details.open = true }")
     own, whole = ([float(x) for x in values(inspector, name)] for name in ("share", "total"))
     assert own == pytest.approx(steps["weights"][q, k] * given.value[k], abs=1e-9)
@@ -68,13 +70,15 @@ def signed(text: str) -> str:
         ("causal", 3, 5, "hidden: key 5 comes after query 3"),
         ("array", 2, 0, "hidden: the mask adds −∞ here"),
         ("array", 1, 3, "the mask adds a number here"),
+        ("-1e10", 2, 0, "hidden: the mask fills in −1e10 here"),
+        ("-1e10 before", 2, 0, "−1e10 × 0.3536"),
     ],
 )
 def test_the_mask_says_why(see: See, mask: str, q: int, k: int, reason: str) -> None:
     inspector = see(step="weights", mask=mask)
     inspector.hover("weights", q, k)
     expect(inspector.line("masked")).to_contain_text(reason)
-    assert inspector.result("masked") == pytest.approx(oracle(Operands(mask=mask))["masked"][q, k], abs=1e-9)
+    assert inspector.result("masked") == pytest.approx(oracle(Operands(mask=mask))["masked"][q, k], rel=1e-15, abs=1e-9)
     if reason.startswith("hidden"):
         assert inspector.result("weights") == 0
 

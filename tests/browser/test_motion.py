@@ -34,8 +34,10 @@ STILLS = f"""
   const {{ pictureOf }} = await import("{CORE}/../walk/pictures.js");
   const document = read(bytes(given.file));
   const picture = pictureOf(document, given.step, given.head);
-  const {{ scale }} = document.header;
-  const timeline = m.timelineOf({{ step: given.step, picture, scale, example: given.example }});
+  const {{ factorsOf }} = await import("{CORE}/../walk/choices.js");
+  const timeline = m.timelineOf({{
+    step: given.step, picture, ...factorsOf(document.header), example: given.example
+  }});
   if (!timeline) return null;
   const cells = (boxes = []) => boxes.reduce((sum, {{ rows, columns }}) => sum + rows * columns, 0);
   return timeline.stills.map((t) => {{

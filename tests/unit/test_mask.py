@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attnviz.attention import Mask, attend, causal_mask
+from attnviz.attention import Mask, Masked, attend, causal_mask
 
 HIDES = -torch.inf
 PADDED = torch.tensor([[True, True, False]] * 3)
@@ -43,6 +43,51 @@ def test_what_hides_keys_of_another_text_is_a_mask_of_cross_attention() -> None:
     assert Mask.recognise(causal_mask(3), crosses=True).kind == "cross"
     assert Mask.recognise(BIAS, crosses=True).kind == "other"
     assert Mask.recognise(torch.zeros(3, 3), crosses=True).kind == "none"
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_what_hides_nothing_is_no_value(value: float) -> None:
+    with pytest.raises(ValueError, match="can't fill"):
+        Mask("causal", causal_mask(2), value)
+
+
+def test_a_finite_value_needs_cells_that_are_hidden_or_not() -> None:
+    with pytest.raises(ValueError, match="bool"):
+        Mask("causal", as_float(causal_mask(2)), -1e10)
+
+
+@pytest.mark.parametrize("fills", ["scaled", "scores"])
+@pytest.mark.parametrize("scale", [None, 0.125, -0.5, 0.0, 1e-10])
+@pytest.mark.parametrize("seen", [causal_mask(5), causal_mask(5) & (torch.arange(5) > 1)], ids=["causal", "padded"])
+def test_a_finite_value_gives_the_weights_of_masked_fill(
+    seen: torch.Tensor, scale: float | None, fills: Masked
+) -> None:
+    query, key, value = torch.randn(3, 2, 5, 4, generator=torch.Generator().manual_seed(0)).unbind()
+    steps = attend(query, key, value, mask=Mask("other", seen, -1e10, fills), scale=scale)
+    factor = 0.5 if scale is None else scale
+    scores = query @ key.mT
+    if fills == "scaled":
+        masked = (scores * factor).masked_fill(~seen, -1e10)
+    else:
+        masked = scores.masked_fill(~seen, -1e10) * factor
+    assert torch.equal(steps.masked, masked)
+    assert torch.equal(steps.weights, torch.softmax(masked, dim=-1))
+    assert torch.equal(steps.hidden, (~seen).expand(2, 5, 5))
+    held = Mask("other", seen, -1e10, fills).hidden_value(factor)
+    assert masked[:, ~seen].unique().tolist() == pytest.approx([held] if (~seen).any() else [], rel=1e-6)
+
+
+def test_rows_that_see_nothing_are_uniform_with_a_finite_value_and_empty_with_an_infinite_one() -> None:
+    query, key, value = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0)).unbind()
+    seen = causal_mask(5) & (torch.arange(5) > 1)
+    finite = attend(query, key, value, mask=Mask("other", seen, -1e10))
+    infinite = attend(query, key, value, mask=Mask("other", seen))
+    assert Mask("other", seen).hides_rows
+    assert torch.equal(finite.weights[:2], torch.full((2, 5), 0.2))
+    torch.testing.assert_close(finite.head_outputs[:2], value.mean(0).expand(2, 4))
+    assert infinite.weights[:2].count_nonzero() == 0
+    assert torch.softmax(infinite.masked, -1)[:2].isnan().all()
+    assert torch.equal(finite.weights[2:], infinite.weights[2:])
 
 
 def test_a_kind_without_its_cells_is_refused() -> None:

@@ -15,7 +15,9 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from attnviz.formatting import power_of_ten
 from attnviz.steps.attention import OF_HEAD
+from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -76,16 +78,16 @@ show("scores", scores[HEAD])"""),
     ("scaled: dot products grow with the head width", """\
 scaled = scores * scale
 show("scaled", scaled[HEAD])"""),
-    ("masked: hidden cells become −∞", """\
+    ("masked: hidden cells become {named}", """\
 if mask is None:
     masked = scaled
 elif mask.dtype == torch.bool:
-    masked = scaled.masked_fill(~mask, -math.inf)  # True: visible
+    masked = {filled}  # True: visible
 else:
     masked = scaled + mask
 show("masked", masked[HEAD])"""),
     ("weights: the softmax makes each row sum to 1", """\
-weights = torch.softmax(masked, dim=-1)
+weights = torch.softmax(masked, dim=-1){rows}
 show("weights", weights[HEAD])"""),
     ("head outputs: the values, averaged with these weights", """\
 head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
@@ -100,7 +102,7 @@ if output is not None:
 
 COMPARE = """\
 # torch's own attention on the same query, key and value
-theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, scale=scale)[0]
+theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
 torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
@@ -135,15 +137,33 @@ def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "")
     begin = BEGIN.format(
         link=ascii(link), head=walk.head, query_tokens=literals(walk.query_labels), key_tokens=literals(walk.key_labels)
     )
-    computed = [cell for title, code in COMPUTE for cell in (Cell("markdown", f"## {title}"), Cell("code", code))]
+    texts = _of_mask(walk.layer)
+    computed = [
+        cell
+        for title, code in COMPUTE
+        for cell in (Cell("markdown", f"## {title.format(**texts)}"), Cell("code", code.format(**texts)))
+    ]
     return (
         Cell("markdown", HEADING.format(place=place, needs=needs)),
         Cell("code", begin),
         *recipe.cells(walk),
         *computed,
         Cell("markdown", "## The same as torch, and as the page"),
-        Cell("code", COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk))),
+        Cell("code", COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts)),
     )
+
+
+def _of_mask(layer: LayerTrace) -> dict[str, str]:
+    """Return what a mask changes in the code: what it fills in and where, and what becomes of rows without a key."""
+    mask = layer.mask
+    rows = ".nan_to_num()  # rows without a visible key" if mask.is_infinite and mask.hides_rows else ""
+    if mask.is_infinite:
+        filled, added = "scaled.masked_fill(~mask, -math.inf)", "mask"
+    else:
+        of, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
+        filled = f"{of}.masked_fill(~mask, {mask.value:g}){scale}"
+        added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
+    return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
 
 
 def script(parts: Iterable[Cell]) -> str:

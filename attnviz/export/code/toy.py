@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnviz.export.code.lines import Cell, literals
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, WIDTH, ToyConfig
 from attnviz.trace.walk import Walk
 
 DRAW = f"""\
@@ -13,29 +13,36 @@ import hashlib
 
 IDS = {{ids}}  # the tokenizer's output: one id per token
 SEED = {{seed}}
-T, C, H, D = len(IDS), {WIDTH}, {{heads}}, {{width}}
+T, C, H, D = len(IDS), {{model_width}}, {{heads}}, {{width}}
 
 
 def draw(quantity, index, rows, cols):
     \"\"\"Standard normal numbers that depend only on the seed and these arguments.\"\"\"
     name = f"{{{{SEED}}}}/{{{{quantity}}}}/{{{{index}}}}".encode()
     number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
-    return torch.randn(rows, cols, generator=torch.Generator().manual_seed(number))\
+    return torch.randn(rows, cols, generator=torch.Generator().manual_seed(number))
+
+
+def draw_wide(quantity, index, rows):
+    \"\"\"C columns; those beyond {WIDTH} are drawn by themselves, so that C does not change the first.\"\"\"
+    others = draw(f"{{{{quantity}}}}, wider", index, rows, {MAX_WIDTH - WIDTH})
+    return torch.cat((draw(quantity, index, rows, {WIDTH}), others), dim=1)[:, :C]\
 """
-EMBED = 'x = torch.cat([draw("embedding", token, 1, C) for token in IDS])  # (T, C): equal ids, equal rows'
+EMBED = 'x = torch.cat([draw_wide("embedding", token, 1) for token in IDS])  # (T, C): equal ids, equal rows'
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
-    "random": f'x = x + draw("position", 0, {MAX_TOKENS}, C)[:T]',
+    "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
     "sinusoidal": """\
 angle = torch.arange(T)[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)
-x = x + torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # (T, C/2, 2) -> (T, C)""",
+x = x + torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :C]  # (T, C/2, 2) -> (T, C)""",
 }
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": f"""\
 def project(name):
-    W = torch.stack([draw(f"W_{{name}}", h, C, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)  # (H, C, D)
-    return x @ W  # (T, C) @ (H, C, D) -> (H, T, D)
+    W = torch.stack([draw(f"W_{{name}}", h, {MAX_WIDTH}, {MAX_HEAD_SIZE})[:C, :D] for h in range(H)])  # (H, C, D)
+    W = W / math.sqrt(C)
+    return x @ W{{bias}}  # (T, C) @ (H, C, D) -> (H, T, D)
 
 
 query, key, value = project("query"), project("key"), project("value")""",
@@ -47,8 +54,11 @@ def project(name):
 
 query, key, value = project("query"), project("key"), project("value")""",
 }
+BIAS = f"""\
+ + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
 SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
-OUTPUT = f'W_O = torch.cat([draw("W_output", h, {MAX_HEAD_SIZE}, C)[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
+OUTPUT = f'W_O = torch.cat([draw_wide("W_output", h, {MAX_WIDTH})[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
+OUTPUT_BIAS = 'b_O = draw_wide("b_output", 0, 1)[0] / math.sqrt(C)  # (C,)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +73,30 @@ class ToyRecipe:
         del walk  # the seed determines everything
         config = self.config
         draw = DRAW.format(
-            ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head
-        )
+            ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
+            model_width=config.width,
+        )  # fmt: skip
         rest = (
             f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
-            f"mask = {'torch.ones(T, T, dtype=torch.bool).tril()' if config.causal else 'None'}",
+            f"mask = {_mask(config)}",
             OUTPUT if config.projection else "W_O = None",
-            "b_O = None",
+            OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
         )
+        maps = MAPS[config.qkv].replace("{bias}", BIAS if config.bias else "")
         return (
             Cell("markdown", "## The weights, drawn from the seed"),
             Cell("code", draw),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
             Cell("code", f'{EMBED}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),
-            Cell("code", f'{MAPS[config.qkv]}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
+            Cell("code", f'{maps}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
                  'show("value", value[HEAD])\n' + "\n".join(rest)),
         )  # fmt: skip
+
+
+def _mask(config: ToyConfig) -> str:
+    """Return the expression for the mask, (T, T) bool, True where a query may look; None if it hides nothing."""
+    seen = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
+    if config.padding:
+        return f"{seen} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
+    return seen if config.causal else "None"

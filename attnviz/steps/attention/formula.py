@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Row, Sum, Symbol, Transpose
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Indexed,
+    List,
+    Name,
+    Negative,
+    Power,
+    Product,
+    Relation,
+    Row,
+    Sum,
+    Symbol,
+    Transpose,
+)
 
 if TYPE_CHECKING:
+    from attnviz.attention import Mask
     from attnviz.trace.walk import Walk
 
 X = Symbol("X")
@@ -23,13 +40,28 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     scores = term("scores", Product((QUERY, Transpose(KEY))))
     scaled = term("scaled", Product((scores, Symbol("s")), "dot"))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
-    masked = term("masked", Sum((scaled, Symbol("M"))) if has_mask else scaled)
+    masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
     weights = term("weights", Call(Name("softmax"), masked))
     head_outputs = term("head_outputs", Product((weights, VALUE)))
     concat = term("concat", Call(Indexed(Name("concat"), Symbol("h")), head_outputs, "[]"))
     is_projected = layer.output_projection is not None
     output = term("output", Product((concat, Indexed(Symbol("W"), Symbol("O")))) if is_projected else concat)
     return Relation("=", (Name("output"), output))
+
+
+def _masked(walk: Walk, scaled: Expression) -> Expression:
+    """Return scaled + M, where M is −∞ in hidden cells; or scaled with another number filled into them."""
+    mask = walk.layer.mask
+    if mask.is_infinite:
+        return Sum((scaled, Symbol("M")))
+    return Call(Name("fill"), List((scaled, filled_value(mask))))
+
+
+def filled_value(mask: Mask) -> Expression:
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · s."""
+    exponent = round(math.log10(-mask.value))
+    value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
+    return value if mask.fills == "scaled" else Negative(Product((value.of, Symbol("s")), "dot"))
 
 
 def projection_formula(walk: Walk) -> Row:

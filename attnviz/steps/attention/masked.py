@@ -1,36 +1,62 @@
-"""Masked: the scaled scores, with −∞ where a query must not look."""
+"""Masked: the scaled scores, with −∞ where a query must not look, or with another number that a mask fills in."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from attnviz.formatting import power_of_ten
 from attnviz.marked import Marked, marked, named
 from attnviz.steps.attention.formula import attention_formula
 from attnviz.steps.picture import SCORES, Picture, pair_picture, panel
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
+    from attnviz.attention import Mask
     from attnviz.trace.walk import Walk
+
+_FAR_BELOW = -1e4
+"""A hidden cell that holds less has a weight of exactly 0 in float32 beside any visible one"""
 
 
 def _notice(walk: Walk) -> str:
-    if walk.layer.mask.kind == "none":
+    mask = walk.layer.mask
+    if mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
-    return marked(
-        "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. exp(−∞) = 0."
-    )
+    if mask.is_infinite:
+        return marked(
+            "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
+            "exp(−∞) = 0."
+        )
+    return marked(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+
+
+def _finite(mask: Mask, scale: float) -> str:
+    """Return what a finite number in hidden cells does."""
+    name, value = power_of_ten(mask.value), mask.hidden_value(scale)
+    if mask.fills == "scaled":
+        return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
+    here = f"{name} before the scaling, so it holds {name} × s = {power_of_ten(value)} here"
+    if value < _FAR_BELOW:
+        return f"{here}. exp of it is 0 all the same, unless every key of a row is hidden."
+    if value <= 0:
+        return f"{here}: with so small a scale hidden cells keep a weight."
+    return f"{here}: a negative scale makes hidden cells the largest."
 
 
 def _code(walk: Walk) -> str:
     mask = walk.layer.mask
     if mask.cells is None:
         return "masked = scaled  # no mask"
-    if mask.kind == "causal":
-        return 'past = torch.ones_like(scaled).tril().bool()\nmasked = scaled.masked_fill(~past, float("-inf"))'
     if mask.cells.is_floating_point():
         return "masked = scaled + mask"
-    return 'masked = scaled.masked_fill(~mask, float("-inf"))  # mask: True where a query may look'
+    value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
+    first, seen, comment = "", "mask", "  # mask: True where a query may look"
+    if mask.kind == "causal":
+        first, seen, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
+    if mask.fills == "scores":
+        return f"{first}masked = scores.masked_fill(~{seen}, {value}) * {walk.layer.scale!r}{comment}"
+    return f"{first}masked = scaled.masked_fill(~{seen}, {value}){comment}"
 
 
 def _fact(walk: Walk) -> str:
@@ -42,16 +68,18 @@ def _fact(walk: Walk) -> str:
     return Marked.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
 
 
+def _title(walk: Walk) -> str:
+    """Return what the matrix holds: hidden cells have a number of the mask, or all have relative positions added."""
+    mask = walk.layer.mask
+    if mask.adds:
+        return "masked = scaled + M"
+    return f"masked = scaled, or {power_of_ten(mask.hidden_value(walk.layer.scale))}"
+
+
 def _picture(walk: Walk) -> Picture:
-    """Return the picture; its title says whether the mask hides cells only, or also adds relative positions."""
     return pair_picture(
         panel("scaled", "scaled", limit=SCORES),
-        panel(
-            "masked",
-            "masked = scaled + M" if walk.layer.mask.adds else "masked = scaled, or −∞",
-            limit=SCORES,
-            bar=True,
-        ),
+        panel("masked", _title(walk), limit=SCORES, bar=True),
         walk.layer.key.shape[1],
     )
 

@@ -22,6 +22,16 @@ _NOTICE = marked(
 )
 
 
+_NOTICE_OF_SOME = marked(
+    "Each row that sees a key now [sums to 1](matrix=row_sum): it says how one query shares out its attention."
+)
+
+
+def _notice(walk: Walk) -> str:
+    mask = walk.layer.mask
+    return _NOTICE_OF_SOME if mask.is_infinite and mask.hides_rows else _NOTICE
+
+
 def faint(walk: Walk) -> str:
     """Return advice if the weights look empty with colours from 0 to 1, else "".
 
@@ -38,8 +48,10 @@ def faint(walk: Walk) -> str:
 
 
 def _fact(walk: Walk) -> str:
-    """Name the largest weight between two different tokens: a token's weight on itself is less informative."""
+    """Name a row that sees no key, or else the largest weight between two tokens: one on itself says less."""
     found = walk.summary
+    if walk.layer.mask.hides_rows:
+        return _row_without_keys(walk)
     if found.strongest_weight <= 0:
         return ""
     q, k = divmod(found.strongest, walk.layer.key.shape[1])
@@ -53,6 +65,24 @@ def _fact(walk: Walk) -> str:
         named(f"column {k}, “{walk.key_labels[k]}”", column=k),
         ".",
     )
+
+
+def _row_without_keys(walk: Walk) -> str:
+    """Say what the first row has whose keys are all hidden: nothing beside −∞, equal weights beside a finite number."""
+    q = int(walk.layer.hidden(walk.head).all(dim=1).int().argmax())
+    row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
+    if walk.layer.mask.is_infinite:
+        why = ", every key is hidden: its exponentials sum to 0, and 0/0 is no number (torch: NaN). It gets no weights."
+        return Marked.of("In ", row, why)
+    keys = walk.layer.key.shape[1]
+    why = f", every key is hidden, so all its masked scores are equal, and softmax gives each key 1/{keys}."
+    return Marked.of("In ", row, why)
+
+
+def _code(walk: Walk) -> str:
+    code = "weights = torch.softmax(masked, dim=-1)"
+    mask = walk.layer.mask
+    return f"{code}.nan_to_num()  # NaN: no key is seen" if mask.is_infinite and mask.hides_rows else code
 
 
 def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> PanelSpec:
@@ -74,8 +104,8 @@ STEP: Step[Walk] = Step(
     name="weights",
     title="Weights",
     formula=partial(attention_formula, boxed="weights"),
-    notice=lambda _: _NOTICE,
-    code=lambda _: "weights = torch.softmax(masked, dim=-1)",
+    notice=_notice,
+    code=_code,
     picture=_picture,
     fact=_fact,
     advice=faint,

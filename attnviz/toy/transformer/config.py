@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from attnviz.toy.config import MAX_HEADS, Positions
+from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH, Positions
 from attnviz.trace.model import Activation, Kind
 
 Architecture = Literal["encoder", "decoder", "both"]
@@ -18,7 +18,7 @@ NormPlace = Literal["post", "pre"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 NORM_PLACES: tuple[NormPlace, ...] = get_args(NormPlace)
-MAX_LAYERS, MIN_WIDTH, MAX_WIDTH = 12, 8, 128
+MAX_LAYERS = 12
 MAX_TOKENS = 128
 """Of each text: the logits have a column for each of its tokens that differ"""
 FACTOR = 4

@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.embeddings import sum_of
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, MAX_WIDTH, TransformerConfig
+from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
 from attnviz.toy.weights import draw, generator
 
 STACKS = 4

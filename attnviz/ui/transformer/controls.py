@@ -5,14 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.links.link import MAX_TEXT
-from attnviz.toy.config import MAX_HEADS
-from attnviz.toy.transformer.config import (
-    EXAMPLE_TARGET,
-    MAX_LAYERS,
-    MAX_WIDTH,
-    MIN_WIDTH,
-    fitting_heads,
-)
+from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
+from attnviz.toy.transformer.config import EXAMPLE_TARGET, MAX_LAYERS, fitting_heads
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import DESCRIBED

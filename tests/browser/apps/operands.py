@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from attnviz.attention import Mask
+from attnviz.attention import Mask, Masked
 from attnviz.document import Document, document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace, Projection
@@ -25,6 +25,9 @@ def labels(tokens: int) -> list[str]:
     return ["The", "animal", HOSTILE, "\u202etfel", "'s", " ", "a" * 60, "🙂", "##ing", "[SEP]", "the", "."][
         :tokens
     ] + [f"w{n}" for n in range(12, tokens)]
+
+
+FILLED: dict[str, Masked] = {"-1e10": "scaled", "-1e10 before": "scores"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,17 @@ class Operands:
         added = np.zeros((n, n), np.float32)
         if self.mask == "array":
             added[:, 0], added[1, 3], added[5, :] = -np.inf, 0.35, -np.inf
+        if self.mask in FILLED:
+            added[:, 0], added[5, :] = -np.inf, -np.inf
         return added
+
+    @property
+    def shown_mask(self) -> Mask:
+        """The mask as a head has it."""
+        cells = torch.from_numpy(self.added)
+        if self.mask not in FILLED:
+            return Mask.recognise(cells)
+        return Mask("other", ~cells.isneginf(), -1e10, FILLED[self.mask])
 
 
 def oracle(given: Operands) -> dict[str, np.ndarray]:
@@ -89,7 +102,11 @@ def oracle(given: Operands) -> dict[str, np.ndarray]:
     query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
     scores = query @ key.T
     scaled = scores / given.size**0.5
-    masked = scaled + torch.from_numpy(given.added)
+    masked, hidden = scaled + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
+    if given.mask == "-1e10":
+        masked = scaled.masked_fill(hidden, -1e10)
+    if given.mask == "-1e10 before":
+        masked = scores.masked_fill(hidden, -1e10) / given.size**0.5
     weights = torch.softmax(masked, -1).nan_to_num(0.0)
     steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
     return {name: step.numpy() for name, step in steps.items()}
@@ -118,5 +135,5 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
     }
     return LayerTrace(
         stacked("query"), stacked("key"), stacked("value"), float(given.size**-0.5),
-        Mask.recognise(torch.from_numpy(given.added)), x, x, projections,
+        given.shown_mask, x, x, projections,
     )  # fmt: skip

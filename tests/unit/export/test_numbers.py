@@ -146,6 +146,9 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         "toy": toy(ToyConfig(heads=3, head_size=5, causal=True, scale="0.3", seed=7)),
         "mixing": toy(ToyConfig(qkv="positions", positions="random", scale="sqrt_c")),
         "plain": toy(ToyConfig(qkv="identity", positions="none", scale="off", projection=False)),
+        "wide": toy(ToyConfig(width=45, bias=True, positions="random", causal=True, padding=2)),
+        "filled": toy(ToyConfig(bias=True, projection=False, causal=True, padding=1, mask_value="-1e10")),
+        "before": toy(ToyConfig(width=8, causal=True, padding=1, mask_value="-1e10_before", scale="0.3")),
         "minilm": of_model("minilm", text, pair, "encoder", 3, 5),
         "gpt2": of_model(str(save("gpt2", tmp_path / "gpt2")), "the cat sat", None, "decoder", 1, 2),
         "bart": of_model(str(save("bart", tmp_path / "bart")), text, pair, "cross", 1, 3),
@@ -176,7 +179,11 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
                     found[name], getattr(ours, name), rtol=1e-4, atol=1e-5, err_msg=f"{file} {name}"
                 )
             query, key, value = (torch.from_numpy(found[name])[None] for name in ("query", "key", "value"))
-            theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=layer.mask.cells, scale=layer.scale)[0]
+            mask = layer.mask.cells
+            if not layer.mask.is_infinite and mask is not None:
+                mask = torch.zeros(mask.shape).masked_fill(~mask, layer.mask.hidden_value(layer.scale))
+            theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=layer.scale)[0]
+            theirs = theirs.nan_to_num()  # rows without a visible key
             np.testing.assert_allclose(found["head_outputs"], theirs, rtol=1e-4, atol=1e-5)
     with np.load(f"{tmp_path / 'minilm.py'}.npz") as found:
         assert str(found["text"]) == text

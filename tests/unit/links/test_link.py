@@ -32,6 +32,10 @@ DEFAULTS = {
     "head_size": 8,
     "scale": "sqrt_d",
     "mask": "none",
+    "padding": 0,
+    "mask_value": "-inf",
+    "model_width": 16,
+    "projection_bias": False,
     "projection": True,
     "seed": 0,
     "architecture": "encoder",
@@ -102,6 +106,11 @@ GOOD = [
     ("scale", "-2.50", "-2.5"),
     ("scale", "1e3", "1000"),
     ("mask", "causal", "causal"),
+    ("padding", "512", 512),
+    ("mask_value", "-1e10_before", "-1e10_before"),
+    ("model_width", "8", 8),
+    ("model_width", "128", 128),
+    ("projection_bias", "1", True),
     ("projection", "0", False),
     ("positions", "lab", "lab"),
     ("architecture", "both", "both"),
@@ -148,12 +157,14 @@ GOOD = [
 
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
+WHOLE |= {"padding": 513, "model_width": 129}
 WHOLE |= {"depth": 13, "width": 129, "block": 100_001}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
+CHOICES += ["mask_value", "projection_bias"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer"]
@@ -167,6 +178,7 @@ BAD = [
     *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
     ("heads", "0"),
     ("head_size", "1"),
+    ("model_width", "7"),
     ("block_size", "0"),
 ]
 
@@ -238,6 +250,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "positions": st.sampled_from(["none", "sinusoidal", "lab", "random"]),
     "qkv": st.sampled_from(["identity", "linear", "positions"]),
     "mask": st.sampled_from(["none", "causal"]),
+    "padding": st.integers(0, 512),
+    "mask_value": st.sampled_from(["-inf", "-1e10", "-1e10_before"]),
+    "model_width": st.integers(8, 128),
+    "projection_bias": st.booleans(),
     "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
     "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
     "architecture": st.sampled_from(["encoder", "decoder", "both"]),

@@ -38,6 +38,12 @@ CONFIGS = {
     "scale 1/√C": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
     "identity": ToyConfig(qkv="identity"),
     "position mixing": ToyConfig(qkv="positions", causal=True),
+    "biases, wide": ToyConfig(width=40, bias=True, heads=3),
+    "rows without keys": ToyConfig(causal=True, padding=2),
+    "padding": ToyConfig(padding=2),
+    "-1e10": ToyConfig(causal=True, mask_value="-1e10"),
+    "-1e10 before scaling": ToyConfig(causal=True, padding=2, mask_value="-1e10_before"),
+    "-1e10 times a negative scale": ToyConfig(causal=True, mask_value="-1e10_before", scale="-0.5"),
 }
 
 
@@ -51,7 +57,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
     space: dict[str, Any] = {"torch": torch, "math": math, "embeddings": layer.query_input, "x_key": layer.key_input}
     if walk.parts:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
-    space["mask"] = layer.mask.of_heads(head)
+    space["mask"] = layer.mask.of_heads(head).cells
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]

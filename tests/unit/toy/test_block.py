@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import math
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from torch import nn
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.averages import average_past
 from attnviz.toy.block import Toy
-from attnviz.toy.config import MAX_TOKENS, WIDTH, ToyConfig
+from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, WIDTH, MaskValue, Positions, ToyConfig
 from attnviz.toy.embeddings import embed_positions, embed_tokens
 from tests.toy import run_block
 
@@ -23,18 +24,24 @@ SEED_3 = {"token": "d55845552fccada4", "query": "30a068a37b430527", "output": "d
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("heads", [1, 2, 4])
-def test_equals_multihead_attention(heads: int, causal: bool) -> None:
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("heads", "width"), [(1, WIDTH), (2, WIDTH), (4, WIDTH), (1, 8), (3, 45), (8, MAX_WIDTH)])
+def test_equals_multihead_attention(heads: int, width: int, bias: bool, causal: bool) -> None:
     """With H·D = C the block is exactly torch's module with the block's weights copied in."""
-    trace = run_block(IDS, ToyConfig(heads=heads, head_size=WIDTH // heads, causal=causal))
+    trace = run_block(IDS, ToyConfig(width=width, heads=heads, head_size=width // heads, causal=causal, bias=bias))
     layer = trace.layer(0)
-    module = nn.MultiheadAttention(WIDTH, heads, bias=False, batch_first=True).eval()
+    module = nn.MultiheadAttention(width, heads, bias=bias, batch_first=True).eval()
     assert layer.projections is not None
     assert layer.output_projection is not None
     maps = [layer.projections[name].weight for name in ("query", "key", "value")]  # each (H, C, D)
     with torch.no_grad():
         module.in_proj_weight.copy_(torch.cat([w.transpose(1, 2).flatten(0, 1) for w in maps if w is not None]))
         module.out_proj.weight.copy_(layer.output_projection.weight.T)
+        if bias:
+            biases = [layer.projections[name].bias for name in ("query", "key", "value")]  # each (H, D)
+            module.in_proj_bias.copy_(torch.cat([b.flatten() for b in biases if b is not None]))
+            assert layer.output_projection.bias is not None
+            module.out_proj.bias.copy_(layer.output_projection.bias)
         x = layer.query_input
         assert x is not None
         blocked = torch.ones(5, 5).triu(1).bool() if causal else None
@@ -64,9 +71,12 @@ def quantities(config: ToyConfig) -> dict[str, torch.Tensor]:
         ({"causal": True}, {"weights"}),
         ({"scale": "off"}, {"weights"}),
         ({"positions": "random"}, {"x", "query", "key", "value", "scores", "weights"}),
+        ({"bias": True}, {"query", "key", "value", "scores", "weights"}),
+        ({"padding": 1}, {"weights"}),
+        ({"mask_value": "-1e10"}, set()),
         ({"seed": 1}, {"tokens", "x", "query", "key", "value", "scores", "weights", "W_output"}),
     ],
-    ids=["heads", "projection", "mask", "scale", "positions", "seed"],
+    ids=["heads", "projection", "mask", "scale", "positions", "bias", "padding", "value", "seed"],
 )
 def test_a_control_moves_only_its_own(change: dict[str, object], moves: set[str]) -> None:
     config = ToyConfig()
@@ -78,6 +88,51 @@ def test_a_control_moves_only_its_own(change: dict[str, object], moves: set[str]
 def test_a_wider_head_keeps_the_columns_it_had() -> None:
     narrow, wide = (run_block(IDS, ToyConfig(head_size=size)).layer(0) for size in (4, 32))
     torch.testing.assert_close(wide.query[:, :, :4], narrow.query)
+
+
+@pytest.mark.parametrize("positions", ["random", "none"])
+def test_a_wider_model_keeps_the_numbers_that_a_token_had(positions: Positions) -> None:
+    narrow, usual, wide = (
+        run_block(IDS, ToyConfig(width=width, positions=positions)).embeddings for width in (8, 16, 100)
+    )
+    assert narrow is not None
+    assert usual is not None
+    assert wide is not None
+    assert torch.equal(wide[:, :16], usual)
+    assert torch.equal(usual[:, :8], narrow)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"width": 7}, "7 numbers a token"),
+        ({"width": 129}, "8 to 128"),
+        ({"padding": 513}, "513 tokens of padding"),
+        ({"heads": 9}, "9 heads"),
+        ({"head_size": 1}, "1 numbers a head"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(change: dict[str, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        ToyConfig(**change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("padding", [0, 2, 5, 9])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("value", get_args(MaskValue))
+def test_weights_are_those_of_masked_fill(value: MaskValue, causal: bool, padding: int) -> None:
+    layer = run_block(IDS, ToyConfig(causal=causal, padding=padding, mask_value=value)).layer(0)
+    seen = torch.ones(5, 5).tril().bool() if causal else torch.ones(5, 5).bool()
+    seen[:, :padding] = False
+    scores, number = layer.query @ layer.key.mT, float(value.partition("_")[0])
+    before = value.endswith("before")
+    masked = (
+        scores.masked_fill(~seen, number) * layer.scale if before else (scores * layer.scale).masked_fill(~seen, number)
+    )
+    expected = torch.softmax(masked, dim=-1)
+    assert bool(expected.isnan().any()) == (value == "-inf" and not bool(seen.any(1).all()))
+    assert torch.equal(layer.attentions(), expected.nan_to_num(0.0))
+    torch.testing.assert_close(layer.head(1).masked, masked[1])
 
 
 @given(st.lists(st.integers(0, 20_000), min_size=1, max_size=12), st.lists(st.integers(0, 20_000), max_size=6))

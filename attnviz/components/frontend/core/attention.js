@@ -22,7 +22,7 @@ export function dot(query, i, key, j, width) {
 }
 
 /**
- * What a mask adds to cell (q, k): 0, −∞ or any number.
+ * What a mask adds to cell (q, k): 0, any number, or −∞ where it hides the cell, which then has its `hiddenValue`.
  * @param {MaskCells} mask @param {number} q @param {number} k @param {number} keys how many there are
  */
 export function maskTerm(mask, q, k, keys) {
@@ -31,6 +31,15 @@ export function maskTerm(mask, q, k, keys) {
   const cell = mask[q * keys + k];
   if (mask instanceof Uint8Array) return cell === 1 ? 0 : -Infinity;
   return cell;
+}
+
+/**
+ * What a hidden cell holds: −∞, or the number that a mask fills into scaled scores, or into scores before the scaling.
+ * @param {{ mask_value: number | null, mask_fills: string, scale: number }} header
+ */
+export function hiddenValue({ mask_value: value, mask_fills: fills, scale }) {
+  if (value === null) return -Infinity;
+  return fills === "scores" ? value * scale : value;
 }
 
 /**

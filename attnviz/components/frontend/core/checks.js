@@ -10,6 +10,7 @@ import { MAX_BYTES, refuse } from "./safetensors.js";
 export const MAX_TOKENS = 4096;
 const MAX_HEADS = 1024;
 export const MASKS = ["none", "causal", "padding", "cross", "other"];
+const FILLED = ["scaled", "scores"];
 export const KINDS = ["encoder", "decoder", "cross"];
 export const DOCUMENT_KINDS = ["walk", "averages", "block"];
 /** The results of LayerNorms, each with the arrays of its weight and bias: gamma_<name>, beta_<name>. */
@@ -132,6 +133,7 @@ export function checkHeader(header) {
   const inOrder = heads.every((head, index) => head >= 0 && head < all && (index === 0 || head > heads[index - 1]));
   if (!inOrder || heads.length === 0) refuse("header.heads are not heads of the layer in ascending order.");
   if (!MASKS.includes(header.mask)) refuse(`header.mask is not one of ${MASKS.join(", ")}.`);
+  if (!FILLED.includes(header.mask_fills)) refuse(`header.mask_fills is not one of ${FILLED.join(", ")}.`);
   if (!KINDS.includes(header.attention)) refuse(`header.attention is not one of ${KINDS.join(", ")}.`);
   for (const [index, step] of header.steps.entries()) checkStep(`header.steps[${index}]`, step, heads.length);
 }
@@ -204,9 +206,11 @@ export function checkArrays(header, arrays) {
 }
 
 /** @param {Header} header @param {Map<string, number[]>} shapes */
-function checkAverages({ mask, heads_in_layer: heads }, shapes) {
+function checkAverages({ mask, mask_value: value, heads_in_layer: heads }, shapes) {
   for (const name of AVERAGES) if (!shapes.has(name)) refuse(`Array ${name} is missing.`);
-  if (mask !== "causal" || heads !== 1) refuse("A document of averages has one head and a causal mask.");
+  if (mask !== "causal" || value !== null || heads !== 1) {
+    refuse("A document of averages has one head and a causal mask of −∞.");
+  }
 }
 
 /** @param {string} name @param {import("./document.js").Reference} reference @param {boolean} isHeld */

@@ -102,17 +102,19 @@ export { DocumentError };
  * @property {number} scale
  * @property {string} scale_label
  * @property {"none" | "causal" | "padding" | "cross" | "other"} mask
+ * @property {number | null} mask_value what is filled into hidden cells; null is −∞
+ * @property {"scaled" | "scores"} mask_fills the matrix that it is filled into: after the scaling, or before it
  * @property {StepText[]} steps
  * @property {Record<string, Reference>} references by the name of the array
  * @property {"walk" | "averages" | "block"} kind heads step by step; the ways from an average over the past to one
  *   head; heads step by step, and the steps around them in a transformer
  * @property {string} place where the attention is in the model, if the kind is block; else ""
- * @property {4} version
+ * @property {5} version
  */
 /** @typedef {{ header: Header, arrays: Record<string, import("./safetensors.js").Stored> }} WalkDocument */
 
 const KEY = "attnviz";
-const VERSION = 4;
+const VERSION = 5;
 
 const AXIS = {
   ...{ text: "a text", pair: "a text or null", labels: ["a text"], ids: ["a whole number"], covers: ["a text"] },
@@ -147,7 +149,7 @@ const STEP = {
 const HEADER = {
   ...{ model: "a text", attention: "a text", layer: "a whole number", heads: ["a whole number"] },
   ...{ heads_in_layer: "a whole number", query: AXIS, key: AXIS, scale: "a number", scale_label: "a text" },
-  ...{ mask: "a text", steps: [STEP] },
+  ...{ mask: "a text", mask_value: "a number or null", mask_fills: "a text", steps: [STEP] },
   references: { "*": { digest: "a text", dtype: "a text", shape: ["a whole number"] } },
   ...{ kind: "a text", place: "a text", version: "a whole number" },
 };

@@ -1,6 +1,6 @@
 // The arithmetic of attention for one row and one cell, from the real operands. Pure functions, no DOM.
 
-import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
+import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention.js";
 
 /**
  * A row from scores to weights.
@@ -30,7 +30,7 @@ export class Attention {
   }
 
   /**
-   * The mask's summand for cell (q, k): 0, −∞ or any number.
+   * The mask's summand for cell (q, k): 0, any number, or −∞ if it hides the cell.
    * @param {number} q @param {number} k @returns {number}
    */
   bias(q, k) {
@@ -59,7 +59,11 @@ export class Attention {
   /** @param {number} q @returns {RowSteps} */
   computeRow(q) {
     const masked = new Float64Array(this.keys);
-    for (let k = 0; k < this.keys; k += 1) masked[k] = this.score(q, k) * this.header.scale + this.bias(q, k);
+    const hidden = hiddenValue(this.header);
+    for (let k = 0; k < this.keys; k += 1) {
+      const bias = this.bias(q, k);
+      masked[k] = bias === -Infinity ? hidden : this.score(q, k) * this.header.scale + bias;
+    }
     return { masked, ...softmax(masked) };
   }
 

@@ -148,10 +148,15 @@ function scaled({ scale, scale_label: label }, cell) {
 }
 
 /** @param {AttentionHeader} header @param {number} q @param {number} k @param {CellSteps} cell */
-function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
+function masked({ mask, mask_value: value, mask_fills: fills, scale }, q, k, { score, scaled: x, bias, masked: y }) {
   if (bias === -Infinity) {
-    const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : "hidden: the mask adds −∞ here";
-    return [how(number(x), " → "), result(y, number(y)), span("why", why)];
+    const puts = value === null ? "adds −∞" : `fills in ${exact(value)}`;
+    const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : `hidden: the mask ${puts} here`;
+    if (value !== null && fills === "scores") {
+      const product = span("nowrap", `${exact(value)} × ${number(scale)}`);
+      return [how(`${number(score)} → `, product, " "), equals(y), span("why", `${why}, before the scaling`)];
+    }
+    return [how(number(x), " → "), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
   if (bias !== 0) {
     return [how(number(x), " + ", operand(bias, 4), " "), equals(y), span("why", "the mask adds a number here")];
@@ -163,6 +168,9 @@ function masked({ mask }, q, k, { scaled: x, bias, masked: y }) {
   }[mask];
   return [result(y, number(y), { title: String(y) }), how(" ", span("why-inline", why))];
 }
+
+/** A number that a mask fills in: −1e10. @param {number} x */
+const exact = (x) => x.toExponential().replace("-", "−").replace("e+", "e");
 
 /** @param {Pick<CellSteps, "masked" | "exponential" | "weight"> & import("../core/attention.js").Softmax} cell */
 export function weights({ masked: x, exponential, sum, shift, weight, weights: row, allHidden }) {

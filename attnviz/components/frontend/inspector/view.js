@@ -198,10 +198,11 @@ export class View {
     const { score, scaled, bias, masked, weight } = attention.cell(q, k);
     const place = `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`;
     if (!attention.operands) return `${place} · share: ${number(weight)}`;
-    const added = bias && Number.isFinite(masked) ? [`+ ${number(bias)} = ${number(masked)}`] : [];
-    const chain = Number.isFinite(masked)
+    const isHidden = bias === -Infinity;
+    const added = bias && !isHidden ? [`+ ${number(bias)} = ${number(masked)}`] : [];
+    const chain = !isHidden
       ? [`× ${number(attention.header.scale)} = ${number(scaled)}`, ...added, `softmax: ${number(weight)}`]
-      : ["masked: 0"];
+      : [weight ? `masked: ${number(masked)}, softmax: ${number(weight)}` : "masked: 0"];
     return [place, `q · k = ${number(score)}`, ...chain].join(" · ");
   }
 

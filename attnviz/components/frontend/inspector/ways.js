@@ -68,9 +68,10 @@ export function inspected(matrices, step, before) {
 
 /** @param {HeadMatrices} matrices @param {string | null} way @returns {Attention} */
 function attentionOf(matrices, way) {
-  const { scale, scale_label: label, mask: kind } = matrices.document.header;
+  const { scale, scale_label: label, mask: kind, mask_value, mask_fills } = matrices.document.header;
   const mask = kind === "none" || kind === "causal" ? kind : "array";
   const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask"] : ["value"]; // without them scores are 0
   const arrays = Object.fromEntries(names.map((name) => [name, matrices.held(name)]));
-  return new Attention({ scale, scale_label: label, mask, way }, /** @type {Arrays} */ (arrays));
+  const filled = { mask_value, mask_fills };
+  return new Attention({ scale, scale_label: label, mask, ...filled, way }, /** @type {Arrays} */ (arrays));
 }

@@ -1,5 +1,6 @@
 // Steps that compute each cell from the cell in the same place: scaled scores, the mask, token + position.
 
+import { number } from "../core/format.js";
 import { blankCells, cell, firstOf, rowOf } from "./order.js";
 import { at, eased, factor, isByRows, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
 
@@ -13,11 +14,11 @@ const LANDED = 0.7; // of a beat: then the cell is there
  */
 
 /** Scaled, and masked. @param {Played} played @returns {Beat[]} */
-export function cellsBeats({ step, picture, scale, example }) {
+export function cellsBeats({ step, picture, scale, hidden, example }) {
   const result = panelOf(step, picture);
   const source = panelOf(step === "scaled" ? "scores" : "scaled", picture);
   if (!result || !source) return [];
-  const say = step === "scaled" ? scaling(source, result, scale) : masking(source, result);
+  const say = step === "scaled" ? scaling(source, result, scale) : masking(source, result, hidden);
   return byCell({ sources: [source], result, say }, picture.labels, example);
 }
 
@@ -36,11 +37,11 @@ function scaling(source, result, scale) {
   return (i, j) => [[`${factor(at(source, i, j))} × ${by} = `], [shown(at(result, i, j)), "attention"]];
 }
 
-/** @param {Panel} source @param {Panel} result @returns {ByCell["say"]} */
-function masking(source, result) {
+/** @param {Panel} source @param {Panel} result @param {number} hidden @returns {ByCell["say"]} */
+function masking(source, result, hidden) {
   return (i, j) => {
     const [before, after] = [at(source, i, j), at(result, i, j)];
-    if (Number.isNaN(after)) return [[`${shown(before)} is hidden: `], ["−∞", "attention"]];
+    if (Number.isNaN(after)) return [[`${shown(before)} is hidden: `], [number(hidden, 1), "attention"]];
     if (before === after) return [[`${shown(before)} stays: the query may look there`]];
     return [[`${factor(before)} + ${factor(after - before)} = `], [shown(after), "attention"]];
   };

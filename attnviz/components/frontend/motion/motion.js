@@ -62,7 +62,10 @@ export class Motion {
       const { header, example } = shown;
       this.made = {
         of: shown,
-        timeline: timelineOf({ step: header.step, picture: header, scale: header.scale ?? 1, example }),
+        timeline: timelineOf({
+          ...{ step: header.step, picture: header, example },
+          ...{ scale: header.scale ?? 1, hidden: header.hidden ?? -Infinity },
+        }),
       };
     }
     return this.made.timeline;

@@ -17,20 +17,21 @@ const NAMES = {
 };
 
 /** @param {Played} played @returns {Beat[]} */
-export function softmaxBeats({ picture, example }) {
+export function softmaxBeats({ picture, example, hidden }) {
   /** @param {string[]} names */
   const one = (names) => names.map((name) => panelOf(name, picture)).find(Boolean) ?? null;
   const [masked, weights, sums] = [NAMES.masked, NAMES.weights, NAMES.sums].map(one);
   if (!masked || !weights || !weights.data.length) return [];
-  return new SoftmaxMotion({ masked, weights, sums }, picture.labels, example).beats();
+  return new SoftmaxMotion({ masked, weights, sums }, picture.labels, example, hidden).beats();
 }
 
 class SoftmaxMotion {
   /**
    * @param {{ masked: Panel, weights: Panel, sums: Panel | null }} panels @param {Labels} labels
-   * @param {Pair} example
+   * @param {Pair} example @param {number} hidden what a hidden cell holds
    */
-  constructor({ masked, weights, sums }, labels, { q }) {
+  constructor({ masked, weights, sums }, labels, { q }, hidden) {
+    this.hidden = hidden;
     this.masked = masked;
     this.weights = weights;
     this.sums = sums;
@@ -42,13 +43,19 @@ class SoftmaxMotion {
     this.known = new Map();
   }
 
-  /** The exponentials of a row, and their sum; a hidden cell has 0. @param {number} i */
+  /** A masked score. @param {number} i @param {number} j */
+  score(i, j) {
+    const score = at(this.masked, i, j);
+    return Number.isNaN(score) ? this.hidden : score;
+  }
+
+  /** The exponentials of a row, and their sum. @param {number} i */
   of(i) {
     const found = this.known.get(i);
     if (found) return found;
-    const scores = Array.from({ length: this.columns }, (_, j) => at(this.masked, i, j));
-    const { shift } = softmax(Float64Array.from(scores, (x) => (Number.isNaN(x) ? -Infinity : x)));
-    const exponentials = scores.map((x) => (Number.isNaN(x) ? 0 : Math.exp(x - shift)));
+    const scores = Array.from({ length: this.columns }, (_, j) => this.score(i, j));
+    const { shift } = softmax(Float64Array.from(scores));
+    const exponentials = scores.map((x) => Math.exp(x - shift));
     const made = { exponentials, shift, sum: exponentials.reduce((total, x) => total + x, 0) };
     this.known.set(i, made);
     return made;
@@ -91,7 +98,7 @@ class SoftmaxMotion {
     const { exponentials } = this.of(this.row);
     return exponentials.slice(from, to).flatMap((value, n) => {
       const column = from + n;
-      const isHidden = Number.isNaN(at(this.masked, this.row, column));
+      const isHidden = Number.isNaN(at(this.weights, this.row, column));
       return isHidden ? [] : [{ panel: this.weights.name, row: this.row, column, value, plain: true }];
     });
   }
@@ -116,8 +123,10 @@ class SoftmaxMotion {
   /** @param {number} j @returns {Partial<Frame>} */
   exponential(j) {
     const { exponentials, shift } = this.of(this.row);
-    const score = at(this.masked, this.row, j);
-    const exponent = Number.isNaN(score) ? "−∞" : shown(score) + (shift ? ` − ${factor(shift)}` : "");
+    const score = this.score(this.row, j);
+    const exponent =
+      long(score) +
+      (shift && score > -Infinity ? ` − ${Math.abs(shift) < HUGE ? factor(shift) : `(${long(shift)})`}` : "");
     return {
       blank: this.blank(j + 1, false),
       written: this.written(0, j + 1),
@@ -193,6 +202,11 @@ class SoftmaxMotion {
     return { ms: rowMs(this.rows), frame: () => frame };
   }
 }
+
+const HUGE = 1e6;
+
+/** A score, which may be what a mask fills in. @param {number} x */
+const long = (x) => (Math.abs(x) < HUGE ? shown(x) : number(x, 1));
 
 /** An exponential, which may be huge or tiny. @param {number} x */
 const size = (x) => (x >= 1e6 || (x > 0 && x < 1e-4) ? number(x, 1) : shown(x));

@@ -6,6 +6,9 @@ interface AttentionHeader {
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
   mask: "none" | "causal" | "array";
+  /** what it fills into hidden cells, null for −∞; and of which matrix */
+  mask_value: number | null;
+  mask_fills: "scaled" | "scores";
   /** of a document of averages: the way whose arithmetic it is */
   way?: string | null;
 }
@@ -47,6 +50,8 @@ interface StageHeader extends BoardPicture {
   head?: number;
   /** what the scores are multiplied by */
   scale?: number;
+  /** what a hidden cell holds */
+  hidden?: number;
   /** whether a row is covered until it is guessed, and in which panel */
   predict?: boolean;
   result?: string;

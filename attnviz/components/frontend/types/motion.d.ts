@@ -85,6 +85,8 @@ interface Played {
   picture: BoardPicture;
   /** what scores are multiplied by */
   scale: number;
+  /** what a hidden cell holds: −∞, or the number that a mask fills in */
+  hidden: number;
   /** the cell that is computed slowly, before all others */
   example: Pair;
 }

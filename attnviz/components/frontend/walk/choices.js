@@ -1,5 +1,6 @@
 // What there is to choose from in a walk, and its values as a link has them: "weights", "3", "1".
 
+import { hiddenValue } from "../core/attention.js";
 import { darkens, MANY, turned } from "../core/dark_end.js";
 import { darkened } from "./pictures.js";
 
@@ -56,6 +57,12 @@ function placeOf({ kind, place, layer }, layers) {
   if (kind === "block") return `${place} · `;
   return layers ? `layer ${layer} · ` : "";
 }
+
+/**
+ * What scores are multiplied by, and what hidden cells hold: the motion of a step says it.
+ * @param {import("../core/document.js").Header} header
+ */
+export const factorsOf = (header) => ({ scale: header.scale, hidden: hiddenValue(header) });
 
 /**
  * The row to guess where none is pinned: the first that sees more than two keys.

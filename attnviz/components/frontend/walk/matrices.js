@@ -1,7 +1,8 @@
 // The matrices of one head of a document: those that it holds, and those that follow from query, key, value and mask,
-// computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN.
+// computed when they are first asked for. Sums run in double precision; results are float32. Hidden cells are NaN, of
+// weights those that are 0: a mask with a finite number may leave hidden keys a weight.
 
-import { dot, maskTerm, softmax, weighted } from "../core/attention.js";
+import { dot, hiddenValue, maskTerm, softmax, weighted } from "../core/attention.js";
 
 /** @typedef {import("../core/document.js").WalkDocument} WalkDocument */
 /** @typedef {import("../core/attention.js").Matrix} Matrix */
@@ -146,29 +147,32 @@ export class HeadMatrices {
   }
 
   /**
-   * Calls `work(q, row)` for each row of masked scores, which lasts until the next; hidden cells are −∞.
-   * @param {(q: number, row: Float64Array) => void} work
+   * Calls `work(q, row, hides)` for each row of masked scores, which lasts until the next, with what says of a key
+   * whether it is hidden.
+   * @param {(q: number, row: Float64Array, hides: (k: number) => boolean) => void} work
    */
   eachRow(work) {
     const [query, key] = [this.operand("query"), this.operand("key")];
     const [queries, keys, width] = [query.shape[0], key.shape[0], query.shape[1]];
     const { scale } = this.document.header;
+    const hidden = hiddenValue(this.document.header);
     const { mask, products } = this;
     const row = new Float64Array(keys);
     for (let q = 0; q < queries; q += 1) {
       for (let k = 0; k < keys; k += 1) {
         const product = products ? products[q * keys + k] : dot(query.data, q, key.data, k, width);
-        row[k] = product * scale + maskTerm(mask, q, k, keys);
+        const term = maskTerm(mask, q, k, keys);
+        row[k] = term === -Infinity ? hidden : product * scale + term;
       }
-      work(q, row);
+      work(q, row, (k) => maskTerm(mask, q, k, keys) === -Infinity);
     }
   }
 
   masked() {
     this.allProducts();
     const made = this.byCell();
-    this.eachRow((q, row) => {
-      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = row[k] === -Infinity ? NaN : row[k];
+    this.eachRow((q, row, hides) => {
+      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = hides(k) ? NaN : row[k];
     });
     return made;
   }
@@ -176,9 +180,12 @@ export class HeadMatrices {
   weights() {
     this.allProducts();
     const made = this.byCell();
-    this.eachRow((q, row) => {
+    this.eachRow((q, row, hides) => {
       const { weights } = softmax(row);
-      for (let k = 0; k < row.length; k += 1) made.data[q * row.length + k] = row[k] === -Infinity ? NaN : weights[k];
+      for (let k = 0; k < row.length; k += 1) {
+        const weight = Math.fround(weights[k]);
+        made.data[q * row.length + k] = weight === 0 && hides(k) ? NaN : weight;
+      }
     });
     return made;
   }

@@ -2,7 +2,7 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
 
 import { Coming } from "./coming.js";
-import { firstGuess, guessLine, noFocus, offered, written } from "./choices.js";
+import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
 import { NOTHING, samePin } from "../core/pin.js";
@@ -192,8 +192,8 @@ export class Walk {
       return;
     }
     const { predict, layer, head, focus } = values;
-    const { scale } = header;
-    const about = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head, scale };
+    const place = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
+    const about = { ...place, ...factorsOf(header) };
     const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
     this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
