@@ -50,8 +50,10 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
     "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
     "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
+    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
+    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
     "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
-    "probabilities": ("query", "vocabulary"),
+    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
     **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
     "thumbnails": ("head", "rows", "columns"), "hidden_thumbnail": ("rows", "columns"),
 }  # fmt: skip

@@ -206,7 +206,7 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, read_switch, write_switch),
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
-    "check": Key(None, one_of("token", "norm", "positions", "change", "parameters", "cost", "mistake")),
+    "check": Key(None, one_of("token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake")),
     "other": Key("cat", short(MAX_OTHER)),
     "over_all": Key(False, read_switch, write_switch),
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES)),

@@ -5,6 +5,8 @@ As in `families`, all is found by the names of layers, and used only if it repro
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,11 +16,18 @@ from torch.nn import functional
 from attnviz.trace.block import AfterAttention, BlockSteps, BlockWeights, Norm
 from attnviz.trace.layer import LinearMap
 from attnviz.trace.model import Activation
+from attnviz.trace.vocabulary import Transform, Vocabulary
 
 PRE_NORM = (("ln_1", "ln_2"), ("input_layernorm", "post_attention_layernorm"))
 """The norms before attention and before the feed-forward: GPT-2; Llama and most newer decoders."""
 FINAL_NORMS = ("ln_f", "norm")
 LANGUAGE_HEADS = ("lm_head", "cls")
+TRANSFORMS = (
+    ("predictions.transform.dense", "predictions.transform.transform_act_fn", "predictions.transform.LayerNorm",
+     "predictions.decoder"),
+    ("dense", "", "layer_norm", "decoder"),
+)  # fmt: skip
+"""Dense layer, activation (GELU if it is no module), norm and map to the vocabulary in heads: BERT's; RoBERTa's."""
 
 
 def find_norms(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> tuple[nn.Module, nn.Module] | None:
@@ -39,6 +48,30 @@ def find_final_norm(model: nn.Module) -> nn.Module:
 def find_language_head(model: nn.Module) -> nn.Module | None:
     """Return the module that computes logits from the last hidden state (GPT-2, Llama, RoBERTa; BERT), else None."""
     return _first(model, LANGUAGE_HEADS)
+
+
+def find_vocabulary(head: nn.Module, label: Callable[[int], str], masked: int | None) -> Vocabulary | None:
+    """Return the parts of a language head that is one linear map, or has the layout of BERT's or RoBERTa's, else None.
+
+    Args:
+        head: the head.
+        label: what a token of the vocabulary is called.
+        masked: the id of the token that stands for one to be guessed, if there is one.
+    """
+    whole = _linear_map(head)
+    if whole is not None:
+        return Vocabulary(whole, label, None, masked)
+    for names in TRANSFORMS:
+        try:
+            dense, last = (_linear_map(head.get_submodule(name)) for name in (names[0], names[3]))
+            norm = head.get_submodule(names[2])
+        except AttributeError:
+            continue
+        path, _, name = names[1].rpartition(".")
+        activate = getattr(head.get_submodule(path), name) if name else functional.gelu
+        if dense is not None and last is not None and isinstance(norm, nn.LayerNorm):
+            return Vocabulary(last, label, Transform(dense, activate, _activation(activate), Norm.of(norm)), masked)
+    return None
 
 
 def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
@@ -97,7 +130,7 @@ def _after_post_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> 
 def find_weights(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> BlockWeights | None:
     """Return the weights of what follows attention in a block with the layout of BERT or GPT-2, else None.
 
-    A norm that is no LayerNorm is left out, and an activation other than ReLU and GELU is not named.
+    A norm that is no LayerNorm is left out, and an activation other than ReLU and the two of GELU is not named.
     """
     norms, feed_forward = find_norms(module, parents), getattr(parents.get(module), "mlp", None)
     attention = parents.get(module, module)
@@ -135,7 +168,8 @@ def _linear_map(module: object) -> LinearMap | None:
 def _activation(function: Any) -> Activation | None:
     """Return the name of the activation that a function computes, if it is one of ours."""
     probe = torch.linspace(-6, 6, 97)
-    ours: dict[Activation, Any] = {"relu": functional.relu, "gelu": functional.gelu}
+    by_tanh = partial(functional.gelu, approximate="tanh")
+    ours: dict[Activation, Any] = {"relu": functional.relu, "gelu": functional.gelu, "gelu_tanh": by_tanh}
     if not callable(function):
         return None
     return next((name for name, one in ours.items() if torch.allclose(function(probe), one(probe), atol=1e-6)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -12,10 +13,11 @@ from torch import Tensor
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.block import AfterAttention, Block, BlockWeights
+from attnviz.trace.block import AfterAttention, Block, BlockWeights, Norm
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, recording
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.whole import Trace
 
 TRACE_BYTES = 160 * 2**20
@@ -67,6 +69,10 @@ class PretrainedModel(ShortRepr, ABC):
     """One for each attention call, in execution order"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
+    vocabulary: Vocabulary | None = None
+    """The parts of the language head, if they are known"""
+    final_norms: Mapping[str, Norm | None] = MappingProxyType({})
+    """The norms after the last blocks, as `Trace` has them"""
 
     def __init__(self) -> None:
         """Give the model a budget of its own for its traces."""
@@ -114,7 +120,17 @@ class PretrainedModel(ShortRepr, ABC):
         with torch.inference_mode():
             done = self.run(tokens.ids, tokens.segments, decoder_ids)
             blocks = self._blocks_of(done.calls)
-        return Trace(tokens, decoder_tokens, blocks, done.hidden, language_head=self.language_head, model=self.name)
+        return Trace(
+            tokens,
+            decoder_tokens,
+            blocks,
+            done.hidden,
+            final_norms=self.final_norms,
+            vocabulary=self.vocabulary,
+            has_learned=True,
+            language_head=self.language_head,
+            model=self.name,
+        )
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
         """Run the model's forward pass on one text.

@@ -13,7 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
-from attnviz.pretrained.after import find_after_attention, find_final_norm, find_language_head, find_norms, find_weights
+from attnviz.pretrained.after import (
+    find_after_attention,
+    find_final_norm,
+    find_language_head,
+    find_norms,
+    find_vocabulary,
+    find_weights,
+)
 from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_inputs
 from attnviz.pretrained.families import (
     count_parameters,
@@ -23,10 +30,12 @@ from attnviz.pretrained.families import (
     reproduces,
 )
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, true_mask
-from attnviz.tokens import Tokens, from_encoding, repair
+from attnviz.tokens import Tokens, from_encoding, label_of, repair
+from attnviz.trace.block import Norm
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Kind, Need
 from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs, watch_norm
+from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
@@ -79,6 +88,8 @@ class TransformersModel(PretrainedModel):
             following = [*(_input(call) for call in probe.calls[1:]), hidden]
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
             self.language_head = self._language_head(hidden)
+            self.vocabulary = self._vocabulary(hidden)
+            self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
         self.description = self._describe(probe.calls, width=hidden.shape[-1])
 
@@ -117,7 +128,7 @@ class TransformersModel(PretrainedModel):
             tokenizer=self.name,
             dropped=dropped,
             unk_id=self._tokenizer.unk_token_id,
-            byte_level="ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer),
+            byte_level=self._is_byte_level,
         )
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
@@ -176,6 +187,35 @@ class TransformersModel(PretrainedModel):
         logits = self._whole(**self._inputs(*self._probe_words())).logits[0]
         return head if _is_near(head(hidden), logits) else None
 
+    def _vocabulary(self, hidden: Tensor) -> Vocabulary | None:
+        """Return the parts of the language head if they give what it gives for the probe's last hidden state."""
+        head = self.language_head
+        if not isinstance(head, nn.Module):
+            return None
+        found = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
+        return found if found is not None and _is_near(found.logits(hidden), head(hidden)) else None
+
+    def _label(self, token: int) -> str:
+        """Return what a token of the vocabulary is called; a model may have more than its tokenizer."""
+        piece = self._tokenizer.convert_ids_to_tokens(token)
+        return f"id {token}" if piece is None else label_of(piece, byte_level=self._is_byte_level)
+
+    def _final_norms(self, calls: Sequence[Call], hidden: Tensor) -> dict[str, Norm | None]:
+        """Return the norm after the last block if the probe's last hidden state is its result."""
+        norm = find_final_norm(self._model)
+        blocks = self._blocks_of(calls)
+        steps = next(reversed(blocks.values()))[-1].steps()
+        is_known = len(blocks) == 1 and steps is not None and not isinstance(norm, nn.Identity)
+        if not is_known or steps is None or not _is_near(norm(steps.block_output), hidden):
+            return {}
+        stack = "encoder" if "encoder" in blocks else "decoder"
+        return {stack: Norm.of(norm) if isinstance(norm, nn.LayerNorm) else None}
+
+    @property
+    def _is_byte_level(self) -> bool:
+        """Whether the tokenizer's pieces use GPT-2's byte alphabet."""
+        return "ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer)
+
     def _kind(self, call: Call, module: nn.Module, mask: Mask) -> Kind:
         if call.query_input is not call.key_input and call.key_input is not None:
             return "cross"
@@ -221,6 +261,9 @@ class TransformersModel(PretrainedModel):
             width=width,
             head_size=calls[0].query.shape[-1],
             norm_first=self._norm_first(calls),
+            final_norm=bool(self.final_norms),
+            shows_logits=self.vocabulary is not None,
+            head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls),
             vocabulary=len(self._tokenizer),
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),

@@ -51,6 +51,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
                 there |= {"final_norm"} if model.final_norm else set()
                 ends = model.shows_logits and (place.kind != "encoder" or not crosses)
                 there |= {"logits", "probabilities"} if ends else set()
+                there |= {"transform_hidden", "transform_norm"} if ends and model.head_transform else set()
     return tuple(name for name in PARTS if name in there)
 
 

@@ -30,11 +30,13 @@ AXES: dict[str, tuple[str, str]] = {
     "by_data": ("query", "model"),
     **dict.fromkeys(
         ("input_norm", "attention_residual", "attention_norm", "feed_forward_norm", "feed_forward_output",
-         "feed_forward_residual", "block_output", "final_norm"),
+         "feed_forward_residual", "block_output", "final_norm", "transform_inner", "transform_hidden",
+         "transform_norm"),
         ("query", "model"),
     ),
     "W_1": ("model", "hidden"), "W_2": ("hidden", "model"),
     "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
+    "W_transform": ("model", "model"), "logits_and_rest": ("query", "vocabulary"),
     "W_vocabulary": ("model", "vocabulary"), "logits": ("query", "vocabulary"),
     "probabilities": ("query", "vocabulary"),
 }  # fmt: skip
@@ -79,6 +81,8 @@ MADE_FROM = {
     "feed_forward_norm": MadeFrom("attention_residual", "even"),
     "feed_forward_hidden": MadeFrom("feed_forward_inner", "even"),
     "block_output": MadeFrom("feed_forward_residual", "even"),
+    "transform_hidden": MadeFrom("transform_inner", "even"),
+    "transform_norm": MadeFrom("transform_hidden", "even"),
     "probabilities": MadeFrom("logits", "rows"),
     "softmax_weights": MadeFrom("triangle", "even"),
     "by_matrix": MadeFrom("by_loop", "even"),

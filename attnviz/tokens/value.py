@@ -52,8 +52,7 @@ class Tokens(ShortRepr):
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1:
             raise ValueError(f"pieces, ids, offsets, segments, special and unknown differ in length: {lengths}")
-        spelled = map(_from_byte_alphabet, self.pieces) if self.byte_level else iter(self.pieces)
-        labels = tuple(printable(piece) or "∅" for piece in spelled)
+        labels = tuple(label_of(piece, byte_level=self.byte_level) for piece in self.pieces)
         object.__setattr__(self, "labels", labels)  # computed once: every view reads them often
 
     def _summary(self) -> Iterator[str]:
@@ -84,6 +83,11 @@ class Tokens(ShortRepr):
         start, end = self.offsets[index]
         whole = self.pair if self.segments[index] == 1 and self.pair is not None else self.text
         return whole[start:end]
+
+
+def label_of(piece: str, *, byte_level: bool = False) -> str:
+    """Return the label of a piece of a vocabulary: invisible characters are spelled out, and it is never empty."""
+    return printable(_from_byte_alphabet(piece) if byte_level else piece) or "∅"
 
 
 def repair(text: str) -> str:

@@ -19,8 +19,9 @@ Kind = Literal["encoder", "decoder", "cross"]
 ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
-Activation = Literal["relu", "gelu"]
-"""relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016)."""
+Activation = Literal["relu", "gelu", "gelu_tanh"]
+"""relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016). gelu_tanh: the same paper's
+approximation, 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), as in GPT-2, where transformers calls it gelu_new."""
 
 Need = Literal["embeddings", "projections", "output_projection"]
 """Quantities besides attention itself, which are not known for every model"""
@@ -72,6 +73,8 @@ class Description(ShortRepr):
     """Whether a norm that is known follows the last block"""
     shows_logits: bool = False
     """Whether its traces have a `vocabulary`, so that logits are among the steps"""
+    head_transform: bool = False
+    """Whether its language head transforms the last hidden state before it maps it to the logits, as BERT's does"""
     feed_forward: int | None = None
     """F; None if the model has no feed-forward layer or its width is not known"""
     vocabulary: int | None = None

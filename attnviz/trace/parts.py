@@ -10,9 +10,12 @@ from torch import Tensor
 from attnviz.trace.part import BlockPart
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from attnviz.trace.block import BlockSteps, BlockWeights, Norm
     from attnviz.trace.layer import LinearMap
     from attnviz.trace.model import Place
+    from attnviz.trace.vocabulary import Vocabulary
     from attnviz.trace.whole import Trace
 
 
@@ -22,6 +25,8 @@ class _Maker:
     def __init__(self) -> None:
         self.matrices: dict[str, Tensor] = {}
         self.eps: dict[str, float] = {}
+        self.vocabulary: tuple[str, ...] = ()
+        self.rest = 0
 
     def norm(self, name: str, result: Tensor, norm: Norm | None) -> None:
         """Add a norm's result and weights."""
@@ -56,14 +61,18 @@ def part_of(trace: Trace, place: Place) -> BlockPart | None:
         if place.kind != "decoder" or "cross" not in trace.blocks:
             stream = _feed_forward(made, stream, steps, weights)
             _end(made, stream, trace, place)
-    shown = trace.vocabulary if "logits" in made.matrices else None
+    transform = None if trace.vocabulary is None else trace.vocabulary.transform
     return BlockPart(
         place.name,
         x,
         made.matrices,
         made.eps,
         None if weights is None else weights.activation,
-        () if shown is None else shown.labels,
+        None if transform is None else transform.activation,
+        made.vocabulary,
+        made.rest,
+        trace.focus[0],
+        has_learned=trace.has_learned,
     )
 
 
@@ -105,11 +114,28 @@ def _end(made: _Maker, stream: Tensor, trace: Trace, place: Place) -> None:
     """Add what follows the last block of a stack: the final norm, and in the last stack the logits."""
     if place.layer != len(trace.blocks[place.kind]) - 1:
         return
-    final = trace.final_norms.get(place.stack)
-    if final is not None:
-        stream = final.apply(stream)
+    if place.stack in trace.final_norms:
+        final = trace.final_norms[place.stack]
+        stream = trace.last_hidden_state if final is None else final.apply(stream)
         made.norm("final_norm", stream, final)
     if trace.vocabulary is not None and place == trace.places[-1]:
-        made.map("vocabulary", trace.vocabulary.projection)
-        logits = trace.vocabulary.projection.apply(stream)
-        made.matrices |= {"logits": logits, "probabilities": torch.softmax(logits, dim=-1)}
+        _logits(made, stream, trace.vocabulary, trace.focus)
+
+
+def _logits(made: _Maker, hidden: Tensor, vocabulary: Vocabulary, focus: Sequence[int]) -> None:
+    """Add what the language head makes of the last hidden state."""
+    transform = vocabulary.transform
+    if transform is not None:
+        made.map("transform", transform.dense)
+        inner = transform.dense.apply(hidden)
+        made.matrices |= {"transform_inner": inner, "transform_hidden": transform.activate(inner)}
+        hidden = transform.norm.apply(made.matrices["transform_hidden"])
+        made.norm("transform_norm", hidden, transform.norm)
+    shown = vocabulary.shown(hidden, focus)
+    made.vocabulary = tuple(map(vocabulary.label, shown.tokens))
+    made.map("vocabulary", vocabulary.columns(shown.tokens))
+    made.matrices["logits"] = logits = shown.logits
+    if shown.rest is not None:
+        made.rest = vocabulary.size - len(shown.tokens)
+        made.matrices["logits_and_rest"] = logits = torch.cat([logits, shown.rest[:, None]], dim=-1)
+    made.matrices["probabilities"] = torch.softmax(logits, dim=-1)

@@ -9,22 +9,13 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import AttentionSteps
-from attnviz.reprs import NotebookRepr, ShortRepr
+from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block, Norm
-from attnviz.trace.layer import LayerTrace, LinearMap, held_bytes
+from attnviz.trace.layer import LayerTrace, held_bytes
 from attnviz.trace.model import Kind, Place, layers_and_heads, places
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.walk import Walk
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Vocabulary(ShortRepr):
-    """The map from the last hidden state to the logits."""
-
-    projection: LinearMap
-    """W, (C, V)"""
-    labels: tuple[str, ...]
-    """What its columns stand for, V"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,10 +34,13 @@ class Trace(NotebookRepr):
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     decoder_embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """The same of the first decoder block's input in an encoder-decoder model"""
-    final_norms: Mapping[str, Norm] = field(default_factory=dict)
-    """The norms after the last blocks, by stack, "encoder" or "decoder", where there are any and they are known"""
+    final_norms: Mapping[str, Norm | None] = field(default_factory=dict)
+    """The norms after the last blocks, by stack, "encoder" or "decoder", where there are any; None is one that is no
+    LayerNorm, whose result is the last hidden state"""
     vocabulary: Vocabulary | None = None
-    """The map to the logits, if it is linear, known and small enough to show"""
+    """The language head's way to the logits, if it is known"""
+    has_learned: bool = False
+    """Whether the weights come from training"""
     weights: tuple[Tensor, ...] = ()
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
@@ -79,6 +73,19 @@ class Trace(NotebookRepr):
             return None
         with torch.inference_mode():
             return self.language_head(self.last_hidden_state)
+
+    @property
+    def focus(self) -> tuple[int, ...]:
+        """The rows whose likeliest tokens are shown first: those to be guessed, else the last one.
+
+        In an encoder that is the last one of the text, before tokens that the tokenizer adds.
+        """
+        kind = self.places[-1].kind
+        tokens = self.query_tokens(kind)
+        masked = None if self.vocabulary is None else self.vocabulary.masked
+        guessed = tuple(row for row, one in enumerate(tokens.ids) if one == masked)
+        own = [row for row, is_added in enumerate(tokens.special) if kind != "encoder" or not is_added]
+        return guessed or (own[-1] if own else len(tokens) - 1,)
 
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:

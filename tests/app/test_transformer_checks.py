@@ -27,7 +27,7 @@ from tests.app.pages import messages, open_page, payloads
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
-CHECKS = ("token", "norm", "positions", "change", "parameters", "cost", "mistake")
+CHECKS = ("token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake")
 
 
 def opened(check: str, **query: str) -> AppTest:
@@ -124,6 +124,23 @@ def test_order_matters_with_positions_alone() -> None:
     assert max(without) < 1e-5
     assert max(with_them) > 0.1
     assert not opened("positions", positions="none").exception
+
+
+def test_the_logit_lens_is_the_head_on_torchs_states() -> None:
+    at = opened("lens", architecture="decoder", q="4")
+    states = torch.stack(theirs(DEFAULT_TEXT, TransformerConfig("decoder")))[:, 4]
+    trace = trace_transformer(WordTokenizer().tokenize(DEFAULT_TEXT), None, TransformerConfig("decoder"))
+    assert trace.vocabulary is not None
+    probabilities = torch.softmax(states @ trace.weights[0].T, -1).detach()
+    likeliest = int(probabilities[-1].argmax())
+    (figure,) = figures(at)
+    np.testing.assert_allclose(figure["data"][0]["y"], probabilities[:, likeliest], rtol=1e-4, atol=1e-6)
+    table = at.table[0].value
+    assert list(table.index) == ["X", "after block 0", "after block 1"]
+    assert table.iloc[2, 0] == f"{trace.vocabulary.label(likeliest)} {100 * probabilities[-1, likeliest]:.1f} %"
+    assert "Raw" in " ".join(one.value for one in at.caption)
+    assert "no head" in opened("lens", source="pretrained").info[0].value
+    assert "choose it above" in opened("lens", architecture="both").info[0].value
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])

@@ -81,7 +81,7 @@ def post() -> Iterator[Shown]:
 @pytest.fixture(scope="module")
 def pre() -> Iterator[Shown]:
     with ExitStack() as servers:
-        yield shown(servers, norm="pre", depth=1)
+        yield shown(servers, norm="pre", depth=1, activation="gelu_tanh")
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +173,16 @@ def test_a_norm_shows_its_mean_and_variance(page: Page, pre: Shown) -> None:
     expect(view.line("norm")).to_contain_text("(γ)")
     view.line("variance").locator("details").evaluate("details => { details.open = true }")
     expect(view.line("variance").locator(".term-product")).to_have_count(16)
+
+
+def test_the_approximation_of_gelu_is_written_out(page: Page, pre: Shown) -> None:
+    wanted = F.gelu(pre.array(0, "feed_forward_inner"), approximate="tanh")
+    view = WalkView.open(page, pre.page.url, step="feed_forward_hidden", layer=0)
+    for i, j in ((1, 3), (4, 20)):
+        view.hover("feed_forward_hidden", i, j)
+        assert view.result("activation") == pytest.approx(wanted[i, j].item(), abs=1e-9)
+        expect(view.line("activation")).to_contain_text("0.044715")
+        expect(view.panel.locator("[data-line=cell]")).to_be_hidden()
 
 
 def test_a_pinned_row_says_nothing_of_keys_after_attention(page: Page, post: Shown) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.steps.transformer import feed_forward, norms, residuals, vocabulary
+from attnviz.steps.transformer import feed_forward, head, norms, residuals, vocabulary
 
 if TYPE_CHECKING:
     from attnviz.steps.step import Step
@@ -24,6 +24,8 @@ AFTER: dict[str, Step[Walk]] = {
         residuals.FEED_FORWARD,
         norms.BLOCK,
         norms.FINAL,
+        head.TRANSFORM,
+        norms.HEAD,
         vocabulary.LOGITS,
         vocabulary.PROBABILITIES,
     )

@@ -5,23 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
-from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
+from attnviz.formulas.tree import Box, Expression, Indexed, Name, Product, Relation, Sum, Symbol
 from attnviz.marked import Marked, marked, named
 from attnviz.steps.picture import Operation, Picture, panel, picture, product_picture, share
 from attnviz.steps.picture import Product as Made
 from attnviz.steps.step import Step
+from attnviz.steps.transformer import activations
 from attnviz.steps.transformer.stream import TITLES, has, lengths, part_of, read_by_feed_forward, row
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
-_FUNCTIONS = {"relu": ("ReLU", "torch.relu"), "gelu": ("GELU", "F.gelu")}
-"""The name of each activation in formulas and in code"""
-_NOTICES = {
-    "relu": "Where it is above 0, a neuron fires; ReLU turns the rest into 0.",
-    "gelu": "Where it is well above 0, a neuron fires; GELU lets the rest through as little more than 0.",
-}
 _UNKNOWN = "# the feed-forward of this family is not known; {} is as the model computes it"
 
 
@@ -32,17 +27,15 @@ def _mapped(x: str, number_of_map: str, *, biased: bool) -> Expression:
 
 
 def _hidden_formula(walk: Walk) -> Expression:
-    activation = part_of(walk).activation
-    function = Name("activation" if activation is None else _FUNCTIONS[activation][0])
     biased = has(walk, "b_1") or not has(walk, "W_1")
-    return Relation("=", (Symbol("H"), Box(Call(function, _mapped("x", "1", biased=biased)))))
+    return activations.formula(Symbol("H"), part_of(walk).activation, _mapped("x", "1", biased=biased))
 
 
 def _hidden_notice(walk: Walk) -> str:
     activation = part_of(walk).activation
     return marked(
         "Each column is a neuron: it compares a token's row with its column of [W₁](matrix=W_1). "
-        + ("" if activation is None else _NOTICES[activation])
+        + ("" if activation is None else activations.NOTICES[activation])
         if has(walk, "W_1")
         else "Each column is a neuron that looks at one token's row at a time."
     )
@@ -55,7 +48,7 @@ def _hidden_code(walk: Walk) -> str:
     bias = " + b_1" if has(walk, "b_1") else ""
     return (
         f"feed_forward_inner = {read_by_feed_forward(walk)} @ W_1{bias}\n"
-        f"feed_forward_hidden = {_FUNCTIONS[activation][1]}(feed_forward_inner)"
+        f"feed_forward_hidden = {activations.code(activation, 'feed_forward_inner')}"
     )
 
 

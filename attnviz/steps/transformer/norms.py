@@ -112,6 +112,10 @@ BLOCK = _norm(
     "block_output", "Norm", lambda _: "feed_forward_residual",
     f"Post-norm: the block ends with a norm, and the next block reads this. {_ALONE}",
 )  # fmt: skip
+HEAD = _norm(
+    "transform_norm", "Norm", lambda _: "transform_hidden",
+    f"The language head normalises before it compares a row with the tokens. {_ALONE}",
+)  # fmt: skip
 FINAL = _norm(
     "final_norm", "Final norm", end_of_block,
     f"After the last pre-norm block the stream is normalised once, for it has grown with every sum. {_ALONE}",

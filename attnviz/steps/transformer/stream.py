@@ -17,7 +17,9 @@ TITLES = {
     "attention_residual": "X + output", "attention_norm": "its norm", "feed_forward_norm": "its norm",
     "feed_forward_hidden": "hidden", "feed_forward_output": "feed-forward",
     "feed_forward_residual": "sum", "block_output": "block output", "final_norm": "final norm",
-    "W_vocabulary": "W vocabulary", "W_1": "W₁", "W_2": "W₂", "logits": "logits", "probabilities": "probabilities",
+    "transform_inner": "x · W_T", "transform_hidden": "dense", "transform_norm": "its norm",
+    "W_transform": "W_T", "W_vocabulary": "W vocabulary", "logits_and_rest": "logits",
+    "W_1": "W₁", "W_2": "W₂", "logits": "logits", "probabilities": "probabilities",
 }  # fmt: skip
 """The titles of matrices in pictures, by name"""
 
@@ -61,6 +63,11 @@ def end_of_block(walk: Walk) -> str:
 def end_of_stack(walk: Walk) -> str:
     """Return the name of the last hidden state."""
     return first_of(walk, "final_norm", "block_output", "feed_forward_residual")
+
+
+def read_by_vocabulary(walk: Walk) -> str:
+    """Return the name of what the map to the vocabulary reads: the last hidden state, or what a head made of it."""
+    return "transform_norm" if has(walk, "transform_norm") else end_of_stack(walk)
 
 
 def row(walk: Walk, index: int) -> str:

@@ -1,15 +1,15 @@
-"""Logits and probabilities: from the last hidden state to the next token."""
+"""Logits and probabilities: from the last hidden state to the next token, or to one that was hidden."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnviz.formatting import number
+from attnviz.formatting import nonzero, number
 from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
 from attnviz.marked import Marked, marked, named
 from attnviz.steps.picture import Operation, PanelSpec, Picture, panel, picture, product_picture
 from attnviz.steps.step import Step
-from attnviz.steps.transformer.stream import TITLES, end_of_stack, has, part_of, row
+from attnviz.steps.transformer.stream import TITLES, has, part_of, read_by_vocabulary, row
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
@@ -19,8 +19,20 @@ _V = Symbol("V")
 
 
 def _panel(walk: Walk, name: str, **options: object) -> PanelSpec:
-    """Describe a matrix with a column for each entry of the vocabulary, which is labelled."""
+    """Describe a matrix with a column for each entry of the vocabulary that is shown, which is labelled."""
     return panel(name, TITLES[name], ticks=dict(enumerate(part_of(walk).vocabulary)), **options)
+
+
+def _panel_with_rest(walk: Walk, name: str, **options: object) -> PanelSpec:
+    """Describe such a matrix whose last column stands for all other entries, if there are any."""
+    part = part_of(walk)
+    others = [f"{part.rest:,} others"] if part.rest else []
+    return panel(name, TITLES[name], ticks=dict(enumerate([*part.vocabulary, *others])), **options)
+
+
+def _before_softmax(walk: Walk) -> str:
+    """Return the name of what softmax takes."""
+    return "logits_and_rest" if part_of(walk).rest else "logits"
 
 
 def _logits_formula(walk: Walk) -> Expression:
@@ -31,7 +43,7 @@ def _logits_formula(walk: Walk) -> Expression:
 
 
 def _logits_picture(walk: Walk) -> Picture:
-    source = end_of_stack(walk)
+    source = read_by_vocabulary(walk)
     biased = has(walk, "b_vocabulary")
     width, entries = matrix(walk, "W_vocabulary").shape
     return product_picture(
@@ -62,35 +74,66 @@ def _logits_fact(walk: Walk) -> str:
 
 
 def _probabilities_fact(walk: Walk) -> str:
-    last = len(walk.query_labels) - 1
-    entry = int(matrix(walk, "probabilities")[last].argmax())
-    share = 100 * float(matrix(walk, "probabilities")[last, entry])
+    part = part_of(walk)
+    at = part.focus
+    own = matrix(walk, "probabilities")[at, : len(part.vocabulary)]
+    entry = int(own.argmax())
+    percent = 100 * float(own[entry])
+    where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
     return Marked.of(
-        "Here, after ",
-        named(row(walk, last), row=last, matrix="probabilities"),
-        f", the most likely next token is “{part_of(walk).vocabulary[entry]}”, with {number(share, 0)} %.",
+        f"Here, {where} ",
+        named(row(walk, at), row=at, matrix="probabilities"),
+        f", the most likely {what} is “{part.vocabulary[entry]}”, with {nonzero(percent, 0 if percent >= 1 else 2)} %.",
     )
 
 
 def _probabilities_picture(walk: Walk) -> Picture:
+    before = _before_softmax(walk)
     row_of_two = (
-        _panel(walk, "logits"),
-        _panel(walk, "probabilities", scale="weights", bar=True),
+        _panel_with_rest(walk, before, limit=("logits",)),
+        _panel_with_rest(walk, "probabilities", scale="weights", bar=True),
     )
-    return picture((row_of_two,), (1, 1), operations={"probabilities": Operation("softmax", ("logits",))})
+    return picture((row_of_two,), (1, 1), operations={"probabilities": Operation("softmax", (before,))})
+
+
+def _logits_notice(walk: Walk) -> str:
+    part = part_of(walk)
+    place = "here" if walk.kind == "encoder" else "as the next one"
+    said = f"A dot product with each [token's column](matrix=W_vocabulary) says how well it fits {place}. "
+    if part.rest:
+        whole = part.rest + len(part.vocabulary)
+        return marked(f"{said}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown.")
+    return marked(
+        f"{said}The columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the "
+        "text have one."
+    )
+
+
+def _probabilities_notice(walk: Walk) -> str:
+    part = part_of(walk)
+    said = f"Each row sums to 1: what the model expects {'there' if walk.kind == 'encoder' else 'after that token'}. "
+    if part.rest:
+        said += "The last column is all other tokens of the vocabulary together. "
+    untrained = "" if part.has_learned else "These weights have learned nothing, so what it expects means nothing yet."
+    return f"{said}{untrained}".strip()
+
+
+def _probabilities_code(walk: Walk) -> str:
+    if not part_of(walk).rest:
+        return "probabilities = torch.softmax(logits, dim=-1)"
+    return (
+        "# the last column of logits_and_rest is the logsumexp of all logits that are not shown\n"
+        "probabilities = torch.softmax(logits_and_rest, dim=-1)"
+    )
 
 
 LOGITS: Step[Walk] = Step(
     name="logits",
     title="Logits",
     formula=_logits_formula,
-    notice=lambda _: marked(
-        "A dot product with each [token's column](matrix=W_vocabulary) says how well it fits as the next one. The "
-        "columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the text have "
-        "one."
-    ),
+    notice=_logits_notice,
     code=lambda walk: (
-        f"logits = {end_of_stack(walk)} @ W_vocabulary{' + b_vocabulary' if has(walk, 'b_vocabulary') else ''}"
+        f"logits = {read_by_vocabulary(walk)} @ W_vocabulary{' + b_vocabulary' if has(walk, 'b_vocabulary') else ''}"
     ),
     picture=_logits_picture,
     fact=_logits_fact,
@@ -103,13 +146,10 @@ PROBABILITIES: Step[Walk] = Step(
     name="probabilities",
     title="Softmax",
     formula=lambda _: Relation("=", (Symbol("P"), Box(Call(Name("softmax"), Symbol("Z"))))),
-    notice=lambda _: (
-        "Each row sums to 1: what the model expects after that token. These weights have learned nothing, so what it "
-        "expects means nothing yet."
-    ),
-    code=lambda _: "probabilities = torch.softmax(logits, dim=-1)",
+    notice=_probabilities_notice,
+    code=_probabilities_code,
     picture=_probabilities_picture,
     fact=_probabilities_fact,
-    matrices={"probabilities": ("query", "entry")},
+    matrices={"logits_and_rest": ("query", "entry"), "probabilities": ("query", "entry")},
     is_of_head=False,
 )

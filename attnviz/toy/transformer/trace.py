@@ -19,7 +19,8 @@ from attnviz.trace.block import Block, BlockSteps, Norm
 from attnviz.trace.layer import LayerTrace, LinearMap
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, recording
-from attnviz.trace.whole import Trace, Vocabulary
+from attnviz.trace.vocabulary import Vocabulary
+from attnviz.trace.whole import Trace
 
 NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
 SAME_BLOCK = "They are among the steps after this block's first attention."
@@ -94,7 +95,7 @@ def trace_transformer(tokens: Tokens, target: Tokens | None, config: Transformer
         hidden = model(source, written)
         parts = model.embed(source)
         decoder_parts = {} if written is None else model.embed(written)
-    has_head = config.architecture != "encoder"
+    has_head, labels = config.architecture != "encoder", tuple(known.values())
     return Trace(
         tokens,
         target,
@@ -103,7 +104,7 @@ def trace_transformer(tokens: Tokens, target: Tokens | None, config: Transformer
         embedding_parts=parts,
         decoder_embedding_parts=decoder_parts,
         final_norms=_final_norms(model.stack, config),
-        vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), tuple(known.values())) if has_head else None,
+        vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), labels.__getitem__) if has_head else None,
         weights=tuple(one for one in (model.embedding, model.position) if one is not None),
         language_head=model.logits if has_head else None,
         model=f"toy transformer, seed {config.seed}",

@@ -22,7 +22,7 @@ NORMS = {"post": "post", "pre": "pre"}
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU, by tanh"}
 POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
 POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *Of a lab*: each dimension has its own.
 *Learned*: a table, here as it is before training."""

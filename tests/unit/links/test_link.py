@@ -289,7 +289,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
-    "check": st.sampled_from([None, "token", "norm", "positions", "change", "parameters", "cost", "mistake"]),
+    "check": st.sampled_from([None, "token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake"]),
     "other": st.text(max_size=40),
     "over_all": st.booleans(),
     "mistake": st.sampled_from(MISTAKES),

@@ -103,10 +103,9 @@ def test_the_weights_after_attention_give_the_steps(name: str, tmp_path: Path) -
         read = there.get("feed_forward_norm", there.get("attention_norm"))
         inner = torch.nn.functional.linear(read, there["W_1"].T, there["b_1"])
         torch.testing.assert_close(inner, there["feed_forward_inner"], rtol=1e-4, atol=1e-5)
-        assert part.activation == ("gelu" if name == "bert" else None)  # GPT-2's is an approximation of GELU
-        if part.activation:
-            hidden = torch.nn.functional.gelu(inner)
-            torch.testing.assert_close(hidden, there["feed_forward_hidden"], rtol=1e-4, atol=1e-5)
+        assert part.activation == ("gelu" if name == "bert" else "gelu_tanh")
+        hidden = torch.nn.functional.gelu(inner, approximate="none" if name == "bert" else "tanh")
+        torch.testing.assert_close(hidden, there["feed_forward_hidden"], rtol=1e-4, atol=1e-5)
         output = torch.nn.functional.linear(there["feed_forward_hidden"], there["W_2"].T, there["b_2"])
         torch.testing.assert_close(output, there["feed_forward_output"], rtol=1e-4, atol=1e-5)
         normed = "input_norm" if name == "gpt2" else "attention_norm"

@@ -28,7 +28,7 @@ from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.walk import Walk
 from tests.toy import run_block
-from tests.unit.families import BERT, save
+from tests.unit.families import BERT, save, save_model
 
 COMPUTED = list(ATTENTION)
 CONFIGS = {
@@ -183,12 +183,14 @@ def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_t
     assert {kind: len(found) for kind, found in sizes.items()} == dict.fromkeys(sizes, 1)
 
 
-def test_a_step_is_made_from_a_matrix_of_the_same_shape() -> None:
+def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
     assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
     configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
+    masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
+    walks.append(masked.trace("the animal").walk_at(1, 0))
     for name, before in MADE_FROM.items():
         one = next(one for one in walks if find_matrix(one, name) is not None)
         assert matrix(one, name).shape == matrix(one, before.name).shape

@@ -14,7 +14,7 @@ const FILLED = ["scaled", "scores"];
 export const KINDS = ["encoder", "decoder", "cross"];
 export const DOCUMENT_KINDS = ["walk", "averages", "block"];
 /** The results of LayerNorms, each with the arrays of its weight and bias: gamma_<name>, beta_<name>. */
-const NORMS = ["input_norm", "attention_norm", "feed_forward_norm", "block_output", "final_norm"];
+const NORMS = ["input_norm", "attention_norm", "feed_forward_norm", "block_output", "final_norm", "transform_norm"];
 
 /**
  * The arrays and their axes. Without `embeddings_k`, keys and values are made of `embeddings`: key_model is model.
@@ -59,10 +59,16 @@ export const ARRAYS = {
   feed_forward_residual: ["query", "model"],
   block_output: ["query", "model"],
   final_norm: ["query", "model"],
+  W_transform: ["model", "model"],
+  b_transform: ["model"],
+  transform_inner: ["query", "model"],
+  transform_hidden: ["query", "model"],
+  transform_norm: ["query", "model"],
   W_vocabulary: ["model", "vocabulary"],
   b_vocabulary: ["vocabulary"],
   logits: ["query", "vocabulary"],
-  probabilities: ["query", "vocabulary"],
+  logits_and_rest: ["query", "outcome"],
+  probabilities: ["query", "outcome"],
   ...Object.fromEntries(NORMS.flatMap((norm) => ["gamma", "beta"].map((letter) => [`${letter}_${norm}`, ["model"]]))),
   thumbnails: ["head", "rows", "columns"],
   hidden_thumbnail: ["rows", "columns"],

@@ -58,7 +58,7 @@ export { DocumentError };
  * @property {string | null} bias
  * @property {number | null} eps what a norm adds to the variance
  * @property {"token" | "all" | null} over what a norm takes mean and variance of
- * @property {"relu" | "gelu" | null} name the activation
+ * @property {"relu" | "gelu" | "gelu_tanh" | null} name the activation
  */
 /**
  * The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place.

@@ -48,7 +48,15 @@ export function subscript(n) {
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  ...{ key_t: "keyᵀ", W_output: "W_O", embeddings_k: "embeddings", W_1: "W₁", W_2: "W₂" },
+  ...{
+    key_t: "keyᵀ",
+    W_output: "W_O",
+    embeddings_k: "embeddings",
+    W_1: "W₁",
+    W_2: "W₂",
+    W_transform: "W_T",
+    logits_and_rest: "logits",
+  },
   ...{ triangle: "A", masked_zeros: "masked", softmax_weights: "weights" },
   ...{ by_loop: "Y", by_matrix: "Y", by_softmax: "Y", by_data: "Y" },
 };

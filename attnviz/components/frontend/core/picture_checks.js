@@ -17,7 +17,7 @@ export const SCALES = ["signed", "weights"];
 export const PACES = ["even", "columns", "rows"];
 export const OPERATIONS = ["sum", "norm", "activation", "softmax"];
 export const OVER = ["token", "all"];
-export const ACTIVATIONS = ["relu", "gelu"];
+export const ACTIVATIONS = ["relu", "gelu", "gelu_tanh"];
 
 /**
  * The kinds of rows and columns of each matrix that a picture may show.
@@ -62,10 +62,15 @@ export const AXES = {
   feed_forward_residual: ["query", "model"],
   block_output: ["query", "model"],
   final_norm: ["query", "model"],
+  transform_inner: ["query", "model"],
+  transform_hidden: ["query", "model"],
+  transform_norm: ["query", "model"],
   W_1: ["model", "hidden"],
   W_2: ["hidden", "model"],
   feed_forward_inner: ["query", "hidden"],
   feed_forward_hidden: ["query", "hidden"],
+  W_transform: ["model", "model"],
+  logits_and_rest: ["query", "vocabulary"],
   W_vocabulary: ["model", "vocabulary"],
   logits: ["query", "vocabulary"],
   probabilities: ["query", "vocabulary"],

@@ -18,11 +18,13 @@ const STEPS = {
   feed_forward_residual: { kind: "add", name: "add, after feed-forward", short: "+" },
   block_output: { kind: "norm", name: "norm after feed-forward", short: "Norm" },
   final_norm: { kind: "norm", name: "final norm", short: "Norm" },
+  transform_hidden: { kind: "dense", name: "head, dense layer", short: "Dense" },
+  transform_norm: { kind: "norm", name: "head, norm", short: "Norm" },
   logits: { kind: "logits", name: "logits", short: "Logits" },
   probabilities: { kind: "softmax", name: "softmax", short: "Softmax" },
 };
 const INPUTS = ["tokens", "embeddings"];
-const AFTER = ["final_norm", "logits", "probabilities"]; // all blocks
+const AFTER = ["final_norm", "transform_hidden", "transform_norm", "logits", "probabilities"]; // all blocks
 
 /**
  * The stacks of a model in the order of computation. What stands before the first block and after the last one is a
@@ -119,6 +121,7 @@ function sizesOf(kind, model, layer) {
   if (kind === "embeddings") return { widths: [0, c], says: `${rows} tokens → ${rows} × ${c}` };
   if (kind === "widen") return { widths: [c, f], says: changed(c, f, w(1, c, f)), lines: [`${c} → ${f}`] };
   if (kind === "narrow") return { widths: [f, c], says: changed(f, c, w(2, f, c)), lines: [`${f} → ${c}`] };
+  if (kind === "dense") return { widths: [c, c], says: changed(c, c, `W ${c} × ${c}`) };
   if (kind === "logits") return { widths: [c, v], says: changed(c, v) };
   if (kind === "softmax") return { widths: [v, v], says: changed(v, v) };
   if (kind === "attention") {

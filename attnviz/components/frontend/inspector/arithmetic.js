@@ -147,3 +147,16 @@ export function matrixProduct(left, right, bias, i, j) {
   const added = bias ? bias[j] : null;
   return { terms, sum, bias: added, value: sum + (added ?? 0) };
 }
+
+/** The factor of x³ in the approximation of GELU by tanh (Hendrycks and Gimpel 2016). */
+export const CUBE = 0.044715;
+
+/**
+ * The parts of 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 x³))): what tanh takes, what it gives, and the result.
+ * @param {number} x
+ */
+export function geluByTanh(x) {
+  const inside = Math.sqrt(2 / Math.PI) * (x + CUBE * x ** 3);
+  const tanh = Math.tanh(inside);
+  return { inside, tanh, result: 0.5 * x * (1 + tanh) };
+}

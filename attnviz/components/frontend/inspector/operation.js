@@ -1,6 +1,6 @@
 // A cell of a matrix that is no product: a sum, a norm, an activation, a softmax of its row; from the real operands.
 
-import { momentsOf, normalShare } from "./arithmetic.js";
+import { CUBE, geluByTanh, momentsOf, normalShare } from "./arithmetic.js";
 import { equals, how, makeLine, weights } from "./chain.js";
 import { softmax } from "../core/attention.js";
 import { element, span } from "../core/dom.js";
@@ -104,11 +104,22 @@ export class Operation {
       this.write("activation", `max(0, ${number(x)}) `, equals(Math.max(0, x)), span("why", why));
       return Math.max(0, x);
     }
+    if (name === "gelu_tanh") return this.byTanh(x);
     const share = normalShare(x);
     const why = `Φ(x): the share of a normal distribution below ${number(x)}`;
     const product = span("nowrap", `${number(x)} × ${number(share)}`);
     this.write("activation", how("x · Φ(x) = ", product, " "), equals(x * share), how(span("why", why)));
     return x * share;
+  }
+
+  /** GELU as GPT-2 approximates it. @param {number} x */
+  byTanh(x) {
+    const { inside, tanh, result } = geluByTanh(x);
+    const cube = span("nowrap", `√(2/π) · (${number(x)} + ${CUBE} · ${operand(x, 4)}³)`);
+    const product = span("nowrap", `½ · ${operand(x, 4)} · (1 + ${operand(tanh, 4)})`);
+    const why = `tanh(${number(inside)}) = ${number(tanh)}, of ${number(inside)} = `;
+    this.write("activation", product, " ", equals(result), how(span("why", why, cube)));
+    return result;
   }
 
   /** @param {Of} of */

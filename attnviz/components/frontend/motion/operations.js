@@ -1,7 +1,7 @@
 // Steps that are sums, norms, activations or a softmax, perhaps of a product in the same picture: each result is
 // computed in its turn.
 
-import { momentsOf, normalShare } from "../inspector/arithmetic.js";
+import { geluByTanh, momentsOf, normalShare } from "../inspector/arithmetic.js";
 import { byCell } from "./cells.js";
 import { whole } from "./order.js";
 import { productBeats } from "./products.js";
@@ -46,13 +46,19 @@ const added = (sources, result) => (i, j) => [
   [shown(at(result, i, j)), "attention"],
 ];
 
+/** @type {Record<string, (x: number) => string>} what each activation does with a number */
+const ACTIVATED = {
+  relu: (x) => `max(0, ${shown(x)})`,
+  gelu: (x) => `${factor(x)} × Φ = ${factor(x)} × ${shown(normalShare(x))}`,
+  gelu_tanh: (x) => `½ × ${factor(x)} × (1 + tanh …) = ½ × ${factor(x)} × (1 + ${factor(geluByTanh(x).tanh)})`,
+};
+
 /** @type {Say} */
 const activated =
   ([source], result, { name }) =>
   (i, j) => {
     const x = at(source, i, j);
-    const how = name === "relu" ? `max(0, ${shown(x)})` : `${factor(x)} × Φ = ${factor(x)} × ${shown(normalShare(x))}`;
-    return [[`${how} = `], [shown(at(result, i, j)), "attention"]];
+    return [[`${ACTIVATED[name ?? "relu"](x)} = `], [shown(at(result, i, j)), "attention"]];
   };
 
 /** @type {Say} */

@@ -39,7 +39,7 @@ interface OperationOf {
   eps: number | null;
   /** whose mean and variance a norm takes: of each row, or of all numbers */
   over: "token" | "all" | null;
-  name: "relu" | "gelu" | null;
+  name: "relu" | "gelu" | "gelu_tanh" | null;
 }
 /** By the name of the result. */
 type Products = Record<string, ProductOf | OperationOf>;

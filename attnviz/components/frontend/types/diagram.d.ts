@@ -9,6 +9,7 @@ type PartKind =
   | "add"
   | "widen"
   | "narrow"
+  | "dense"
   | "logits"
   | "softmax"
   | "other";

@@ -19,6 +19,7 @@ CHECKS = {
     "norm": "LayerNorm",
     "positions": "Positions",
     "change": "Change a word",
+    "lens": "Logit lens",
     "parameters": "Parameters",
     "cost": "Cost",
     "mistake": "Mistakes",

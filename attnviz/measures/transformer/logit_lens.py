@@ -1,0 +1,70 @@
+"""The logit lens: what a language head would say after each block (nostalgebraist 2020, "interpreting GPT: the logit
+lens", lesswrong.com/posts/AcKRB8wDpdaN6v6ru).
+
+Shapes: P states of a row (before the first block and after each), V tokens of the vocabulary, K likeliest of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attnviz.reprs import ShortRepr
+from attnviz.trace.whole import Trace
+
+COUNT = 5
+"""How many of the likeliest tokens of each state are told"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Lens(ShortRepr):
+    """The likeliest tokens of one row after each block."""
+
+    parts: tuple[str, ...]
+    """What each state is: "X", "after block 0", ..."""
+    tokens: Tensor
+    """(P, K): ids, the likeliest first"""
+    probabilities: Tensor
+    """(P, K): theirs, of all V"""
+    of_last: Tensor
+    """(P,): the probability of the token that is likeliest in the end"""
+    ranks: Tensor
+    """(P,): its rank, from 0"""
+
+
+def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
+    """Return what the final norm and the language head make of a row after each block of the last stack.
+
+    Only the last state is what the head was trained for: the others are as the lens gives them, uncorrected.
+
+    Args:
+        trace: of a model with a language head.
+        row: of the last stack.
+        count: K.
+
+    Returns:
+        None if the language head, the final norm or the blocks' steps are not known.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+    stack = trace.places[-1].stack
+    vocabulary, norm = trace.vocabulary, trace.final_norms.get(stack)
+    if vocabulary is None or (norm is None and stack in trace.final_norms):
+        return None
+    blocks = trace.blocks[stack]
+    found = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
+    states = [state[row] for state in found if state is not None]
+    if len(states) < len(found):
+        return None
+    with torch.inference_mode():
+        x = torch.stack(states)
+        logits = vocabulary.logits(x if norm is None else norm.apply(x))
+        probabilities = logits.softmax(-1)
+        of_last = probabilities[:, int(logits[-1].argmax())]
+        best = probabilities.topk(min(count, vocabulary.size), dim=-1)
+        ranks = (probabilities > of_last[:, None]).sum(-1)
+    parts = ("X", *(f"after block {number}" for number in range(len(blocks))))
+    return Lens(parts, best.indices, best.values, of_last, ranks)

@@ -1,0 +1,116 @@
+"""From the last hidden state to the vocabulary: a language head, and the tokens of a large vocabulary that are shown.
+
+Shapes: T positions, C model width, V tokens of the vocabulary, K of them that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attnviz.reprs import ShortRepr
+from attnviz.trace.block import Norm
+from attnviz.trace.layer import LinearMap
+from attnviz.trace.model import Activation
+
+ALL = 256
+"""The largest vocabulary that is shown whole"""
+LIKELY, MOST = 8, 48
+"""How many of the likeliest tokens of a row in focus are shown; the most tokens that are"""
+CELLS = 2**23
+"""The most logits that are held at once: 32 MiB"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Transform(ShortRepr):
+    """What BERT's language head does before its map to the vocabulary: a dense layer, an activation, a LayerNorm."""
+
+    dense: LinearMap
+    """W, (C, C)"""
+    activate: Callable[[Tensor], Tensor]
+    activation: Activation | None
+    """Its name; None if it is another than those"""
+    norm: Norm
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Transform the rows of (T, C)."""
+        return self.norm.apply(self.activate(self.dense.apply(x)))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shown(ShortRepr):
+    """The logits of some tokens of the vocabulary, and of all others together."""
+
+    tokens: tuple[int, ...]
+    """K ids, those that are likeliest in the rows in focus first"""
+    logits: Tensor
+    """(T, K)"""
+    rest: Tensor | None
+    """(T,): log Σ exp(logit) over all other tokens, so that softmax of both is that of all V; None if there are none"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Vocabulary(ShortRepr):
+    """The map from the last hidden state to the logits."""
+
+    projection: LinearMap
+    """W, (C, V)"""
+    label: Callable[[int], str]
+    """What a column stands for"""
+    transform: Transform | None = None
+    """What comes before the map"""
+    masked: int | None = None
+    """The id of the token that stands for one to be guessed, such as BERT's [MASK]"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"{self.size:,} tokens"
+
+    @property
+    def size(self) -> int:
+        """V."""
+        return self.projection.weight.shape[1]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Return the logits, (T, V), of the last hidden state, (T, C)."""
+        return self.projection.apply(hidden if self.transform is None else self.transform.apply(hidden))
+
+    def columns(self, tokens: Sequence[int]) -> LinearMap:
+        """Return the part of the map that makes the logits of these tokens."""
+        weight, bias = self.projection.weight, self.projection.bias
+        chosen = list(tokens)
+        return LinearMap(weight[:, chosen], None if bias is None else bias[chosen])
+
+    def shown(self, x: Tensor, focus: Sequence[int]) -> Shown:
+        """Choose what is shown of the logits of x, (T, C), which the transform has been applied to.
+
+        A vocabulary of up to `ALL` tokens is shown whole. Of a larger one, the `LIKELY` likeliest tokens of each row in
+        focus are shown, then the likeliest one of each other row, up to `MOST` in all. At no time are there more than
+        `CELLS` logits in memory, or one row of them.
+
+        Args:
+            x: what the map takes.
+            focus: the rows in focus.
+        """
+        if self.size <= ALL:
+            return Shown(tuple(range(self.size)), self.projection.apply(x), None)
+        likely: list[int] = []
+        for rows in torch.tensor(list(focus)).split(self._rows):
+            likely += self.projection.apply(x[rows]).topk(LIKELY, dim=-1).indices.T.flatten().tolist()
+        for rows in x.split(self._rows):
+            likely += self.projection.apply(rows).argmax(-1).tolist()
+        tokens = tuple(dict.fromkeys(likely))[:MOST]
+        rest = [self._rest(rows, tokens) for rows in x.split(self._rows)]
+        return Shown(tokens, self.columns(tokens).apply(x), torch.cat(rest))
+
+    @property
+    def _rows(self) -> int:
+        """The rows whose logits are computed at once."""
+        return max(1, CELLS // self.size)
+
+    def _rest(self, x: Tensor, tokens: Sequence[int]) -> Tensor:
+        logits = self.projection.apply(x)
+        logits[:, list(tokens)] = -torch.inf
+        return logits.logsumexp(-1)

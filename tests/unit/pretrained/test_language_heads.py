@@ -1,0 +1,116 @@
+"""The steps from the last hidden state to the probabilities of pretrained models, against transformers' own logits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+from torch.nn import functional as F
+
+from attnviz.document import document_of_layer, read, write
+from attnviz.pretrained import load
+from attnviz.steps import PARTS, STEPS, names_at, steps_of
+from attnviz.trace import vocabulary
+from attnviz.trace.walk import Walk
+from tests.unit.families import BERT, save, save_model
+from tests.unit.pretrained.test_blocks import WITH_HEADS, eager, run
+
+TEXT = "the cat sat on the mat"
+MASKED = "the [MASK] sat on the mat"
+MASKED_LMS = ("bert", "roberta")
+
+
+@pytest.fixture(scope="module", params=WITH_HEADS)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    torch.manual_seed(0)
+    family = request.param.partition(",")[0]
+    return family, save_model(WITH_HEADS[request.param](), tmp_path_factory.mktemp(family), family)
+
+
+def theirs(family: str, folder: Path, trace: Any) -> Any:
+    """Return the output of transformers' own model: `logits`, (1, T, V), and `hidden_states`."""
+    return run(eager(folder, tf.AutoModelForMaskedLM if family in MASKED_LMS else tf.AutoModelForCausalLM), trace)
+
+
+def last_walk(trace: Any) -> Walk:
+    walk: Walk = trace.walk_at(len(trace.places) - 1, 0)
+    return walk
+
+
+@pytest.mark.parametrize("text", [TEXT, MASKED, "mat", "cat " * 40])
+def test_logits_and_probabilities_are_transformers(text: str, model: tuple[str, Path]) -> None:
+    family, folder = model
+    trace = load(str(folder)).trace(text)
+    out = theirs(family, folder, trace)
+    part = last_walk(trace).block
+    assert part is not None
+    there, logits = part.matrices, out.logits[0]
+    probabilities = torch.softmax(logits.double(), -1)
+    ids = list(trace.vocabulary.shown(there.get("transform_norm", trace.last_hidden_state), trace.focus).tokens)
+    assert len(ids) == len(set(ids)) == len(part.vocabulary) <= vocabulary.MOST
+    assert part.rest == logits.shape[1] - len(ids)
+    torch.testing.assert_close(there["logits"], logits[:, ids], rtol=1e-5, atol=1e-5)
+    shown = there["probabilities"].double()
+    torch.testing.assert_close(shown[:, :-1], probabilities[:, ids], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(shown[:, -1], 1 - probabilities[:, ids].sum(-1), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(shown.sum(-1), torch.ones(len(logits), dtype=torch.double), rtol=0, atol=1e-5)
+    likely = logits[part.focus].topk(vocabulary.LIKELY).indices.tolist()
+    assert sorted(ids[: vocabulary.LIKELY]) == sorted(likely)
+    if len(logits) <= vocabulary.MOST - vocabulary.LIKELY:
+        assert set(logits.argmax(-1).tolist()) <= set(ids)
+    if family == "bert":
+        row = trace.tokens.labels.index("[MASK]") if "[MASK]" in text else len(trace.tokens) - 2
+        assert part.focus == row
+    final = there.get("final_norm", there.get("block_output"))
+    torch.testing.assert_close(final, out.hidden_states[-1][0], rtol=1e-5, atol=1e-5)
+
+
+def test_the_code_and_the_pictures_give_the_numbers(model: tuple[str, Path]) -> None:
+    loaded = load(str(model[1]))
+    trace = loaded.trace(MASKED)
+    walk = last_walk(trace)
+    document = read(write(document_of_layer(walk)))
+    arrays = {name: torch.tensor(np.array(one)) for name, one in document.arrays.items() if "/" not in name}
+    named = [names_at(loaded.description, place) for place in trace.places]
+    assert named == [tuple(steps_of(trace.walk_at(number, 0))) for number in range(len(trace.places))]
+    there = [name for name in steps_of(walk) if name not in STEPS]
+    assert there[-2:] == ["logits", "probabilities"]
+    assert ("transform_hidden" in there) == (model[0] in MASKED_LMS)
+    space: dict[str, Any] = {"torch": torch, "F": F, **arrays}
+    first = there.index("transform_hidden") if "transform_hidden" in there else there.index("logits")
+    for name in there[first:]:
+        step = PARTS[name]
+        for made in step.matrices:
+            if made != "logits_and_rest":  # the code says what it is
+                space.pop(made)
+        exec(step.code(walk), space)
+        for made in step.matrices:
+            torch.testing.assert_close(space[made], arrays[made], rtol=1e-5, atol=1e-5)
+        assert "nan" not in step.fact(walk)
+    if model[0] in MASKED_LMS:
+        picture = next(one.picture for one in document.header.steps if one.name == "transform_hidden")
+        assert picture is not None
+        assert picture.operations["transform_hidden"].name == "gelu"
+
+
+def test_logits_are_computed_some_rows_at_a_time(model: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = load(str(model[1])).trace(TEXT)
+    at_once = last_walk(trace).block
+    monkeypatch.setattr(vocabulary, "CELLS", 1)
+    one_by_one = last_walk(trace).block
+    assert at_once is not None
+    assert one_by_one is not None
+    assert at_once.vocabulary == one_by_one.vocabulary
+    torch.testing.assert_close(at_once.matrices["probabilities"], one_by_one.matrices["probabilities"])
+
+
+def test_a_model_without_a_head_has_no_logits_and_a_head_of_another_form_is_left_out(tmp_path: Path) -> None:
+    described = load(str(save("gpt2", tmp_path / "gpt2"))).description
+    assert (described.final_norm, described.shows_logits) == (True, False)
+    sizes = {**BERT, "num_key_value_heads": 2, "head_dim": 8}
+    capped = tf.Gemma2ForCausalLM(tf.Gemma2Config(**sizes, attn_logit_softcapping=None, final_logit_softcapping=0.1))
+    assert not load(str(save_model(capped, tmp_path / "gemma", "gemma"))).description.shows_logits
