@@ -11,6 +11,7 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
+from attnviz.ui.step_by_step.checks import CHECKS
 from attnviz.ui.step_by_step.view import show_walk
 from attnviz.ui.waiting import starting
 
@@ -25,7 +26,10 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
     with starting(state.get("source")):
         here = shown_with(model_name, resources=DESCRIBED)
     try:
-        show_walk(here)
+        if not CHECKS.fill_lecture():
+            show_walk(here)
+        if not state.is_opening_view():  # newcomers have enough to choose from
+            CHECKS.show(here)
     except NoTokensError as error:
         st.info(str(error))
     state.end()

@@ -11,7 +11,7 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
-from attnviz.ui.transformer.checks import fills_lecture, show_checks
+from attnviz.ui.transformer.checks import CHECKS
 from attnviz.ui.transformer.controls import pretrained_controls, toy_controls
 from attnviz.ui.transformer.view import PAGE, show_transformer
 from attnviz.ui.waiting import starting
@@ -28,9 +28,9 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
         here = shown_with(model_name, resources=DESCRIBED, page=PAGE.name)
     try:
         if isinstance(here, ShownPart):
-            if not fills_lecture():
+            if not CHECKS.fill_lecture():
                 show_transformer(here)
-            show_checks(here)
+            CHECKS.show(here)
     except NoTokensError as error:
         st.info(str(error))
     state.end()

@@ -206,6 +206,7 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, read_switch, write_switch),
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
+    "recompute": Key(None, one_of("loop", "past")),
     "check": Key(None, one_of("token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake")),
     "other": Key("cat", short(MAX_OTHER)),
     "over_all": Key(False, read_switch, write_switch),

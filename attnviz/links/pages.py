@@ -94,8 +94,8 @@ PAGES: dict[str, Page] = {
     for page in (
         Page(
             "step_by_step", "Step by step", "/",
-            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus"), shows_source=True,
-            opening=OPENING,
+            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "recompute"),
+            shows_source=True, opening=OPENING,
         ),
         Page(
             "heads", "Heads", "/heads",

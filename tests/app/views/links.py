@@ -43,6 +43,8 @@ MORE = {
         f"/?{CAT}&step=weights&scale=sqrt_c&stretch=1&mask=causal&q=2&k=1",
         f"/?{CAT}&step=masked&mask=causal&mask_value=-1e10_before&padding=2&q=1&k=3",
         f"/?{CAT}&step=weights&mask=causal&mask_value=-1e10&padding=2&q=0&k=3",
+        f"/?{CAT}&recompute=loop&q=3&k=1",
+        f"/?{CAT}&recompute=past&mask=causal&lecture=1",
         f"/?{CAT}&step=qkv&model_width=40&projection_bias=1",
         "/?model_width=7&padding=513&mask_value=-1&projection_bias=2&step=masked",
         f"/?{CAT}&step=head_outputs&mask=causal&heads=4&head_size=4&head=3&q=5",

@@ -66,6 +66,7 @@ DEFAULTS = {
     "sort": "",
     "label": "",
     "more": None,
+    "recompute": None,
     "check": None,
     "other": "cat",
     "over_all": False,
@@ -137,6 +138,7 @@ GOOD = [
     ("threshold", "0.25", 0.25),
     ("chosen", "_".join(f"0.{head}" for head in range(24)), tuple((0, head) for head in range(24))),
     ("chosen", "_".join(["3.5", "2.r"] * 20), ((3, 5), (2, -1))),
+    ("recompute", "past", "past"),
     ("strongest", "10", 10),
     ("strongest", "0", 0),
     ("special", "renormalise", "renormalise"),
@@ -164,7 +166,7 @@ WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["mask_value", "projection_bias"]
+CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer"]
@@ -254,6 +256,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "mask_value": st.sampled_from(["-inf", "-1e10", "-1e10_before"]),
     "model_width": st.integers(8, 128),
     "projection_bias": st.booleans(),
+    "recompute": st.none() | st.sampled_from(["loop", "past"]),
     "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
     "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
     "architecture": st.sampled_from(["encoder", "decoder", "both"]),

@@ -12,7 +12,8 @@ from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered, plot
+from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered
+from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
     from torch import Tensor

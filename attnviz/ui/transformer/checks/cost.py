@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.measures.transformer.cost import Sizes, cost, equal_at
 from attnviz.ui.palette import palette
-from attnviz.ui.transformer.checks.stack import plot
+from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

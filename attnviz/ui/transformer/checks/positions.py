@@ -10,7 +10,8 @@ from attnviz.formatting import nonzero, number
 from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.transformer.checks.stack import numbered, plot
+from attnviz.ui.transformer.checks.stack import numbered
+from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -1,9 +1,9 @@
-"""The stacks of blocks of a traced model, and the choice of one, of a token, and of a plot's place."""
+"""The stacks of blocks of a traced model, and the choice of one, and of a token."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -45,11 +45,6 @@ def choose_token(tokens: Tokens, label: str = "Token") -> int:
     if state.get("q") is None:
         state.put("q", rows[-1])
     return int(state.choice("q", st.selectbox, label, rows, format_func=lambda row: f"{row}  {tokens.labels[row]}"))
-
-
-def plot(figure: Mapping[str, Any], key: str) -> None:
-    """Show a figure of `attnviz.figures.plots`."""
-    st.plotly_chart(figure, theme=None, key=key, config={"displaylogo": False, "displayModeBar": False})
 
 
 def numbered(tokens: Sequence[str]) -> list[str]:

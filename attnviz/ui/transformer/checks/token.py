@@ -9,7 +9,8 @@ import streamlit as st
 from attnviz.formatting import number
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered, plot
+from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_token, numbered
+from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart

@@ -1,0 +1,93 @@
+"""Whether attention is causal: each row of a head's output, computed again from the rows of the input up to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from attnviz.attention import Mask, attend
+from attnviz.reprs import ShortRepr
+from attnviz.trace.layer import LayerTrace, Projection
+
+MOST = 64
+"""The most rows that are computed again; each is a forward pass"""
+ROUNDING = 1e-5
+"""Of the largest number: differences below are those of float32 sums in another order"""
+
+
+class NoPastError(ValueError):
+    """Rows have no past; the message is a sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FromPast(ShortRepr):
+    """The head outputs of the whole text, and each row of them computed from the rows of X up to it."""
+
+    whole: Tensor
+    """(n, D): the first n rows"""
+    alone: Tensor
+    """(n, D): row i from rows 0 to i of X"""
+    is_projected: bool
+    """Whether queries, keys and values were computed again too; else they are those of the whole text"""
+
+    @property
+    def gaps(self) -> Tensor:
+        """The largest difference of each row, (n,)."""
+        return (self.whole - self.alone).abs().amax(1)
+
+    @property
+    def differing(self) -> list[int]:
+        """The rows that differ by more than rounding, in order."""
+        limit = ROUNDING * float(self.whole.abs().max())
+        return [row for row, gap in enumerate(self.gaps.tolist()) if gap > limit]
+
+
+def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
+    """Compute each of the first rows of a head's output from the rows of X up to it alone, and compare.
+
+    Row i is the last row of an attention over the first i + 1 tokens, with the same weights, scale and mask.
+
+    Raises:
+        IndexError: the layer has no such head.
+        NoPastError: queries and keys are of different texts.
+    """
+    mask, x = layer.mask_of(head), layer.query_input
+    if layer.query.shape[1] != layer.key.shape[1] or (x is not None and layer.key_input is not x):
+        raise NoPastError("Here keys are of another text, so no key comes before or after a query.")
+    count = min(MOST, layer.query.shape[1])
+    maps = _maps_of(layer, head)
+    rows = []
+    for end in range(1, count + 1):
+        if maps is None or x is None:
+            query, key, value = (one[head, :end] for one in (layer.query, layer.key, layer.value))
+        else:
+            query, key, value = (_cut(one, end).apply(x[:end])[0] for one in maps)  # (i + 1, D)
+        steps = attend(query, key, value, mask=_corner(mask, layer.query.shape[1], end), scale=layer.scale)
+        rows.append(steps.head_outputs[-1])
+    return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
+
+
+def _maps_of(layer: LayerTrace, head: int) -> list[Projection] | None:
+    """Return the projections of one head to query, key and value; None if they are not known."""
+    if layer.projections is None:
+        return None
+    found = []
+    for name in ("query", "key", "value"):
+        one = layer.projections[name]
+        weight, bias = (None if part is None else part[head : head + 1] for part in (one.weight, one.bias))
+        found.append(replace(one, weight=weight, bias=bias))
+    return found
+
+
+def _cut(projection: Projection, end: int) -> Projection:
+    """Return the projection for so many tokens: one that mixes positions has a row and a column for each."""
+    if projection.kind != "positions" or projection.weight is None:
+        return projection
+    return replace(projection, weight=projection.weight[:, :end, :end])
+
+
+def _corner(mask: Mask, n: int, end: int) -> Mask:
+    """Return a mask over n tokens for the first tokens alone."""
+    return mask if mask.cells is None else replace(mask, cells=mask.cells.expand(n, n)[:end, :end])

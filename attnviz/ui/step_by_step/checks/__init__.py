@@ -1,0 +1,12 @@
+"""The checks of Step by step: the numbers of the head, computed again in another way."""
+
+from __future__ import annotations
+
+from attnviz.ui.walk.checks import Checks
+
+CHECKS = Checks(
+    "step_by_step",
+    "recompute",
+    {"loop": "Scores in a loop", "past": "Rows from their past"},
+    __name__,
+)

@@ -1,0 +1,66 @@
+"""What one can look at beside a walk: one check at a time, computed when it is chosen. Each is a module with `show`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import streamlit as st
+
+from attnviz.sources.shown import Shown
+from attnviz.ui import state
+from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.sources import shown_with
+
+LECTURE = 18
+"""px: the letters of a plot in a lecture"""
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a page."""
+
+    page: str
+    key: str
+    """The link key of the one that is chosen"""
+    titles: Mapping[str, str]
+    """By the name in links, which is also the module's"""
+    package: str
+    """Of the modules"""
+
+    def fill_lecture(self) -> bool:
+        """Whether a check takes the place of the walk: in a lecture, which has one thing on the screen at a time."""
+        state.adopt(self.key)
+        return bool(state.get("lecture") and state.get(self.key))
+
+    def show(self, here: Shown) -> None:
+        """Show the choice of a check, and the one that is chosen.
+
+        A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
+        """
+        chosen = state.get(self.key)
+        if not state.get("lecture") or (chosen and not lesson_bar.is_open()):
+            chosen = self._choose()
+        if chosen:
+            name = here.model.name if here.source.has_names else None
+            found = shown_with(name, page=self.page)  # with the model's weights
+            import_module(f"{self.package}.{chosen}").show(found)
+
+    def _choose(self) -> str | None:
+        if not state.get("lecture"):
+            st.space("small")  # below the first screen, which the walk fills
+        names = list(self.titles)
+        chosen: str | None = state.bound(
+            self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names
+        )
+        return chosen
+
+
+def plot(figure: Mapping[str, Any], key: str) -> None:
+    """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture."""
+    if state.get("lecture"):
+        layout = figure["layout"]
+        figure = {**figure, "layout": {**layout, "font": {**layout["font"], "size": LECTURE}}}
+    st.plotly_chart(figure, theme=None, key=key, config={"displaylogo": False, "displayModeBar": False})
