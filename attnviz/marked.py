@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 PARTS = ("hidden", "diagonal", "largest", "smallest")
 """Parts of matrices of queries by keys: the cells that the mask hides, those of a token with itself, the cell with the
@@ -76,7 +77,8 @@ class Marked(str):
         """Return texts as one, with the marks of those that have any."""
         at, marks = 0, []
         for part in parts:
-            marks += [Mark(at + one.start, at + one.end, one.target) for one in marks_of(part)]
+            if isinstance(part, Marked):
+                marks += [Mark(at + one.start, at + one.end, one.target) for one in part.marks]
             at += len(part)
         return cls("".join(parts), marks)
 
@@ -106,7 +108,11 @@ def marks_of(text: str) -> tuple[Mark, ...]:
 def named(text: str, *, row: int | None = None, column: int | None = None, matrix: str = "", part: str = "",
           layer: int | None = None, head: int | None = None) -> Marked:  # fmt: skip
     """Return a text that as a whole names this."""
-    return Marked(text, (Mark(0, len(text), Target(row, column, matrix, part, layer, head)),))
+    return Marked(text, (Mark(0, len(text), _part(row, column, matrix, part, layer, head)),))
+
+
+_part = lru_cache(2**12)(Target)
+"""Facts about the heads of a layer name the same parts again and again"""
 
 
 def position(_: str, raw: str) -> int:

@@ -121,7 +121,7 @@ def _place(start: int, end: int) -> str:
     return "–" if end <= start else str(start) if end - start == 1 else f"{start} to {end - 1}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Held:
     """An array that is computed when it is needed."""
 

@@ -20,6 +20,8 @@ def printable(piece: str) -> str:
     A space becomes "␣", a line end "⏎", a tab "⇥", any other invisible character its code point ("U+0000").
     Inside a longer piece a code point is written in ⟨⟩, and the joiners inside an emoji are kept.
     """
+    if piece.isascii() and piece.isprintable() and " " not in piece:
+        return piece  # as most are
     if len(piece) == 1:
         return _NAMED.get(piece) or _spell(piece)
     if all(_is_invisible(character) for character in piece):

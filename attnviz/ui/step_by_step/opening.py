@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attnviz import files
-from attnviz.links.link import KEYS, read_link
+from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING
 from attnviz.ui.walk.documents import Shipped, address_of, document_of_walk
 
@@ -26,8 +26,14 @@ READ = ("text", "pair", "source", "model", "kind", "layer")
 
 def has(view: Mapping[str, Any], layer: int) -> bool:
     """Return whether the shipped document is that of a layer of this view."""
-    wanted = {name: KEYS[name].read(OPENING[name]) if name in OPENING else KEYS[name].default for name in READ}
-    return wanted == {**{name: view[name] for name in READ}, "layer": layer}
+    opening = _opening()
+    return opening["layer"] == layer and all(view[name] == opening[name] for name in READ if name != "layer")
+
+
+@cache
+def _opening() -> Mapping[str, Any]:
+    """Return the opening view."""
+    return read_link(OPENING)[0]
 
 
 def shipped_document(digest: str) -> Document:
