@@ -33,10 +33,10 @@ MAX_TITLE = 20
 POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASKS = {"none": "none", "causal": "causal"}
-MASK_VALUES = {"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10 · s"}
-MASK_VALUE_HELP = """−∞ · s is −∞, so before or after the scaling is the same. *−1e10 · s*: −1e10 before the scaling.
-A finite number makes a row uniform whose keys are all hidden."""
-PADDING_HELP = "So many first tokens are padding: no query looks at them. With a causal mask their rows see no key."
+MASK_VALUES = {"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}
+MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite number makes a row uniform whose keys are all
+hidden."""
+PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder → encoder"}
 
 
@@ -82,25 +82,26 @@ def settings_of(keys: Collection[str]) -> None:
             _scale()
         with right:
             state.choice("mask", st.selectbox, "Mask", MASKS, format_func=MASKS.get)
-    if "mask_value" in keys:
-        _mask_details()
     if "projection" in keys:
         state.bound("projection", st.toggle, "Output projection W_O", help="Mixes what the heads found.")
     if "seed" in keys:
-        seed()
+        left, right = st.columns(2, vertical_alignment="bottom")
+        with left:
+            seed()
+        with right, st.popover("More", width="stretch"):  # what few change, so that all else fits a laptop
+            _more()
 
 
-def _mask_details() -> None:
-    """Show how many tokens are padding and, if any cells are hidden, what these hold."""
-    left, right = st.columns(2)
-    with left:
-        state.bound("padding", st.number_input, "Padding", 0, MAX_TOKENS, help=PADDING_HELP)
-    if all(state.get(name) in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
-        return
-    with right:
+def _more() -> None:
+    """Show the width, the biases, how many tokens are padding and, if any cells are hidden, what these hold."""
+    state.bound("model_width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH)
+    state.bound("projection_bias", st.toggle, "Biases of the projections")
+    state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
         state.choice(
-            "mask_value", st.selectbox, "Hidden cells", MASK_VALUES, format_func=MASK_VALUES.get, help=MASK_VALUE_HELP
-        )
+            "mask_value", st.selectbox, "Hidden cells hold", MASK_VALUES, format_func=MASK_VALUES.get,
+            help=MASK_VALUE_HELP,
+        )  # fmt: skip
 
 
 def averages_controls() -> None:
@@ -121,11 +122,6 @@ def block_controls() -> None:
         state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
     with right:
         state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
-    left, right = st.columns(2, vertical_alignment="center")
-    with left:
-        state.bound("model_width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH)
-    with right:
-        state.bound("projection_bias", st.toggle, "Biases")
 
 
 def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
