@@ -1,6 +1,7 @@
 """The toy's multi-head attention: three kinds of projection to queries, keys and values, and an optional W_O.
 
-Shapes: T tokens, C model width, H heads, D head width.
+Every module takes (T, C) or, with a batch axis, (B, T, C). Shapes: B texts, T tokens, C model width, H heads, D head
+width.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class SeededProjection(nn.Module):
         self.map = Projection(config.qkv, None if self.weight is None else self.weight.data, bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Project (T, C) to (H, T, D)."""
+        """Project (..., T, C) to (..., H, T, D)."""
         return self.map.apply(x)
 
 
@@ -62,7 +63,7 @@ class SeededOutput(nn.Module):
         self.map = OutputProjection(self.weight.data, bias)
 
     def forward(self, concat: Tensor) -> Tensor:
-        """Project (T, H·D) to (T, C)."""
+        """Project (..., T, H·D) to (..., T, C)."""
         return self.map.apply(concat)
 
 
@@ -82,15 +83,24 @@ class SeededAttention(nn.Module):
     """Multi-head self-attention with weights drawn from a seed."""
 
     def __init__(self, config: ToyConfig, n: int) -> None:
+        """Draw the weights for texts of n tokens."""
         super().__init__()
         self.query, self.key, self.value = (SeededProjection(name, config, n) for name in ("query", "key", "value"))
         self.output = SeededOutput(config) if config.projection else nn.Identity()
+        self.shape = n, config.width
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply self-attention to (T, C): returns (T, C), or (T, H·D) without W_O."""
+        """Apply self-attention to (..., T, C): returns the same shape, or (..., T, H·D) without W_O.
+
+        Raises:
+            ValueError: `x` has other axes, or another width or length than the weights; the message names both.
+        """
+        if x.ndim not in (2, 3) or tuple(x.shape[-2:]) != self.shape:
+            n, width = self.shape
+            raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         steps = recorded_attention(self, self.query(x), self.key(x), self.value(x), mask=self.mask, scale=self.scale)
         output: Tensor = self.output(steps.concat)
         return output

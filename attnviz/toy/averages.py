@@ -19,30 +19,30 @@ from attnviz.trace.walk import Walk
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Averages(ShortRepr):
-    """The same averages, (T, C), computed three times, with the matrices of the second and third computation."""
+    """The same averages, (..., T, C), computed three times, with the matrices of the second and third computation."""
 
     by_loop: Tensor
-    """(T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
+    """(..., T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
     triangle: Tensor
     """(T, T): lower-triangular ones, each row divided by its sum"""
     by_matrix: Tensor
-    """(T, C): triangle @ x"""
+    """(..., T, C): triangle @ x"""
     masked_zeros: Tensor
     """(T, T): zeros, −inf above the diagonal"""
     softmax_weights: Tensor
     """(T, T): softmax of masked_zeros over the keys; equals triangle"""
     by_softmax: Tensor
-    """(T, C): softmax_weights @ x"""
+    """(..., T, C): softmax_weights @ x"""
 
 
 def average_past(x: Tensor) -> Averages:
-    """Average each row of x, (T, C), with the rows before it: with a loop, a matrix product and a softmax."""
-    n, _ = x.shape
+    """Average each row of x, (..., T, C), with the rows before it: with a loop, a matrix product and a softmax."""
+    n = x.shape[-2]
     by_loop = torch.zeros_like(x)
     for i in range(n):
         for j in range(i + 1):
-            by_loop[i] += x[j]
-        by_loop[i] /= i + 1
+            by_loop[..., i, :] += x[..., j, :]
+        by_loop[..., i, :] /= i + 1
     ones = causal_mask(n).to(x.dtype)
     triangle = ones / ones.sum(dim=1, keepdim=True)
     masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))

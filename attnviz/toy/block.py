@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.attention import SeededAttention, SeededOutput
 from attnviz.toy.config import MAX_TOKENS, ToyConfig
-from attnviz.toy.embeddings import SeededEmbeddings, sum_of
+from attnviz.toy.embeddings import Ids, SeededEmbeddings, sum_of
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
@@ -39,8 +39,11 @@ class ToyBlock(nn.Module):
         self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width)
         self.attention = SeededAttention(config, n)
 
-    def forward(self, ids: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the summands of the embeddings, (T, C) each, and the attention's output."""
+    def forward(self, ids: Ids) -> tuple[dict[str, Tensor], Tensor]:
+        """Return the summands of the embeddings, (T, C) each, and the attention's output, (T, C).
+
+        Of a batch of texts with T ids each, tokens and output are (B, T, C).
+        """
         parts = self.embeddings(ids)
         return parts, self.attention(sum_of(parts))
 

@@ -11,6 +11,9 @@ from attnviz.toy.config import MAX_TOKENS, WIDTH, Positions
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.weights import draw_wide
 
+Ids = Sequence[int] | Sequence[Sequence[int]]
+"""Token ids of a text, or of a batch of texts of one length"""
+
 
 class SeededEmbeddings(nn.Module):
     """Token and position embeddings drawn from a seed. Any integer is a valid id, so rows are drawn on demand."""
@@ -19,18 +22,30 @@ class SeededEmbeddings(nn.Module):
         super().__init__()
         self.seed, self.positions, self.width = seed, positions, width
 
-    def forward(self, ids: Sequence[int]) -> dict[str, Tensor]:
-        """Return the embeddings by name, (T, C) each; X is their sum."""
+    def forward(self, ids: Ids) -> dict[str, Tensor]:
+        """Return the embeddings by name, (T, C) each; X is their sum. Of a batch of texts, tokens are (B, T, C)."""
         parts = {"token": embed_tokens(ids, self.seed, self.width)}
-        positions = embed_positions(len(ids), self.positions, self.seed, self.width)
+        positions = embed_positions(parts["token"].shape[-2], self.positions, self.seed, self.width)
         return parts if positions is None else {**parts, "position": positions}
 
 
-def embed_tokens(ids: Sequence[int], seed: int, width: int = WIDTH) -> Tensor:
-    """Return one standard normal vector per token id, (T, C). Equal ids have equal vectors in every text."""
+def embed_tokens(ids: Ids, seed: int, width: int = WIDTH) -> Tensor:
+    """Return one standard normal vector per token id, (T, C). Equal ids have equal vectors in every text.
+
+    Of a batch, (B, T, C).
+
+    Raises:
+        ValueError: the texts of a batch differ in length.
+    """
     if not ids:
         return torch.zeros(0, width)
-    return torch.cat([draw_wide(seed, "embedding", token, 1, width) for token in ids])
+    texts = [[one] if isinstance(one, int) else one for one in ids]
+    if isinstance(ids[0], int):
+        return torch.cat([draw_wide(seed, "embedding", token, 1, width) for (token,) in texts])
+    lengths = sorted({len(text) for text in texts})
+    if len(lengths) > 1:
+        raise ValueError(f"texts of a batch have {lengths[0]} to {lengths[-1]} tokens; they need as many each")
+    return torch.stack([embed_tokens(text, seed, width) for text in texts])
 
 
 def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> Tensor | None:
@@ -47,6 +62,6 @@ def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> T
 
 
 def sum_of(parts: dict[str, Tensor]) -> Tensor:
-    """Return the sum of the embeddings' summands, (T, C)."""
+    """Return the sum of the embeddings' summands, (..., T, C)."""
     first, *others = parts.values()
     return sum(others, start=first)

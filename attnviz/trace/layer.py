@@ -47,9 +47,11 @@ class Projection(ShortRepr):
         return cls("linear", per_head, biases)
 
     def apply(self, x: Tensor) -> Tensor:
-        """Project (T, C) to (H, T, D)."""
+        """Project (T, C) to (H, T, D), or (B, T, C) to (B, H, T, D)."""
+        if x.ndim > 2:
+            x = x.unsqueeze(-3)  # (B, T, C) -> (B, 1, T, C)
         if self.weight is None:
-            return x[None]
+            return x[None] if x.ndim == 2 else x
         if self.kind == "positions":
             return self.weight @ x
         projected = x @ self.weight
@@ -64,7 +66,7 @@ class LinearMap(ShortRepr):
     bias: Tensor | None = None
 
     def apply(self, x: Tensor) -> Tensor:
-        """Map (T, in) to (T, out)."""
+        """Map (..., T, in) to (..., T, out)."""
         mapped = x @ self.weight
         return mapped if self.bias is None else mapped + self.bias
 

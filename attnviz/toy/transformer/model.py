@@ -1,6 +1,6 @@
 """A transformer whose weights are drawn from a seed: embeddings, stacks of layers, and logits.
 
-Shapes: T tokens, C model width, V tokens of the text that differ.
+Shapes: T tokens, C model width, V tokens of the text that differ. With a batch of B texts, (T, C) is (B, T, C).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.config import MAX_WIDTH
-from attnviz.toy.embeddings import sum_of
+from attnviz.toy.embeddings import Ids, sum_of
 from attnviz.toy.positions import lab_positions, sinusoidal_positions
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
@@ -42,16 +42,20 @@ class Transformer(nn.Module):
         self.position = nn.Parameter(drawn) if config.positions == "random" else None
         self.stack = draw_stack(config) if stack is None else stack
 
-    def embed(self, indices: Sequence[int]) -> dict[str, Tensor]:
-        """Return the summands of the input, (T, C) each, by name; `indices` are rows of the embedding."""
-        n, width = len(indices), self.config.width
-        parts = {"token": self.embedding[list(indices)] * math.sqrt(width)}
+    def embed(self, indices: Ids) -> dict[str, Tensor]:
+        """Return the summands of the input, (T, C) each, by name; `indices` are rows of the embedding.
+
+        Of a batch of texts with T indices each, tokens are (B, T, C).
+        """
+        rows = torch.tensor(indices, dtype=torch.long)
+        n, width = rows.shape[-1], self.config.width
+        parts = {"token": self.embedding[rows] * math.sqrt(width)}
         if self.position is not None:
             return {**parts, "position": self.position[:n]}
         made = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}.get(self.config.positions)
         return parts if made is None else {**parts, "position": made(n, width)}
 
-    def forward(self, indices: Sequence[int], target: Sequence[int] | None = None) -> Tensor:
+    def forward(self, indices: Ids, target: Ids | None = None) -> Tensor:
         """Return the last hidden state, (T, C); `target` is what the decoder reads beside an encoder."""
         x = sum_of(self.embed(indices))
         if target is None or isinstance(self.stack, Encoder):

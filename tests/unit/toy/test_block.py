@@ -4,17 +4,20 @@ import dataclasses
 import hashlib
 import math
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 
+from attnviz.attention import attend
 from attnviz.tokens import NoTokensError, WordTokenizer
+from attnviz.toy.attention import SeededAttention
 from attnviz.toy.averages import average_past
-from attnviz.toy.block import Toy
+from attnviz.toy.block import Toy, ToyBlock
 from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, WIDTH, MaskValue, Positions, ToyConfig
 from attnviz.toy.embeddings import embed_positions, embed_tokens
 from tests.toy import run_block
@@ -48,6 +51,62 @@ def test_equals_multihead_attention(heads: int, width: int, bias: bool, causal: 
         output, weights = module(x[None], x[None], x[None], attn_mask=blocked, average_attn_weights=False)
     torch.testing.assert_close(layer.attentions(), weights[0])
     torch.testing.assert_close(layer.output(), output[0])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_batch_is_torchs_and_has_the_numbers_of_each_text(bias: bool, causal: bool) -> None:
+    """Module and attention alone, of texts with a batch axis."""
+    module = SeededAttention(ToyConfig(width=24, heads=3, head_size=8, causal=causal, bias=bias), 5)
+    theirs = nn.MultiheadAttention(24, 3, bias=bias, batch_first=True).eval()
+    maps = (module.query.map, module.key.map, module.value.map)
+    blocked = torch.ones(5, 5).triu(1).bool() if causal else None
+    x = torch.randn(4, 5, 24, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([one.weight.transpose(1, 2).flatten(0, 1) for one in maps]))
+        theirs.out_proj.weight.copy_(module.output.map.weight.T)
+        if bias:
+            theirs.in_proj_bias.copy_(torch.cat([one.bias.flatten() for one in maps]))
+            theirs.out_proj.bias.copy_(module.output.map.bias)
+        output = module(x)
+        torch.testing.assert_close(output, theirs(x, x, x, attn_mask=blocked)[0])
+        query, key, value = (one.apply(x) for one in maps)  # (B, H, T, D)
+        expected = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+    steps = attend(query, key, value, mask=module.mask)
+    torch.testing.assert_close(steps.head_outputs, expected)
+    torch.testing.assert_close(module.output.map.apply(steps.concat), output)
+    for text, one in enumerate(x):
+        torch.testing.assert_close(output[text], module(one))
+
+
+@pytest.mark.parametrize("qkv", ["linear", "identity", "positions"])
+@pytest.mark.parametrize("change", [{}, {"positions": "none", "projection": False}, {"padding": 2, "causal": True}])
+def test_a_block_takes_a_batch_of_ids(qkv: str, change: dict[str, Any]) -> None:
+    texts = [IDS, (1, 2, 3, 4, 5), (0, 0, 0, 0, 9)]
+    block = ToyBlock(ToyConfig(qkv=qkv, **change), 5)  # type: ignore[arg-type]
+    parts, output = block(texts)
+    assert parts["token"].shape == (3, 5, WIDTH)
+    for text, ids in enumerate(texts):
+        one, own = block(ids)
+        torch.testing.assert_close(parts["token"][text], one["token"])
+        torch.testing.assert_close(output[text], own)
+
+
+def test_averages_of_a_batch_are_those_of_each_text() -> None:
+    x = torch.randn(3, 7, 5, generator=torch.Generator().manual_seed(0))
+    found = average_past(x)
+    expected = x.cumsum(1) / torch.arange(1, 8)[:, None]
+    for name in ("by_loop", "by_matrix", "by_softmax"):
+        torch.testing.assert_close(getattr(found, name), expected)
+        for text, one in enumerate(x):
+            torch.testing.assert_close(getattr(found, name)[text], getattr(average_past(one), name))
+
+
+def test_what_fits_no_weights_is_named() -> None:
+    with pytest.raises(ValueError, match=r"\(3, 4, 16\) is neither \(5, 16\) nor \(B, 5, 16\)"):
+        SeededAttention(ToyConfig(), 5)(torch.zeros(3, 4, 16))
+    with pytest.raises(ValueError, match="2 to 3 tokens"):
+        embed_tokens([(1, 2, 3), (1, 2)], 0)
 
 
 def quantities(config: ToyConfig) -> dict[str, torch.Tensor]:

@@ -151,6 +151,18 @@ def test_gradients_reach_every_parameter(architecture: Any, norm: Any) -> None:
     assert [name for name in flat if not name.endswith("key.bias")] == []
 
 
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_batch_of_texts_has_the_numbers_of_each(config: TransformerConfig) -> None:
+    model = Transformer(config, (3, 1, 4, 5)).eval()
+    texts, targets = [[0, 1, 2, 1], [3, 3, 0, 2], [1, 1, 1, 0]], [[2, 0, 1], [3, 2, 1], [0, 0, 3]]
+    pairs = targets if config.architecture == "both" else [None] * 3
+    with torch.no_grad():
+        hidden = model(texts, targets if config.architecture == "both" else None)
+        for text, (one, target) in enumerate(zip(texts, pairs, strict=True)):
+            torch.testing.assert_close(hidden[text], model(one, target), **NEAR)
+            torch.testing.assert_close(model.logits(hidden)[text], model.logits(model(one, target)), **NEAR)
+
+
 def test_a_setting_changes_only_what_depends_on_it() -> None:
     config = TransformerConfig(positions="random")
     trace, deeper = run(config), run(replace(config, depth=5))
