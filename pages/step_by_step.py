@@ -28,8 +28,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
     try:
         if not CHECKS.fill_lecture():
             show_walk(here)
-        if not state.is_opening_view():  # newcomers have enough to choose from
-            CHECKS.show(here)
+        CHECKS.show_chosen(here)
     except NoTokensError as error:
         st.info(str(error))
     state.end()
@@ -41,5 +40,5 @@ with st.sidebar:
     must_wait = is_slow(source, DESCRIBED)
     if must_wait:  # for the model; the field is there meanwhile
         shell.text_field(place)
-    chosen = source_settings(source, resources=DESCRIBED)
+    chosen = source_settings(source, resources=DESCRIBED, more=CHECKS.choose)
 walk(chosen, None if must_wait else place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -70,8 +70,11 @@ def _source_title(source: Source) -> str:
     return source.title if source.names is None or name == source.names.fallback else shorten(name, MAX_TITLE)
 
 
-def settings_of(keys: Collection[str]) -> None:
-    """Show the settings of a block that are among these keys of links: a source's own, or some of them."""
+def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -> None:
+    """Show the settings of a block that are among these keys of links: a source's own, or some of them.
+
+    `more` shows what else a page offers.
+    """
     if "tokenizer" in keys:
         token_controls()
     if "qkv" in keys:
@@ -90,6 +93,8 @@ def settings_of(keys: Collection[str]) -> None:
             seed()
         with right, st.popover("More", width="stretch"):  # what few change, so that all else fits a laptop
             _more()
+            if more is not None:
+                more()
 
 
 def _more() -> None:

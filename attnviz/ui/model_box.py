@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -51,20 +52,29 @@ def is_slow(source: Source, resources: AppResources = RESOURCES) -> bool:
     return source.names is not None and resources.is_slow(state.get("model") or source.names.fallback)
 
 
-def source_settings(source: Source, where: str = ABOVE, resources: AppResources = RESOURCES) -> str | None:
+def source_settings(
+    source: Source,
+    where: str = ABOVE,
+    resources: AppResources = RESOURCES,
+    more: Callable[[], None] | None = None,
+) -> str | None:
     """Show the settings of a source; return the name of the model in use if its models have names.
 
-    `where` names the place on the page that selects layer and head, `resources` open the model.
+    `where` names the place on the page that selects layer and head, `resources` open the model, `more` shows what the
+    page offers beside them.
 
     It returns a name, because a page's global variables live as long as a session, and would keep a model in memory.
     """
     get: Get = state.get
     if source.names is not None:
         get = with_model(get, controls.choose_model(source.names))
-    controls.settings_of(source.keys)
+    controls.settings_of(source.keys, more)
     if not source.has_layers and source.names is None:
         return None
     model = open_model(source, get, resources)
     if source.has_layers:
         controls.layer_controls(source, model, where)
+    if more is not None and "seed" not in source.keys:
+        with st.popover("More"):
+            more()
     return model.name if source.names is not None else None

@@ -40,22 +40,22 @@ class Checks:
 
         A lecture has the choice only if its link holds one, and a lesson's scene in it has none.
         """
+        if not state.get("lecture") or (state.get(self.key) and not lesson_bar.is_open()):
+            self.choose()
+        self.show_chosen(here)
+
+    def show_chosen(self, here: Shown) -> None:
+        """Show the check that is chosen, if one is."""
         chosen = state.get(self.key)
-        if not state.get("lecture") or (chosen and not lesson_bar.is_open()):
-            chosen = self._choose()
         if chosen:
             name = here.model.name if here.source.has_names else None
             found = shown_with(name, page=self.page)  # with the model's weights
             import_module(f"{self.package}.{chosen}").show(found)
 
-    def _choose(self) -> str | None:
-        if not state.get("lecture"):
-            st.space("small")  # below the first screen, which the walk fills
+    def choose(self) -> None:
+        """Show the choice of a check."""
         names = list(self.titles)
-        chosen: str | None = state.bound(
-            self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names
-        )
-        return chosen
+        state.bound(self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names)
 
 
 def plot(figure: Mapping[str, Any], key: str) -> None:

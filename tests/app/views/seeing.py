@@ -54,7 +54,6 @@ def _texts(element: Any) -> list[str]:
         ),  # \\ keeps Markdown out
         "latex": lambda: f"formula: {proto.body}",
         "html": lambda: Page(proto.body).text,
-        "space": lambda: "",
         "code": lambda: f"code: {proto.code_text}",
         "metric": lambda: f"metric {proto.label}: {proto.body}",
         "dataframe": lambda: f"table: {element.value.to_csv(index=False, float_format='%.4f')}",
