@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import PAGES
 from attnviz.marked import Marked, MarkError
-from attnviz.steps import STEPS
+from attnviz.steps import PARTS, STEPS
 
 OWN = "own"
 """The name, in links, of the lesson that a visitor has uploaded or is building."""
@@ -25,6 +26,11 @@ MARKS = 4
 PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 """Page name -> path, for the pages that a scene may show."""
 
+WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": STEPS, "transformer": PARTS}
+"""Page name -> its steps by name, for the pages whose scenes may go through steps and ask for a covered row"""
+
+FEW = 10
+"""Up to so many steps, a message lists them"""
 DISPLAY_KEYS = ("lecture", "lesson", "scene")
 """Link keys of the presentation, not of the view. Scenes drop them, so that links can be copied from a lesson."""
 
@@ -45,10 +51,10 @@ class Scene:
     query: str = ""
     """The link's query string, without the question mark"""
     question: str = ""
-    """Shown until the covered row is revealed, in place of the sentence; only with predict=1 in the link. It may have
-    marks; `asked` is what is shown"""
+    """Shown until what the link covers is revealed, in place of the sentence; see `covers`. It may have marks; `asked`
+    is what is shown"""
     steps: tuple[str, ...] = ()
-    """Steps of the page Step by step that follow the link's own one before the next scene: names of `attnviz.steps`"""
+    """Steps of a page in `WALKED` that follow the link's own one before the next scene"""
 
     @property
     def said(self) -> Marked:
@@ -78,7 +84,7 @@ class Scene:
     @property
     def walk(self) -> tuple[str, ...]:
         """The link's step and those that follow it; empty if no step follows."""
-        return (self.values().get("step", KEYS["step"].default), *self.steps) if self.steps else ()
+        return (first_step(self.page, self.values()), *self.steps) if self.steps else ()
 
     def step_beside(self, step: str, by: int) -> str | None:
         """Return the step `by` places after this one in the scene; None where there is none, as for another step."""
@@ -103,6 +109,20 @@ def query_of(values: Mapping[str, str]) -> str:
     return urlencode({name: value for name, value in values.items() if name not in DISPLAY_KEYS})
 
 
+def first_step(page: str, values: Mapping[str, str]) -> str:
+    """Return the step that a link to a page in `WALKED` opens."""
+    key = PAGES[page].step_key
+    step: str = values.get(key, KEYS[key].default)
+    return step
+
+
+def covers(page: str, values: Mapping[str, str]) -> bool:
+    """Whether a link covers what a question can ask for: a row, or what is right beside a mistake."""
+    if "check" in values or "recompute" in values:  # in a lecture they take the place of the walk
+        return page == "transformer" and values.get("check") == "mistake" and values.get("answer") == "0"
+    return page in WALKED and values.get("predict") == "1" and "q" in values
+
+
 def check_scene(scene: Scene) -> None:
     """Check a scene: a page of this app, a valid link, and texts that are neither empty nor too long.
 
@@ -122,8 +142,11 @@ def check_scene(scene: Scene) -> None:
     for kind, text in (("sentence", scene.sentence), ("question", scene.question)):
         if text or kind == "sentence":
             _check_marked(kind, text, scene)
-    if scene.question and (scene.page != "step_by_step" or values.get("predict") != "1" or "q" not in values):
-        raise LessonError("A question needs a link to step_by_step with predict=1 and q, the row to cover.")
+    if scene.question and not covers(scene.page, values):
+        raise LessonError(
+            f"A question needs a link to {' or '.join(WALKED)} with predict=1 and q, the row to cover, or one to "
+            "transformer with check=mistake and answer=0."
+        )
     _check_steps(scene)
 
 
@@ -138,11 +161,13 @@ def _check_marked(kind: str, text: str, scene: Scene) -> None:
 
 
 def _check_steps(scene: Scene) -> None:
-    unknown = [step for step in scene.steps if step not in STEPS]
+    if scene.steps and scene.page not in WALKED:
+        raise LessonError(f"Only a scene of {' or '.join(WALKED)} has steps.")
+    known = WALKED.get(scene.page, ())
+    unknown = [step for step in scene.steps if step not in known]
     if unknown:
-        raise LessonError(f"“{unknown[0][:40]}” is not one of the steps {', '.join(STEPS)}.")
-    if scene.steps and scene.page != "step_by_step":
-        raise LessonError("Only a scene of step_by_step has steps.")
+        which = f"one of the steps {', '.join(known)}" if len(known) <= FEW else "the name of a step"
+        raise LessonError(f"“{unknown[0][:40]}” is not {which}.")
     if len(set(scene.walk)) < len(scene.walk):
         raise LessonError("The steps name one twice, or the one that the link opens.")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
 from typing import Any
 
 import pytest
@@ -12,23 +10,11 @@ from streamlit.testing.v1 import AppTest
 from attnviz.lessons import OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.ui import FRAME
+from tests.app.lessons import bar, link
 from tests.app.pages import choose, go_to_page, messages, open_page, payload, send
 
 APP = FRAME
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://e.example) $x$ :smile:"
-
-
-def link(at: AppTest) -> dict[str, str]:
-    return dict(at.query_params)
-
-
-def bar(at: AppTest) -> str:
-    """Return what the bar says; empty where there is no bar."""
-    bodies = [html.proto.body for html in at.get("html")]
-    said = "".join(body for body in bodies if "lesson-says" in body and "<style>" not in body)
-    tags = re.findall("<[^>]*>", said)
-    assert all(re.fullmatch('</?(div|b|span)( class="(lesson-says|marked)"[^<>]*)?>', tag) for tag in tags), tags
-    return unescape(re.sub("<[^>]*>", "", said))
 
 
 def test_every_scene_opens_as_it_is_meant() -> None:

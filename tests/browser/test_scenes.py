@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.lessons import PATHS, shipped
+from attnviz.links.pages import PAGES
 from tests.browser.settle import settled
 
 SIZES = ({"width": 1280, "height": 720}, {"width": 1920, "height": 1080})
@@ -51,5 +54,9 @@ def test_nothing_of_a_scene_is_cut_or_has_to_be_scrolled(page: Page, app_url: st
             page.keyboard.press("ArrowRight")
             expect(page.locator(".lesson-says")).to_contain_text(scene.said[:40])
             fits(page, f"{number}, revealed")
+        for step in scene.steps:
+            page.keyboard.press("ArrowRight")
+            expect(page).to_have_url(re.compile(rf"\b{PAGES[scene.page].step_key}={step}\b"))
+            fits(page, f"{number}, {step}")
         if number < len(lesson.scenes):
             page.keyboard.press("ArrowRight")

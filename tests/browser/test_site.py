@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from tests.browser.board import matrix
@@ -38,7 +39,7 @@ def opened(page: Page, file: Path) -> list[str]:
     page.on("console", lambda message: found.append(message.text))
     page.on("requestfailed", lambda request: found.append(request.url))
     page.goto(file.as_uri())
-    page.wait_for_selector("[data-painted], .attnviz-picture, .attnviz-index")
+    page.wait_for_selector("[data-painted], .attnviz-picture, .attnviz-index, .mistake")
     frames(page)
     return found
 
@@ -49,10 +50,10 @@ def test_every_page_opens_without_a_network(new_context: Contexts, sites: Path, 
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     files = sorted((sites / name).glob("*.html"))
-    assert len(files) > 10
+    assert len(files) >= 10
     for file in files:
         assert opened(page, file) == []
-        for picture in page.locator(".attnviz-picture").all():
+        for picture in page.locator(".attnviz-picture, .mistake img").all():
             assert picture.evaluate("(image) => image.naturalWidth") > 0
     inside = (sites / name).as_uri()
     assert [url for url in asked if not url.startswith((inside, "data:", "blob:"))] == []
@@ -105,6 +106,23 @@ def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Conte
         is_at(step)
     page.keyboard.press("ArrowLeft")
     page.wait_for_url(f"**/scene-{number - 1:02d}.html*")
+
+
+def test_what_is_right_beside_a_mistake_stays_hidden_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:
+    scene = shipped()["mistakes"].scenes[0]
+    text = next(iter(TEXTS.values()))
+    page = new_context(offline=True).new_page()
+    opened(page, sites / "mistakes" / "scene-01.html")
+    expect(page.get_by_text(scene.asked)).to_be_visible()
+    expect(page.get_by_text(text.wrong)).to_be_visible()
+    expect(page.get_by_text(text.right)).to_be_hidden()
+    expect(page.get_by_role("table")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text(scene.said)).to_be_visible()
+    expect(page.get_by_text(text.right)).to_be_visible()
+    expect(page.get_by_role("table")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/scene-02.html*")
 
 
 def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:

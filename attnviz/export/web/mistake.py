@@ -24,8 +24,8 @@ from attnviz.sources import TOY
 from attnviz.steps.picture import AXES
 from attnviz.trace.whole import Trace
 
-WIDTH, HEIGHT = 640.0, 400.0
-"""Of a picture, in its own pixels"""
+WIDTH, HEIGHT, BRIEF_HEIGHT = 500.0, 340.0, 290.0
+"""Of a picture, in its own pixels: small, so that its type is large where it stands"""
 SIDES = {"wrong": "The mistake", "right": "Right"}
 SHEET = "marks/mistake.css"
 LARGE = 1e6
@@ -43,8 +43,10 @@ def found_in(view: View, trace: Trace) -> Found:
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 
 
-def draw(found: Found, side: str, theme: Theme) -> tuple[bytes, str]:
+def draw(found: Found, side: str, theme: Theme, *, brief: bool = False) -> tuple[bytes, str]:
     """Return a side's matrix as SVG, and its text alternative; both sides have the same limits of colour.
+
+    `brief` is that of `body`.
 
     Raises:
         FontError: see `drawing.fonts.ttf`.
@@ -52,10 +54,11 @@ def draw(found: Found, side: str, theme: Theme) -> tuple[bytes, str]:
     picture: Picture = getattr(found, side)
     panel = _panel(picture, found)
     layout = Layout([[panel]], [1.0], [1.0])
-    marks = draw_layout(layout, picture.tokens, x=4, y=4, width=WIDTH - 8, height=HEIGHT - 8, theme=theme)
+    height = BRIEF_HEIGHT if brief else HEIGHT
+    marks = draw_layout(layout, picture.tokens, x=4, y=4, width=WIDTH - 8, height=height - 8, theme=theme)
     rows, columns = picture.values.shape
     alt = f"{SIDES[side]}: {picture.title}, a matrix of {rows} × {columns}"
-    return write_svg(Drawing(WIDTH, HEIGHT, tuple(marks), alt, alt, theme)).encode(), alt
+    return write_svg(Drawing(WIDTH, height, tuple(marks), alt, alt, theme)).encode(), alt
 
 
 def body(text: Text, found: Found, picture: Callable[[str], str], *, answer: bool = True, brief: bool = False) -> str:
@@ -85,11 +88,11 @@ def words(text: Text, found: Found) -> str:
     return " ".join((text.says, text.notice, text.wrong, text.right, found.note, _table(found.effects), _where(found)))
 
 
-def inline(found: Found, theme: Theme) -> Callable[[str], str]:
+def inline(found: Found, theme: Theme, *, brief: bool) -> Callable[[str], str]:
     """Return what makes the HTML of a side's picture with the picture in it."""
 
     def picture(side: str) -> str:
-        svg, alt = draw(found, side, theme)
+        svg, alt = draw(found, side, theme, brief=brief)
         return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
     return picture
@@ -98,7 +101,7 @@ def inline(found: Found, theme: Theme) -> Callable[[str], str]:
 def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
     """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
     found = found_in(view, trace)
-    made = body(TEXTS[view["mistake"]], found, inline(found, theme), answer=answer, brief=brief)
+    made = body(TEXTS[view["mistake"]], found, inline(found, theme, brief=brief), answer=answer, brief=brief)
     return f"<style>{styles(SHEET)}</style>{made}"
 
 

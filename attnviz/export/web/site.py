@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from attnviz.components.bundle import script, styles
+from attnviz.export.drawing.themes import THEMES
 from attnviz.export.views import View
+from attnviz.export.web import mistake
 from attnviz.export.web.page import Kind, font_faces, write_part
 from attnviz.export.web.pages import NoPageError, make_page
 from attnviz.export.web.pictures import draw_view
@@ -16,7 +18,9 @@ from attnviz.lessons import Lesson, Scene
 from attnviz.lessons.html import html
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
+from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.sources import Resources
+from attnviz.trace.whole import Trace
 
 ASSETS = "assets"
 PICTURE_ONLY = "A picture of the page “{}”, which moves only in the app."
@@ -68,6 +72,8 @@ def file_of(number: int) -> str:
 
 def _show(scene: Scene, number: int, resources: Resources) -> _Shown:
     view = _view(scene)
+    if scene.page == "transformer" and view["check"] == "mistake":
+        return _mistake(view, number, resources)
     try:
         page = make_page(scene.page, view, resources)
     except NoPageError:
@@ -86,12 +92,33 @@ def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown
     files, alt = draw_view(scene.page, view, resources)
     paths = {theme: f"{ASSETS}/scene-{number:02d}-{theme}.svg" for theme in files}
     note = PICTURE_ONLY.format(PAGES[scene.page].title)
-    body = (
-        f'<picture><source srcset="{paths["dark"]}" media="(prefers-color-scheme: dark)">'
-        f'<img class="attnviz-picture" src="{paths["light"]}" alt="{escape(alt)}"></picture>\n'
-        f'<p class="attnviz-note">{escape(note)}</p>'
-    )
+    light = f'<img class="attnviz-picture" src="{paths["light"]}" alt="{escape(alt)}">'
+    body = f'{_themed(paths, light)}\n<p class="attnviz-note">{escape(note)}</p>'
     return _Shown("picture", body, alt + note, {paths[theme]: file for theme, file in files.items()})
+
+
+def _mistake(view: View, number: int, resources: Resources) -> _Shown:
+    """Return a scene of a mistake beside what is right, with pictures that are light and dark."""
+    text, found = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
+    files: dict[str, bytes] = {}
+
+    def picture(side: str) -> str:
+        alt, paths = "", {theme: f"{ASSETS}/scene-{number:02d}-{side}-{theme}.svg" for theme in THEMES}
+        for name, theme in THEMES.items():
+            files[paths[name]], alt = mistake.draw(found, side, theme, brief=True)
+        return _themed(paths, f'<img src="{paths["light"]}" alt="{escape(alt)}">')
+
+    body = mistake.body(text, found, picture, answer=view["answer"], brief=True)
+    return _Shown("mistake", body, mistake.words(text, found), files)
+
+
+def _trace(page: str, view: View, resources: Resources) -> Trace:
+    return PAGES[page].shows(view.__getitem__, resources).trace(resources)
+
+
+def _themed(paths: Mapping[str, str], light: str) -> str:
+    """Return a picture that follows the theme; `light` is the HTML of the light one."""
+    return f'<picture><source srcset="{paths["dark"]}" media="(prefers-color-scheme: dark)">{light}</picture>'
 
 
 def _heading(lesson: Lesson, number: int) -> str:

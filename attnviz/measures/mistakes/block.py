@@ -27,7 +27,7 @@ ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {"relu": function
 def relu(case: Case) -> Found:
     """Put the activation after the second linear map."""
     steps, weights = known(case.block.steps(), AFTER), known(case.block.weights, AFTER)
-    name = known(weights.activation, "its activation")
+    name: Activation = known(weights.activation, "its activation")
     activation = ACTIVATIONS[name]
     first, second = weights.first, weights.second
     x = _read_by_feed_forward(steps)

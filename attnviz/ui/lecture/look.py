@@ -15,7 +15,7 @@ CSS = """
   --compare-below: 9.3rem;
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
-:root:has(.st-key-lesson_bar) { --bar: 5.4rem; }
+:root:has(.st-key-lesson_bar) { --bar: 5.4rem; --least-picture: 30vh; }
 :root:root:has(.st-key-lesson_bar) { --compare-below: 4.8rem; --walk-notice: none; }
 @media (min-width: 769px) and (max-width: 1100px) { /* a sentence of four lines, as on a projector of 1024 x 768 */
   :root:root:has(.st-key-lesson_bar) { --bar: 6.4rem; }

@@ -109,11 +109,11 @@ def go(by: int) -> None:
     if here is None:
         return
     if by > 0 and lesson_state.asks():
-        state.put("predict", False)
+        lesson_state.reveal()
         return
     step = _step_beside(here, by)
     if step is not None:
-        state.put("step", step)
+        state.put(PAGES[here.scene.page].step_key, step)
         return
     there = here.at(here.number + by)
     if there is not None:
@@ -151,7 +151,7 @@ def _scene_control(key: str, label: str, icon: str, there: Here | None, page: st
 
 def _step_beside(here: Here, by: int) -> str | None:
     """Return the scene's own step after (1) or before (-1) the one that is open; None at the first and last."""
-    return here.scene.step_beside(state.get("step"), by)
+    return here.scene.step_beside(state.get(PAGES[here.scene.page].step_key), by)
 
 
 def _step_control(key: str, label: str, icon: str, by: int) -> None:

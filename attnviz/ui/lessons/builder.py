@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from attnviz.lessons import OWN, PATHS, LessonError, Scene
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, query_of
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
 from attnviz.ui import state
 from attnviz.ui.lessons import changes
 from attnviz.ui.plain import plain
@@ -24,10 +24,10 @@ def show_add(page: str) -> None:
             "Sentence", max_chars=MARKS * MAX_CHARACTERS["sentence"], height=80, key="lesson_add_sentence"
         )
         question = ""
-        if page == "step_by_step" and state.get("predict") and state.get("q") is not None:
+        if covers(page, state.link()):
             question = st.text_input(
-                "Question, asked before the row is revealed (optional)", max_chars=MARKS * MAX_CHARACTERS["question"],
-                key="lesson_add_question",
+                "Question, asked before the answer is revealed (optional)",
+                max_chars=MARKS * MAX_CHARACTERS["question"], key="lesson_add_question",
             )  # fmt: skip
         added = st.form_submit_button("Add to my lesson", icon=":material/add:")
     if added:
@@ -66,8 +66,9 @@ def _replace(at: int, page: str) -> None:
     scenes = list(changes.own().scenes)
     before = scenes[at]
     view = _scene(page, before.title, before.sentence, "")
-    asks = page == "step_by_step" and state.get("predict") and state.get("q") is not None
-    steps = tuple(step for step in before.steps if step != state.get("step")) if page == "step_by_step" else ()
+    asks = covers(page, view.values())
+    known = WALKED.get(page, {})
+    steps = tuple(step for step in before.steps if step in known and step != first_step(page, view.values()))
     scenes[at] = replace(view, question=before.question if asks else "", steps=steps)
     if _keep(tuple(scenes), f"replace the view of scene {at + 1}"):
         lost = " It asks no question now." if before.question and not asks else ""

@@ -9,9 +9,7 @@ from zlib import crc32
 import streamlit as st
 
 from attnviz.lessons import LessonError, Scene
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, query_of
-from attnviz.links.link import KEYS
-from attnviz.steps import STEPS
+from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, first_step, query_of
 from attnviz.ui.lessons import changes
 
 FIELDS = ("title", "sentence", "predict", "q", "question", "steps")
@@ -25,30 +23,26 @@ def show_edit(at: int) -> None:
     with st.form(f"lesson_edit_{at}", border=True):
         _field("title", st.text_input, "Title", scene.title, keys, max_chars=MAX_CHARACTERS["title"])
         _field("sentence", st.text_area, "Sentence", scene.sentence, keys, max_chars=MARKS * MAX_CHARACTERS["sentence"])
-        if scene.page == "step_by_step":
+        if scene.page in WALKED:
             _show_walk(scene, keys)
         st.form_submit_button("Save", icon=":material/check:", on_click=_save, args=(at, scene, keys))
     st.caption("For another picture: go to its view, open Share, and replace the view of this scene.")
 
 
 def _show_walk(scene: Scene, keys: dict[str, str]) -> None:
-    """Show the fields that only a scene of Step by step has."""
+    """Show the fields that only a scene with a walk has."""
     values = scene.values()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _field("predict", st.toggle, "Cover a row until it is revealed", values.get("predict") == "1", keys)
         row = int(values["q"]) if "q" in values else None
         _field("q", st.number_input, "Row (from 0)", row, keys, min_value=0, step=1, width=140)
-    _field("question", st.text_input, "Question, asked while a row is covered (optional)", scene.question, keys,
+    _field("question", st.text_input, "Question, asked before the answer is revealed (optional)", scene.question, keys,
            max_chars=MARKS * MAX_CHARACTERS["question"])  # fmt: skip
-    first = values.get("step", KEYS["step"].default)
+    first, steps = first_step(scene.page, values), WALKED[scene.page]
     st.multiselect(
-        f"Steps that Right shows after {STEPS[first].title} (optional)", [name for name in STEPS if name != first],
-        default=scene.steps, format_func=_title, key=keys["steps"],
+        f"Steps that Right shows after {steps[first].title} (optional)", [name for name in steps if name != first],
+        default=scene.steps, format_func=lambda name: steps[name].title, key=keys["steps"],
     )  # fmt: skip
-
-
-def _title(step: str) -> str:
-    return STEPS[step].title
 
 
 def _field(name: str, widget: Any, label: str, value: Any, keys: dict[str, str], **options: Any) -> None:
@@ -73,7 +67,7 @@ def _save(at: int, scene: Scene, keys: dict[str, str]) -> None:
 
 def _query(scene: Scene, given: dict[str, Any]) -> str:
     """Return the query of the scene with the row to guess that was given."""
-    if scene.page != "step_by_step":
+    if scene.page not in WALKED:
         return scene.query
     row = given["q"]
     chosen = {"predict": "1" if given["predict"] else None, "q": None if row is None else f"{row}"}

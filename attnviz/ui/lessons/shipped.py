@@ -12,6 +12,8 @@ from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import Here
 from attnviz.ui.plain import plain
 
+ACROSS = 3
+"""Lessons in a row"""
 CSS = """
 <style>
 .example { font-size: 1rem; line-height: 1.4; overflow-wrap: anywhere; }
@@ -29,9 +31,12 @@ CSS = """
 def show_shipped() -> None:
     """Show the shipped lessons with their outlines."""
     st.html(CSS)
-    for column, lesson in zip(st.columns(len(shipped()), border=True), shipped().values(), strict=True):
-        with column:
-            _card(lesson)
+    lessons = tuple(shipped().values())
+    for start in range(0, len(lessons), ACROSS):
+        row = lessons[start : start + ACROSS]
+        for column, lesson in zip(st.columns(len(row), border=True), row, strict=True):
+            with column:
+                _card(lesson)
 
 
 def _card(lesson: Lesson) -> None:

@@ -107,11 +107,17 @@ def here() -> Here | None:
 
 
 def asks() -> bool:
-    """Whether the open scene asks for a row that is still covered."""
+    """Whether the open scene asks for what is still covered."""
     lesson = find(state.get("lesson")) if state.get("lesson") else None
-    if lesson is None or not state.get("predict"):
+    if lesson is None or not (state.get("predict") or not state.get("answer")):
         return False
     return bool(lesson.scenes[min(max(state.get("scene"), 1), len(lesson.scenes)) - 1].question)
+
+
+def reveal() -> None:
+    """Show what the open scene asks for."""
+    for name in ("predict", "answer"):
+        state.put(name, KEYS[name].default)
 
 
 def leave() -> None:

@@ -9,7 +9,7 @@ from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
 from attnviz.ui.transformer.diagram import diagram
 from attnviz.ui.walk.documents import offer_documents
-from attnviz.ui.walk.view import check_pins, mount_walk
+from attnviz.ui.walk.view import check_pins, check_run, mount_walk
 
 PAGE = PAGES["transformer"]
 KEYS = {
@@ -25,6 +25,7 @@ def show_transformer(here: ShownPart) -> None:
     Raises:
         NoTokensError: the text, or what the decoder reads, has no tokens.
     """
+    check_run()
     queries, keys = here.axes()
     read = here.model.read(here.text, here.pair)
     for tokens in read:

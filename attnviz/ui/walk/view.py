@@ -7,15 +7,20 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+import streamlit as st
+
 from attnviz.components.walk import walk
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import Page
 from attnviz.tokens import Tokens
 from attnviz.ui import state
+from attnviz.ui.lessons import state as lesson_state
 
 DRAWINGS = {"stage": "Animated", "chart": "Plotly"}
 Keys = Mapping[str, str]
 """Link keys by the names that their values have in a walk"""
+_RUN_ALL = "walk_run_all"
+"""Set if what the user did in the walk, which is a fragment, changes other parts of the page"""
 
 
 def mount_walk(
@@ -24,7 +29,6 @@ def mount_walk(
     keys: Keys,
     *,
     source: str | None = None,
-    on_update: Callable[[Keys, Mapping[str, object]], None] | None = None,
     on_tour: Callable[[], None] = lambda: None,
     **header: Any,
 ) -> None:
@@ -36,7 +40,6 @@ def mount_walk(
         keys: what a user chooses in the walk, by its name there (`WalkValues` in frontend/types/walk.d.ts), with the
             link key that holds it.
         source: the view's source of attention, if the page's links have one.
-        on_update: called as `take` is, instead of it, with what the browser has sent.
         on_tour: called when the user asks for the guided tour.
         header: further fields of the component's header.
     """
@@ -46,7 +49,7 @@ def mount_walk(
         "only_layer": "",
         "opening": False,
         "linked": state.is_opening_link(),
-        "asks": False,
+        "asks": lesson_state.asks(),
         "model": None,
         **header,
         "documents": documents,
@@ -60,14 +63,28 @@ def mount_walk(
             "defaults": {name: KEYS[key].default for name, key in keys.items()},
         },
     }
-    walk(given, key="walk", on_update=partial(on_update or take, keys), on_tour=on_tour)
+    walk(given, key="walk", on_update=partial(take, keys), on_tour=on_tour)
 
 
 def take(keys: Keys, values: Mapping[str, object]) -> None:
     """Apply what the browser has sent of a walk whose values are in the view under these keys."""
+    asked = lesson_state.asks()
     found = {key: values[name] for name, key in keys.items() if name in values}
     state.take(found, keys.values())
     state.expect(found, keys.values())
+    if asked and not lesson_state.asks():
+        run_page()  # the bar of the lesson shows the answer
+
+
+def run_page() -> None:
+    """Let the whole page run, from a callback of the walk, which is in a fragment."""
+    st.session_state[_RUN_ALL] = True
+
+
+def check_run() -> None:
+    """Run the whole page if a callback has asked for it."""
+    if st.session_state.pop(_RUN_ALL, False):
+        st.rerun()
 
 
 def check_pins(rows: Tokens, columns: Tokens) -> None:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from math import log2
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -15,15 +17,21 @@ from attnviz.attention import causal_mask
 from attnviz.compare.matrices import what_if
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
-from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.link import DEFAULT_TEXT, read_link
+from attnviz.links.pages import PAGES
 from attnviz.measures.labels import label_heads
+from attnviz.measures.mistakes.case import Case
+from attnviz.measures.mistakes.found import find
 from attnviz.measures.norms import transformed_norms
 from attnviz.measures.rows import entropy
 from attnviz.measures.summary import choose_measures, measure_head, uniform_measures
 from attnviz.pretrained import Trace, load
+from attnviz.sources.direct import Direct
 from attnviz.tokens import CharVocab, WordPiece, WordTokenizer
 from attnviz.toy.averages import walk_to_attention
 from attnviz.toy.config import ToyConfig
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 
@@ -163,7 +171,84 @@ def why() -> dict[int, Sequence[str]]:
     }
 
 
-@pytest.mark.parametrize(("name", "facts"), [("attention", attention), ("heads", heads), ("why", why)])
+def transformer() -> dict[int, Sequence[str]]:
+    head = toy(CAT, seed=1, head_size=4).head(0)
+    encoder, decoder, both = (whole(name) for name in ("encoder", "decoder", "both"))
+    token, x, steps = encoder.embedding_parts["token"], encoder.block(0).input, encoder.block(0).steps()
+    assert x is not None
+    assert steps is not None
+    assert torch.equal(token[0], token[3])  # "the" stands twice
+    output = encoder.layer(0).output()
+    assert output is not None
+    assert encoder.layer(0).concat().shape == (6, 32)
+    np.testing.assert_allclose(steps.attention_norm.mean(-1), 0, atol=1e-6)
+    np.testing.assert_allclose(steps.attention_norm.var(-1, correction=0), 1, atol=1e-4)
+    first, second, written_ = encoder.attentions(0)[0], encoder.attentions(1)[0], decoder.attentions(0)[0]
+    question = shipped()["transformer"].scenes[6].asked
+    assert (int(first[1].argmax()), int(second[1].argmax())) == (5, 4)  # "run", then "dog"
+    assert written(first[1, 5]) in question
+    asked = shipped()["transformer"].scenes[7].asked
+    assert [written(first[2, 1]), written(first[2, 3:].sum())] == re.findall(r"\d\.\d+", asked)
+    assert both.walk_at(3, 0).kind == "cross"
+    assert both.attentions(0, "cross").shape[1:] == (4, 6)
+    logits = decoder.logits
+    assert logits is not None
+    assert decoder.vocabulary is not None
+    assert decoder.vocabulary.size == 5
+    last = torch.softmax(logits[-1], -1)
+    assert decoder.vocabulary.label(int(last.argmax())) == "run"
+    return {
+        1: [written(head.weights[1, 4])],
+        2: [written((x[0] - x[3]).abs().max())],
+        4: [written(one[1].norm()) for one in (x, output, steps.attention_residual)],
+        5: [written(steps.attention_residual[4].var(correction=0))],
+        6: [str(steps.feed_forward_hidden.shape[1]), str(int((steps.feed_forward_hidden[1] == 0).sum()))],
+        7: [written(second[1, 4])],
+        8: [written(written_[2, 1]), written(written_[2, 2])],
+        10: [written(last.max())],
+    }
+
+
+def mistakes() -> dict[int, Sequence[str]]:
+    found = []
+    for scene in shipped()["mistakes"].scenes:
+        view, _ = read_link(scene.values())
+        shown = PAGES["transformer"].shows(view.__getitem__, Direct())
+        found.append(find(view["mistake"], Case(shown.trace(Direct()))))
+    written_ = [{one.what: (one.wrong, one.right) for one in each.effects} for each in found]
+
+    def value(number: int, part: str, side: int = 0) -> Any:
+        (both_,) = [values for what, values in written_[number - 1].items() if part in what]
+        return both_[side]
+
+    assert value(2, "other rows") == 0
+    assert [value(3, "that change"), value(3, "can be added")] == ["6 of 6", "no: an error"]
+    assert value(4, "below 0") == "0.0 %"
+    assert value(4, "one linear map") < 1e-5
+    assert value(6, "C = 32").startswith("3 · 10 = 30, 2 left")
+    assert value(6, "C = 512").startswith("6 · 85 = 510, 2 left")
+    assert value(8, "change places") == pytest.approx(0, abs=1e-6)
+    return {
+        1: [written(value(1, "last token"), 3)],
+        2: [written(value(2, "after it"), 3)],
+        4: [value(4, "below 0", 1).removesuffix(" %")],
+        5: [written(value(5, "last token"), 3), *value(5, "variance").split(" to ")],
+        7: [str(value(7, "look ahead")), written(value(7, "later tokens"), 3)],
+        8: [written(value(8, "change places", 1), 3)],
+        9: [written(value(9, "C = 768"), 3), written(value(9, "C = 32"), 3)],
+    }
+
+
+def whole(architecture: Any) -> Trace:
+    read = WordTokenizer().tokenize
+    target = read("the dog was seen") if architecture == "both" else None
+    return trace_transformer(read(CAT), target, TransformerConfig(architecture))
+
+
+FACTS = {"attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes}
+
+
+@pytest.mark.parametrize(("name", "facts"), FACTS.items())
 def test_every_figure_that_a_scene_says_is_worked_out_anew(name: str, facts: object) -> None:
     expected = facts()  # type: ignore[operator]
     for number, scene in enumerate(shipped()[name].scenes, 1):

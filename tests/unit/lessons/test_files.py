@@ -26,6 +26,7 @@ from attnviz.lessons import (
 )
 from attnviz.lessons.scene import check_scene, query_of
 from attnviz.links.link import read_link
+from attnviz.measures.mistakes.texts import NAMES
 
 HEAD = "title: T\nsummary: S\nscenes:\n"
 GOOD = "  - {title: a, sentence: b, link: '/heads?layer=3&head=1'}\n"
@@ -81,6 +82,18 @@ def test_steps_follow_that_of_the_link() -> None:
     assert replace(scene, steps=()).step_beside("scores", 1) is None
 
 
+def test_a_scene_of_a_whole_model_may_have_a_question_and_steps() -> None:
+    link = "/transformer?part=weights&predict=1&q=1"
+    given = f"  - {{title: a, sentence: b, question: c, steps: [attention_residual, logits], link: '{link}'}}\n"
+    row, mistake = read_lesson((HEAD + given + MISTAKE).encode(), OWN).scenes
+    assert row.walk == ("weights", "attention_residual", "logits")
+    assert row.step_beside("attention_residual", 1) == "logits"
+    assert row.step_beside("logits", 1) is None
+    assert (row.question, mistake.question) == ("c", "c")
+    assert replace(mistake, steps=("tokens",)).walk == ("embeddings", "tokens")
+    assert read_lesson(write_lesson(Lesson(OWN, "T", "S", (row, mistake))).encode(), OWN).scenes == (row, mistake)
+
+
 def test_a_link_may_be_copied_from_any_address_bar() -> None:
     copied = "https://demo.example/attn/heads?layer=3&head=1&lesson=why&scene=4&lecture=1&text=a+%26+b"
     (scene,) = read_lesson(f"{HEAD}  - {{title: a, sentence: b, link: '{copied}'}}\n".encode(), OWN).scenes
@@ -97,6 +110,7 @@ def test_words_that_yaml_would_take_for_something_else_stay_words() -> None:
     assert read.values() == {"b_scale": "off", "text": "no"}
 
 
+MISTAKE = "  - {title: a, sentence: b, question: c, link: '/transformer?check=mistake&answer=0'}\n"
 BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
 
 
@@ -140,7 +154,11 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*
         ((HEAD + GOOD.replace("title: a", "question: c, title: a")).encode(), "A question needs"),
         ((HEAD + "  - {title: a, sentence: b, question: c, link: '/?predict=1'}\n").encode(), "A question needs"),
         ((HEAD + "  - {title: a, sentence: b, page: heads, query: {layer: [1]}}\n").encode(), "query is not a mapping"),
-        ((HEAD + GOOD.replace("title: a", "steps: [scores], title: a")).encode(), "Only a scene of step_by_step has"),
+        ((HEAD + GOOD.replace("title: a", "steps: [scores], title: a")).encode(), "Only a scene of step_by_step or"),
+        ((HEAD + MISTAKE.replace("answer=0", "answer=1")).encode(), "A question needs"),
+        ((HEAD + MISTAKE.replace("check=mistake", "check=norm&predict=1&q=0")).encode(), "A question needs"),
+        ((HEAD + MISTAKE.replace("sentence", "steps: [logit], sentence")).encode(), "“logit” is not the name of"),
+        ((HEAD + MISTAKE.replace("sentence", "steps: [embeddings], sentence")).encode(), "The steps name one twice"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [scores]}\n").encode(), "The steps name one twice"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: [s, s]}\n").encode(), "“s” is not one of the steps"),
         ((HEAD + "  - {title: a, sentence: b, link: '/', steps: weights}\n").encode(), "not a list of names"),
@@ -182,12 +200,16 @@ def test_a_lesson_too_large_to_be_read_again_is_not_written() -> None:
         write_lesson(Lesson("x", "T", "S", (scene,) * 3))
 
 
-def test_three_lessons_are_shipped_each_with_a_question() -> None:
+def test_five_lessons_are_shipped_each_with_a_question() -> None:
     lessons = shipped()
     assert [lesson.title for lesson in lessons.values()] == [
         "What attention computes", "What BERT's heads look at", "Why scale, why mask, why many heads",
+        "From a head to a transformer", "Spot the mistake",
     ]  # fmt: skip
-    assert len(lessons["attention"].scenes) == 10
+    assert len(lessons["attention"].scenes) == len(lessons["transformer"].scenes) == 10
+    mistakes = [read_link(scene.values())[0] for scene in lessons["mistakes"].scenes]
+    assert [(one["check"], one["mistake"], one["answer"]) for one in mistakes] == [("mistake", n, False) for n in NAMES]
+    assert all(scene.question for scene in lessons["mistakes"].scenes)
     assert all(any(scene.question for scene in lesson.scenes) for lesson in lessons.values())
     assert len({example.title for example in gallery()}) == len(gallery()) >= 10
 

@@ -13,10 +13,10 @@ from attnviz.export.comparison import compared
 from attnviz.lessons import OWN, LessonError, Scene, read_lesson, shipped, write_lesson
 from attnviz.lessons.html import html
 from attnviz.links.link import read_link
+from attnviz.links.pages import PAGES
 from attnviz.marked import Mark, Target
 from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.direct import Direct
-from attnviz.sources.shown import shown
 from attnviz.sources.toy import averages_of
 from tests.pictures import Matrices
 
@@ -113,7 +113,7 @@ def matrices_of(scene: Scene) -> tuple[dict[str, np.ndarray], tuple[str, ...], t
     if scene.page == "averages":
         walk, head = averages_of(view.__getitem__, DIRECT), 0
     else:
-        here = shown(view.__getitem__, DIRECT)
+        here = PAGES[scene.page].shows(view.__getitem__, DIRECT)
         walk, head = here.walk(DIRECT), here.head
     if scene.page == "heads":
         of_layer = walk.layer.attentions()
@@ -121,7 +121,7 @@ def matrices_of(scene: Scene) -> tuple[dict[str, np.ndarray], tuple[str, ...], t
         return {"": of_layer[heads].mean(0).numpy()}, walk.query_labels, walk.key_labels
     document = document_of_layer(walk)
     found = Matrices(document, head)
-    names = scene.walk or (view["way" if scene.page == "averages" else "step"],)
+    names = scene.walk or (view["way" if scene.page == "averages" else PAGES[scene.page].step_key],)
     pictures = [step.picture for step in document.header.steps if step.name in names and step.picture]
     panels = [panel.name for picture in pictures for panel in picture.panels]
     return {name: found.shown(name) for name in panels}, walk.query_labels, walk.key_labels

@@ -21,6 +21,8 @@ export class View {
     /** @type {Pair} */
     this.pin = { q: null, k: null };
     this.step = "";
+    /** @type {unknown} of the document that is shown */
+    this.header = null;
     this.hasWeights = false;
     /** @type {Labels} */
     this.labels = {};
@@ -66,11 +68,12 @@ export class View {
 
   /** @param {import("./inspector.js").Inspected} inspected */
   setInspected({ attention, labels, step, steps, loop }) {
-    if (step !== this.step) {
+    if (step !== this.step || attention.header !== this.header) {
       this.section.style.minHeight = "";
-      delete this.section.dataset.shows; // what it showed of another step says nothing about this one
+      delete this.section.dataset.shows; // what it showed of another step or text says nothing about this one
     }
     this.step = step;
+    this.header = attention.header;
     this.hasWeights = hasOwnWeights(attention.header) && steps.indexOf(step) >= steps.indexOf("weights");
     this.labels = labels;
     this.loop = loop;
