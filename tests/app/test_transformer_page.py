@@ -105,6 +105,14 @@ def test_a_choice_in_the_walk_is_in_the_link() -> None:
         ({"block": "2"}, "Attention 2 does not exist: the choices go from 0 to 1."),
         ({"head": "2"}, "Head 2 does not exist: the choices go from 0 to 1."),
         ({"heads": "3"}, "A width of 32 can't be divided into 3 heads, so there are 2."),
+        (
+            {"part": "logits"},
+            "Encoder block 0 has no step “Logits” in this model: the nearest before it, “Norm (f",
+        ),
+        (
+            {"part": "final_norm", "architecture": "both", "block": "2"},
+            "before it, “Norm (attention)”, is shown",
+        ),
         ({"part": "<b>"}, "part=<b> is not the name of a step"),
         ({"depth": "13"}, "depth=13 is not a whole number from 1 to 12"),
         ({"width": "1000000"}, "width=1000000 is not a whole number from 8 to 128"),

@@ -230,7 +230,7 @@ def test_the_diagram_is_used_by_keyboard_alone(page: Page, deep: Shown) -> None:
     page.keyboard.press("Enter")
     painted(page, 1, "attention_residual")  # the same part of the other block
     expect(part(page, "decoder block 1, add, after attention")).to_be_focused()
-    expect(part(page, "decoder block 2, closed")).to_be_visible()
+    expect(part(page, "decoder block 2 to 5, closed")).to_be_visible()
 
 
 def test_a_part_is_tapped_on_a_phone(new_context: Contexts, deep: Shown) -> None:

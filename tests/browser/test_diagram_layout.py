@@ -17,7 +17,8 @@ LAID_OUT = """
   const chosen = parts.find(({ layer, steps }) => layer === given.layer && steps.some(([name]) => name === given.step));
   const widthOf = (text) => text.length * 0.55 * given.type;
   const { type, width } = given;
-  return { parts, chosen, layout: m.layoutOf(stacks, { chosen: chosen.id, width, type, widthOf }) };
+  const least = type > 12.5 ? type : 0;
+  return { parts, chosen, layout: m.layoutOf(stacks, { chosen: chosen.id, width, type, least, widthOf }) };
 """
 LAYOUT = "diagram/layout.js"
 WIDE = 100_000
@@ -55,13 +56,34 @@ def test_boxes_lie_apart_in_the_order_of_computation(
 
 def test_blocks_are_closed_only_where_there_is_no_room(run: Run) -> None:
     given = model("encoder", 12)
-    wide, narrow = (laid_out(run, given, layer=5, width=width)["layout"] for width in (WIDE, 900))
+    wide, narrow = (laid_out(run, given, layer=5, width=width)["layout"] for width in (WIDE, 1000))
     assert [one["kind"] for one in wide["boxes"]].count("block") == 0
     assert len(wide["frames"]) == 12
     closed = [one for one in narrow["boxes"] if one["kind"] == "block"]
     assert [one["layer"] for one in closed] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
     assert [one["label"] for one in narrow["frames"]] == ["Block 5"]
     assert closed[0]["inside"] == ["attention", "add", "norm", "widen", "narrow", "add", "norm"]
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_both_stacks_of_twelve_blocks_fit_a_laptop_with_closed_blocks_folded(run: Run, norm_first: bool) -> None:
+    given = model("both", 12, norm_first=norm_first)
+    steps = {"cross": "qkv", "decoder": "attention_residual"}
+    for layer, one in enumerate(given["attentions"]):
+        if one["kind"] == "encoder":
+            continue
+        found = laid_out(run, given, layer=layer, step=steps[one["kind"]], width=930)
+        layout = found["layout"]
+        assert layout["width"] <= 930, one
+        assert layout["type"] >= 11
+        decoder = [box for box in layout["boxes"] if box["kind"] == "block" and "decoder" in box["label"]]
+        named = [box["lines"][0].split(" – ") for box in decoder]
+        covered = [n for ends in named for n in range(int(ends[0]), int(ends[-1]) + 1)]
+        assert sorted([*covered, one["block"]]) == list(range(12))
+        for box, ends in zip(decoder, named, strict=True):
+            assert int(ends[0]) <= given["attentions"][box["layer"]]["block"] <= int(ends[-1])
+            assert box["label"] == f"decoder block {' to '.join(ends)}"
+    assert laid_out(run, given, layer=20, width=930, letters=18)["layout"]["type"] == 18
 
 
 @pytest.mark.parametrize(("norm_first", "first"), [(False, "attention"), (True, "norm")])

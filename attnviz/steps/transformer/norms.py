@@ -55,7 +55,7 @@ def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str) -> St
         source, eps = read(walk), part_of(walk).eps.get(name)
         weight, bias = vectors(walk)
         made = {} if eps is None else {name: Operation("norm", (source,), weight, bias, eps, "token")}
-        panels = (panel(source, TITLES[source], bar=True), panel(name, title.lower(), bar=True))
+        panels = (panel(source, TITLES[source], bar=True), panel(name, title.partition(" (")[0].lower(), bar=True))
         return picture((panels,), (1, 1), operations=made)
 
     return Step(
@@ -97,23 +97,23 @@ def _fact(walk: Walk, rows: Tensor) -> str:
 _ALONE = "Each row i is normalised alone: its own mean μ and variance σ². So no token learns anything of another here."
 
 INPUT = _norm(
-    "input_norm", "Norm", lambda _: "embeddings",
+    "input_norm", "Norm (attention)", lambda _: "embeddings",
     f"Pre-norm: attention reads a normalised copy, while X itself goes on. {_ALONE}",
 )  # fmt: skip
 ATTENTION = _norm(
-    "attention_norm", "Norm", lambda _: "attention_residual",
+    "attention_norm", "Norm (attention)", lambda _: "attention_residual",
     f"Post-norm: the sum itself is normalised, and goes on so. {_ALONE}",
 )  # fmt: skip
 FEED_FORWARD = _norm(
-    "feed_forward_norm", "Norm", lambda _: "attention_residual",
+    "feed_forward_norm", "Norm (feed-forward)", lambda _: "attention_residual",
     f"Pre-norm: the feed-forward reads a normalised copy, while the sum itself goes on. {_ALONE}",
 )  # fmt: skip
 BLOCK = _norm(
-    "block_output", "Norm", lambda _: "feed_forward_residual",
+    "block_output", "Norm (feed-forward)", lambda _: "feed_forward_residual",
     f"Post-norm: the block ends with a norm, and the next block reads this. {_ALONE}",
 )  # fmt: skip
 HEAD = _norm(
-    "transform_norm", "Norm", lambda _: "transform_hidden",
+    "transform_norm", "Norm (head)", lambda _: "transform_hidden",
     f"The language head normalises before it compares a row with the tokens. {_ALONE}",
 )  # fmt: skip
 FINAL = _norm(

@@ -26,7 +26,7 @@ def _sum(
         stream, added = terms(walk)
         names = (stream, added, name)
         summands = (panel(stream, TITLES[stream], limit=names), panel(added, f"+ {TITLES[added]}", limit=names))
-        result = panel(name, f"= {title.lower()}", limit=names, bar=True)
+        result = panel(name, "= sum", limit=names, bar=True)
         return picture(((*summands, result),), (1, 1, 1), operations={name: Operation("sum", (stream, added))})
 
     def fact(walk: Walk) -> str:
@@ -55,7 +55,7 @@ def _sum(
 
 ATTENTION = _sum(
     "attention_residual",
-    "Add",
+    "Add (attention)",
     lambda _: ("embeddings", "output"),
     Relation("=", (Symbol("R"), Box(Sum((Symbol("X"), Name("output")))))),
     "The residual sum: attention does not replace a token's row, it [adds to it](matrix=output). What stood in "
@@ -63,7 +63,7 @@ ATTENTION = _sum(
 )
 FEED_FORWARD = _sum(
     "feed_forward_residual",
-    "Add",
+    "Add (feed-forward)",
     lambda walk: (before_feed_forward(walk), "feed_forward_output"),
     Relation("=", (Symbol("R"), Box(Sum((Symbol("X"), Name("feed-forward")))))),
     "The second residual sum: the [feed-forward's output](matrix=feed_forward_output) is added to the stream, as the "

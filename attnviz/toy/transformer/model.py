@@ -73,8 +73,9 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     """Return the blocks with weights drawn from the seed.
 
     Each matrix has a seed of its own, from its name: a deeper stack has the same first blocks. Matrices are uniform
-    with variance 2 / (in + out) (Glorot and Bengio 2010), as in torch's nn.Transformer; biases are uniform in ±1/√in,
-    as in nn.Linear; norms begin as 1 and 0.
+    with variance 2 / (in + out) (Glorot and Bengio 2010). So are those of torch's nn.Transformer, but for queries, keys
+    and values, which it draws as one matrix of 3 C rows, with the variance 2 / (C + 3 C), half of that here. Biases are
+    uniform in ±1/√in, as in nn.Linear (nn.Transformer's attention begins with 0); norms begin as 1 and 0.
     """
     settings: dict[str, Any] = {
         "layers": config.depth, "heads": config.heads, "feed_forward": FACTOR * config.width,

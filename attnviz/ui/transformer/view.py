@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attnviz.links.pages import PAGES
 from attnviz.sources.transformer import ShownPart
+from attnviz.steps import PARTS, names_at
 from attnviz.ui import shell, state
 from attnviz.ui.sources import SavedView, view_of
 from attnviz.ui.tokens.tokenizers import char_vocab
@@ -32,6 +33,7 @@ def show_transformer(here: ShownPart) -> None:
         if tokens is not None:
             shell.token_notes(tokens)
     check_pins(queries, keys)
+    _check_step(here)
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(
         PAGE,
@@ -42,3 +44,18 @@ def show_transformer(here: ShownPart) -> None:
         layers=here.layers,
         model=diagram(here, read, "" if here.source.has_names else state.get("positions")),
     )
+
+
+def _check_step(here: ShownPart) -> None:
+    """Replace a step that the shown attention does not have by the nearest one before it that it has, with a note."""
+    there, asked = names_at(here.model.description, here.place), state.get("part")
+    if asked in there:
+        return
+    order = list(PARTS)
+    nearest = max((name for name in there if order.index(name) < order.index(asked)), key=order.index)
+    place = here.place.name[0].upper() + here.place.name[1:]
+    state.note(
+        f"{place} has no step “{PARTS[asked].title}” in this model: the nearest before it, “{PARTS[nearest].title}”, "
+        "is shown."
+    )
+    state.put("part", nearest)

@@ -9,6 +9,7 @@ const TYPE = 12.5; // px
 const HINT = "Click a part to open it. The arrows ‹ › go through all of them.";
 const BETWEEN = 20; // px, the diagram and the hint
 const HINT_WIDTH = { least: 150, most: 260 }; // px
+const PHONE = 600; // px, room in which the hint stands below the diagram
 const BESIDE = 60; // px that are seen beside the part that is chosen
 const SVG = "http://www.w3.org/2000/svg";
 const INKS = /** @type {const} */ (["residual", "key", "query", "value"]);
@@ -35,10 +36,11 @@ export class Diagram {
     this.words = element("div", { class: "words", "aria-hidden": "true" });
     this.sheet = element("div", { class: "sheet" }, this.words);
     this.sheet.prepend(this.lines);
+    this.below = element("div", { class: "below", "aria-hidden": "true", hidden: true }, HINT);
     this.root = element(
       "div",
       { class: "diagram", role: "toolbar", "aria-label": "The model: open a part", hidden: true },
-      this.sheet,
+      ...[this.sheet, this.below],
     );
     this.root.addEventListener("keydown", (event) => this.key(event));
     // A part that is clicked leaves the arrow keys to the page.
@@ -110,12 +112,13 @@ export class Diagram {
     this.drawn = drawn;
     const measure = document.createElement("canvas").getContext("2d");
     const widthOf = measurer(/** @type {CanvasRenderingContext2D} */ (measure), `600 ${type}px ${fontFamily}`);
-    const layout = layoutOf(this.stacks, { chosen: part.id, width: room, type, widthOf });
+    const least = leastType();
+    const layout = layoutOf(this.stacks, { chosen: part.id, width: room, type, least, widthOf });
     const order = this.parts.indexOf(part);
     Object.assign(this.sheet.style, {
       width: `${layout.width}px`,
       height: `${layout.height}px`,
-      fontSize: `${type}px`,
+      fontSize: `${layout.type}px`,
     });
     this.drawLines(layout, order);
     this.drawBoxes(layout.boxes, part);
@@ -124,6 +127,7 @@ export class Diagram {
     );
     const words = layout.words.map(({ text, x, y }) => placed(element("span", {}, text), { x, y }));
     this.words.replaceChildren(...frames, ...words, ...hint(room, layout));
+    this.below.hidden = room >= PHONE;
     this.reveal(part.id);
   }
 
@@ -198,8 +202,8 @@ export class Diagram {
   open(id) {
     const box = this.boxes.find((one) => one.id === id);
     if (!box) return;
-    const { layer, step } = box;
-    this.choose(step ? { layer, step } : this.sameIn(id.replace("block ", "")));
+    const { layer, step, first } = box;
+    this.choose(first === undefined ? { layer, step } : this.sameIn(first));
   }
 
   /**
@@ -261,7 +265,7 @@ function hint(room, { width, height }) {
   const { least, most } = HINT_WIDTH;
   const free = Math.min(most, room - width - 2 * BETWEEN);
   const box = { x: width + BETWEEN, y: 0, width: free, height };
-  return free < least ? [] : [placed(element("div", { class: "hint" }, HINT), box)];
+  return free < least || room < PHONE ? [] : [placed(element("div", { class: "hint" }, HINT), box)];
 }
 
 /** The heads of the lines' arrows. */

@@ -1,5 +1,5 @@
 // Where the parts of a model are drawn, from left to right: a pure function. Stacks lie one below the other;
-// blocks that are not chosen are closed where there is no room for all.
+// blocks that are not chosen are closed where there is no room for all, and folded where there is still none.
 
 /** Lengths in px for type of the size 1 */
 const GAPS = [15, 12, 10]; // between parts: the widest that fits
@@ -8,22 +8,40 @@ const ADD = 26; // the circle of a sum
 const CLOSED = 26; // a block, at least
 const BETWEEN = 13; // blocks
 const HEIGHTS = { box: 42, label: 17, bypass: 11, below: 8, bus: 18 };
+const LOW = { box: 36, label: 16, bypass: 9, below: 5, bus: 18 }; // of two stacks
 const STRIPE = { thick: 22, thin: 2 }; // the line of the widest matrix, and the thinnest line
 const ROUND = 5;
+const FEWEST = 3; // closed blocks that are folded into one box
+const SMALL = 11; // px, the type of a diagram that does not fit otherwise
 
-/** @typedef {{ chosen: string, width: number, type: number, widthOf: WidthOf }} Given
- * `chosen` is the id of a part, `width` the room, `type` the size of letters, `widthOf` measures a text of that size
+/** @typedef {{ chosen: string, width: number, type: number, least?: number, widthOf: WidthOf }} Given
+ * `chosen` is the id of a part, `width` the room, `type` the size of letters and `least` the smallest one that may
+ * replace it, `widthOf` measures a text of the size `type`
+ */
+/** @typedef {{ open: string | null, gap: number, type: number, folds?: boolean }} Density
+ * `open` is the id of the one block that is open, null where all are; `gap` lies between parts; whether closed blocks
+ * beside the one that is open are folded
  */
 
 /**
  * @param {Stack[]} stacks @param {Given} given @returns {DiagramLayout}
  */
 export function layoutOf(stacks, given) {
-  const whole = new Layout(stacks, given, null, GAPS[0]);
-  if (whole.width <= given.width) return whole.done();
+  const { type, least = SMALL } = given;
   const open = blockOf(stacks, given.chosen);
-  const made = GAPS.map((gap) => new Layout(stacks, given, open, gap));
-  return (made.find(({ width }) => width <= given.width) ?? made[0]).done();
+  const small = Math.min(type, Math.max(SMALL, least));
+  /** @type {Density[]} */
+  const densities = [
+    { open: null, gap: GAPS[0], type },
+    ...GAPS.map((gap) => ({ open, gap, type })),
+    ...GAPS.map((gap) => ({ open, gap, type, folds: true })),
+    { open, gap: GAPS[GAPS.length - 1], type: small, folds: true },
+  ];
+  for (const density of densities) {
+    const made = new Layout(stacks, given, density);
+    if (made.width <= given.width) return made.done();
+  }
+  return new Layout(stacks, given, densities[1]).done();
 }
 
 /**
@@ -42,17 +60,17 @@ function blockOf(stacks, chosen) {
 }
 
 class Layout {
-  /**
-   * `open` is the id of the one block that is open, null where all are.
-   * @param {Stack[]} stacks @param {Given} given @param {string | null} open @param {number} gap between parts
-   */
-  constructor(stacks, { type, widthOf }, open, gap) {
+  /** @param {Stack[]} stacks @param {Given} given @param {Density} density */
+  constructor(stacks, given, { open, gap, type, folds = false }) {
     this.stacks = stacks;
     this.open = open;
+    this.folds = folds;
     this.gap = gap;
-    this.widthOf = widthOf;
+    this.type = type;
+    this.widthOf = (/** @type {string} */ text) => (given.widthOf(text) * type) / given.type;
     this.unit = type / 12.5;
-    const { label, bypass, box, below } = HEIGHTS;
+    this.heights = stacks.length > 1 ? LOW : HEIGHTS;
+    const { label, bypass, box, below } = this.heights;
     this.above = label * this.unit + bypass;
     this.box = box * this.unit;
     this.lane = this.above + this.box + below;
@@ -70,15 +88,15 @@ class Layout {
     this.crossings = [];
     this.order = 0;
     this.width = 0;
-    this.ends = stacks.map((stack, n) => this.stack(stack, n * (this.lane + HEIGHTS.bus)));
+    this.ends = stacks.map((stack, n) => this.stack(stack, n * (this.lane + this.heights.bus)));
   }
 
   /** @returns {DiagramLayout} */
   done() {
     this.bus();
-    const { boxes, lines, frames, words, width, lane, stacks } = this;
-    const height = stacks.length * lane + (stacks.length - 1) * HEIGHTS.bus;
-    return { boxes, lines, frames, words, width: Math.ceil(width), height: Math.ceil(height) };
+    const { boxes, lines, frames, words, width, lane, stacks, type } = this;
+    const height = stacks.length * lane + (stacks.length - 1) * this.heights.bus;
+    return { boxes, lines, frames, words, type, width: Math.ceil(width), height: Math.ceil(height) };
   }
 
   /** Draws a stack; returns where its stream ends. @param {Stack} stack @param {number} top */
@@ -87,15 +105,34 @@ class Layout {
     this.words.push({ text: name === "encoder" ? "Encoder" : "Decoder", x: 0, y: top });
     let x = 1; // for the outline of the first box
     let stream = 0; // columns of what flows from the part before
-    for (const block of blocks) {
-      const isClosed = block.number !== null && this.open !== null && block.id !== this.open;
+    for (const several of this.folded(blocks)) {
+      const [block] = several;
       if (x > 1) x = this.flow(x, Math.min(BETWEEN, this.gap), middle, stream);
-      if (isClosed) x = this.closed(block, x, top);
+      if (this.isClosed(block)) x = this.closed(several, x, top);
       else x = this.opened(block, x, top, middle);
-      stream = block.parts[block.parts.length - 1].widths[1];
+      const { parts } = several[several.length - 1];
+      stream = parts[parts.length - 1].widths[1];
     }
     this.width = Math.max(this.width, x + 1);
     return { x, middle, stream };
+  }
+
+  /** @param {ModelBlock} block */
+  isClosed({ id, number }) {
+    return number !== null && this.open !== null && id !== this.open;
+  }
+
+  /** The blocks of a stack, those that one box stands for together. @param {ModelBlock[]} blocks */
+  folded(blocks) {
+    const folds = this.folds && blocks.some(({ id }) => id === this.open);
+    /** @type {ModelBlock[][]} */
+    const runs = [];
+    for (const block of blocks) {
+      const run = runs[runs.length - 1];
+      if (folds && run && this.isClosed(block) && this.isClosed(run[0])) run.push(block);
+      else runs.push([block]);
+    }
+    return runs.flatMap((run) => (run.length < FEWEST ? run.map((block) => [block]) : [run]));
   }
 
   /**
@@ -108,20 +145,28 @@ class Layout {
     return x + length;
   }
 
-  /** A block that is closed. @param {ModelBlock} block @param {number} x @param {number} top */
-  closed({ parts, number }, x, top) {
+  /**
+   * A block that is closed, or several, whose box opens the one in the middle.
+   * @param {ModelBlock[]} several @param {number} x @param {number} top
+   */
+  closed(several, x, top) {
+    const { parts } = several[(several.length - 1) >> 1];
     const [first] = parts;
-    const width = Math.max(CLOSED, this.widthOf(String(number)) + 2 * PAD);
+    const [from, to] = [several[0], several[several.length - 1]];
+    const isOne = from === to;
+    const text = isOne ? String(from.number) : `${from.number} – ${to.number}`;
+    const width = Math.max(CLOSED, this.widthOf(text) + 2 * PAD);
     const y = top + this.above;
+    const label = isOne ? first.place : `${from.parts[0].place} to ${to.number}`;
     this.boxes.push({
-      ...{ id: `block ${first.id}`, kind: "block", x, y, width, height: this.box },
-      ...{ label: first.place, title: `Open ${first.place}`, lines: [String(number)] },
-      ...{ layer: first.layer, step: "", inside: parts.map(({ kind }) => kind) },
+      ...{ id: `block ${text} ${first.id}`, kind: "block", x, y, width, height: this.box },
+      ...{ label, title: `Open ${first.place}`, lines: [text] },
+      ...{ layer: first.layer, step: "", first: first.id, inside: parts.map(({ kind }) => kind) },
     });
-    for (const [n, part] of parts.entries()) {
-      if (isCrossing(part)) this.crossings.push({ x: x + width / 2, order: this.order + n });
-    }
-    this.order += parts.length;
+    const inside = several.flatMap((block) => block.parts);
+    const crossing = inside.findIndex(isCrossing);
+    if (crossing >= 0) this.crossings.push({ x: x + width / 2, order: this.order + crossing });
+    this.order += inside.length;
     return x + width;
   }
 
@@ -169,7 +214,7 @@ class Layout {
    * @param {number} from @param {number} sum @param {number} top @param {number} middle @param {number} columns
    */
   bypass(from, sum, top, middle, columns) {
-    const y = top + HEIGHTS.label * this.unit + 3;
+    const y = top + this.heights.label * this.unit + 3;
     const to = sum + (ADD * this.unit) / 2;
     const end = middle - (ADD * this.unit) / 2;
     const d =
@@ -197,8 +242,8 @@ class Layout {
     const [encoder] = this.ends;
     const [, decoder] = this.stacks;
     if (!this.crossings.length || !decoder) return;
-    const y = this.lane + HEIGHTS.bus / 2;
-    const top = this.lane + HEIGHTS.bus + this.above;
+    const y = this.lane + this.heights.bus / 2;
+    const top = this.lane + this.heights.bus + this.above;
     const far = encoder.x + BETWEEN;
     this.width = Math.max(this.width, far + 6);
     const first = Math.min(...this.crossings.map(({ order }) => order));

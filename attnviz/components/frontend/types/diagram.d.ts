@@ -54,7 +54,9 @@ interface DiagramBox extends Box {
   /** what a click opens; a closed block keeps the step, if it has it */
   layer: number;
   step: string;
-  /** of a closed block the kinds of its parts */
+  /** of a closed block the id of its first part */
+  first?: string;
+  /** and the kinds of its parts */
   inside?: PartKind[];
 }
 /** A line that data takes. */
@@ -70,6 +72,8 @@ interface DiagramFrame extends Box {
   label: string;
 }
 interface DiagramLayout extends Size {
+  /** the size of letters, px */
+  type: number;
   boxes: DiagramBox[];
   lines: DiagramLine[];
   /** around the blocks that are open, and around what belongs together */

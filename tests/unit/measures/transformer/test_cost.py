@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
+import pytest
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -10,6 +14,9 @@ from transformers import BertConfig, BertModel
 
 from attnviz.measures.transformer.cost import Sizes, cost, equal_at
 from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, Architecture, parameters
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
 
 SIZES = Sizes(width=32, heads=4, feed_forward=96, layers=3, vocabulary=50)
 
@@ -54,6 +61,29 @@ def test_bytes_are_those_of_the_matrices() -> None:
     assert by_name["scores"] == 3 * torch.zeros(4, 10, 10).nbytes
     assert by_name["feed-forward"] == 3 * (torch.zeros(10, 96).nbytes + torch.zeros(10, 32).nbytes)
     assert by_name["logits"] == torch.zeros(10, 50).nbytes
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "both"])
+def test_bytes_are_those_of_the_tensors_of_a_real_pass(architecture: Any) -> None:
+    config = TransformerConfig(architecture, depth=3, heads=4)
+    tokens = WordTokenizer().tokenize("one two three four five six seven")
+    trace = trace_transformer(tokens, tokens if architecture == "both" else None, config)
+    made: Counter[str] = Counter()
+    for of_kind in trace.blocks.values():
+        for block in of_kind:
+            layer, whole = block.attention, block.attention.all_heads()
+            made["Q, K, V"] += layer.query.nbytes + layer.key.nbytes + layer.value.nbytes
+            made["scores"] += whole.scores.nbytes
+            made["weighted values"] += whole.head_outputs.nbytes
+            made["W_O"] += (layer.output() if layer.output() is not None else torch.zeros(0)).nbytes
+            steps = block.steps()
+            if steps is not None:
+                made["feed-forward"] += steps.feed_forward_hidden.nbytes + steps.feed_forward_output.nbytes
+    assert trace.logits is not None
+    made["logits"] = trace.logits.nbytes
+    crosses = 3 if architecture == "both" else 0
+    sizes = Sizes(config.width, 4, 4 * config.width, layers=3 + crosses, crosses=crosses, vocabulary=7)
+    assert {part.name: part.nbytes for part in cost(sizes, len(tokens))} == made
 
 
 def test_both_kinds_of_parts_cost_the_same_where_it_says() -> None:
