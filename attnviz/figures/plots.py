@@ -26,7 +26,14 @@ LEGEND = 20
 
 
 def heatmap(
-    values: Tensor, rows: Sequence[str], columns: Sequence[str], palette: Palette, *, across: str, signed: bool = True
+    values: Tensor,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    palette: Palette,
+    *,
+    across: str,
+    signed: bool = True,
+    limit: float | None = None,
 ) -> Spec:
     """Return the figure of one matrix, (rows, columns), with the first row at the top.
 
@@ -37,9 +44,10 @@ def heatmap(
         palette: the colours of the theme.
         across: the title of the columns.
         signed: whether the colours diverge around 0; else they go from 0 to the largest number.
+        limit: where the colours end; None is the largest number.
     """
     numbers = values.tolist()
-    limit = max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
+    limit = limit or max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
     data = {
         "type": "heatmap",
         "z": numbers,

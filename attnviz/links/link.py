@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -27,6 +28,8 @@ MAX_TEXT = settings().largest_text
 """The maximum length of a view's text in characters. A longer text is cut, with a note."""
 MAX_OTHER = 40
 """The maximum length in characters of the word that takes the place of another one"""
+MAX_DROPOUT, MAX_DRAW, MAX_PADS = 0.9, 999, 16
+"""The largest dropout, seed of its draw, and number of padding tokens"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
@@ -127,6 +130,14 @@ def read_fraction(raw: str) -> float:
     return round(float(raw), 4)
 
 
+def read_dropout(raw: str) -> float:
+    """Parse a probability of dropout."""
+    with suppress(BadValueError):
+        if (rate := read_fraction(raw)) <= MAX_DROPOUT:
+            return rate
+    raise BadValueError(f"is not a number from 0 to {MAX_DROPOUT}")
+
+
 def read_limit(raw: str) -> float:
     """Parse a number from 0.01 to 1000."""
     if not (re.fullmatch(r"\d{1,4}(\.\d{1,2})?", raw, re.ASCII) and 0.01 <= float(raw) <= 1000):
@@ -207,8 +218,14 @@ KEYS: dict[str, Key] = {
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
     "recompute": Key(None, one_of("loop", "past")),
-    "check": Key(None, one_of("token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake")),
+    "check": Key(
+        None,
+        one_of("token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake"),
+    ),
     "other": Key("cat", short(MAX_OTHER)),
+    "pads": Key(4, whole(1, MAX_PADS)),
+    "dropout": Key(0.1, read_dropout, "{:g}".format),
+    "draw": Key(0, whole(0, MAX_DRAW)),
     "over_all": Key(False, read_switch, write_switch),
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES)),
     "answer": Key(True, read_switch, write_switch),

@@ -111,7 +111,7 @@ PAGES: dict[str, Page] = {
         Page(
             "transformer", "Transformer", "/transformer",
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus",
-             "check", "other", "over_all", "mistake", "answer"),
+             "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
             shows_source=True, sources=transformer.SOURCES, shows=transformer.shown_part, step_key="part",
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),

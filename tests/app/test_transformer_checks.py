@@ -19,15 +19,15 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.case import Case
 from attnviz.measures.mistakes.found import find
 from attnviz.measures.mistakes.texts import TEXTS
-from attnviz.tokens import WordTokenizer
+from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
-from attnviz.toy.transformer.model import draw_stack
+from attnviz.toy.transformer.model import Transformer, draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
 from tests.app.pages import messages, open_page, payloads
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
-CHECKS = ("token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake")
+CHECKS = ("token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake")
 
 
 def opened(check: str, **query: str) -> AppTest:
@@ -124,6 +124,48 @@ def test_order_matters_with_positions_alone() -> None:
     assert max(without) < 1e-5
     assert max(with_them) > 0.1
     assert not opened("positions", positions="none").exception
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_padding_moves_torchs_outputs_only_without_its_mask(architecture: Any) -> None:
+    (figure,) = figures(at := opened("padding", architecture=architecture, pads="5"))
+    config = TransformerConfig(architecture)
+    words = WordTokenizer().tokenize(DEFAULT_TEXT)
+    model = Transformer(config, (*words.ids, NO_ID))
+    rows = [*range(len(words)), *[len(words)] * 5]
+    x = sum(model.embed(rows).values(), start=torch.zeros(()))[None]
+    stack, count = torchs_stack(config, draw_stack(config)), len(words)
+    mask = nn.Transformer.generate_square_subsequent_mask(len(rows)) if architecture == "decoder" else None
+    ignored = (torch.arange(len(rows)) >= count)[None]
+    with torch.no_grad():
+        alone = stack(x[:, :count], mask=None if mask is None else mask[:count, :count])
+        padded, free = (stack(x, mask=mask, src_key_padding_mask=one)[:, :count] for one in (ignored, None))
+    with_mask, without = (one["y"] for one in figure["data"])
+    assert max(with_mask) < 1e-5
+    assert (padded - alone).abs().max() < 1e-5
+    np.testing.assert_allclose(without, (free - alone).abs().amax(-1)[0], rtol=1e-3, atol=1e-5)
+    assert (max(without) > 0.1) == (architecture == "encoder")
+    assert ("causal mask hides them too" in said(at)) == (architecture == "decoder")
+
+
+def test_dropout_draws_what_torchs_own_draws() -> None:
+    at = opened("dropout", dropout="0.25", draw="7", block="1")
+    use, training, _ = figures(at)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        x = torch.tensor(use["data"][0]["z"])
+        wanted = nn.functional.dropout(x, 0.25, training=True)
+    np.testing.assert_array_equal(np.array(training["data"][0]["z"], np.float32), wanted)
+    zeros = int((wanted == 0).sum())
+    assert f"here {zeros:,} of them" in said(at)
+    states = theirs(DEFAULT_TEXT, TransformerConfig())
+    attention = torchs_stack(TransformerConfig(), draw_stack(TransformerConfig())).layers[1].self_attn
+    with torch.no_grad():
+        expected = attention(*[states[1][None]] * 3)[0][0]
+    np.testing.assert_allclose(np.array(use["data"][0]["z"]), expected, rtol=1e-4, atol=1e-5)
+    assert use["data"][0]["zmax"] == training["data"][0]["zmax"]
+    nothing = figures(opened("dropout", dropout="0"))
+    assert nothing[0]["data"][0]["z"] == nothing[1]["data"][0]["z"]
 
 
 def test_the_logit_lens_is_the_head_on_torchs_states() -> None:

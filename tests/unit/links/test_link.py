@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS, MAX_TEXT, read_link, write_link
-from attnviz.measures.mistakes.texts import NAMES as MISTAKES
-from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
+from tests.unit.links.views import VALUES
 
 DEFAULTS = {
     "text": DEFAULT_TEXT,
@@ -69,6 +68,9 @@ DEFAULTS = {
     "recompute": None,
     "check": None,
     "other": "cat",
+    "pads": 4,
+    "dropout": 0.1,
+    "draw": 0,
     "over_all": False,
     "mistake": "maps",
     "answer": True,
@@ -152,6 +154,10 @@ GOOD = [
     ("other", "a river", "a river"),
     ("other", "x" * 100, "x" * 40),
     ("over_all", "1", True),
+    ("pads", "16", 16),
+    ("dropout", "0.9", 0.9),
+    ("dropout", "0", 0.0),
+    ("draw", "999", 999),
     ("b_text", "Another text", "Another text"),
     ("b_layer", "3", 3),
     ("b_scale", "1e-1", "0.1"),
@@ -161,6 +167,7 @@ NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
 WHOLE |= {"padding": 513, "model_width": 129}
 WHOLE |= {"depth": 13, "width": 129, "block": 100_001}
+WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
@@ -178,6 +185,8 @@ BAD = [
     *(("chosen", raw) for raw in ["3", "3.", "r.3", "3.5_", "3,5", "٣.5", "_".join(f"0.{head}" for head in range(25))]),
     *(("limit", raw) for raw in ["", "0", "0.001", "-1", "1e3", "1001", "nan", ".5"]),
     *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
+    *(("dropout", raw) for raw in ["", ".", "0.91", "1", "-0.1", "1e-2", "nan"]),
+    ("pads", "0"),
     ("heads", "0"),
     ("head_size", "1"),
     ("model_width", "7"),
@@ -238,74 +247,6 @@ def test_values_of_100_kb(name: str) -> None:
     view, notes = read_link({name: "a" * 100_000})
     assert len(str(view[name])) <= MAX_TEXT
     assert sum(map(len, notes)) < 250
-
-
-VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "text": st.text(max_size=200),
-    "pair": st.text(max_size=200),
-    "model": st.text(max_size=200),
-    "source": st.sampled_from(["toy", "pretrained"]),
-    "kind": st.sampled_from(["encoder", "decoder", "cross"]),
-    "step": st.sampled_from(list(STEPS)),
-    "tokenizer": st.sampled_from(["char", "word", "bert"]),
-    "charset": st.sampled_from(["shakespeare", "text", "file"]),
-    "positions": st.sampled_from(["none", "sinusoidal", "lab", "random"]),
-    "qkv": st.sampled_from(["identity", "linear", "positions"]),
-    "mask": st.sampled_from(["none", "causal"]),
-    "padding": st.integers(0, 512),
-    "mask_value": st.sampled_from(["-inf", "-1e10", "-1e10_before"]),
-    "model_width": st.integers(8, 128),
-    "projection_bias": st.booleans(),
-    "recompute": st.none() | st.sampled_from(["loop", "past"]),
-    "way": st.sampled_from(["loop", "matrix", "softmax", "data"]),
-    "scale": st.sampled_from(["sqrt_d", "off", "sqrt_c"]) | st.floats(-1000, 1000).map(lambda x: f"{x:g}"),
-    "architecture": st.sampled_from(["encoder", "decoder", "both"]),
-    "depth": st.integers(1, 12),
-    "width": st.integers(8, 128),
-    "norm": st.sampled_from(["post", "pre"]),
-    "activation": st.sampled_from(["relu", "gelu"]),
-    "bias": st.booleans(),
-    "block": st.integers(0, 100_000),
-    "part": st.sampled_from(list(PARTS)),
-    "layer": st.integers(0, 100_000),
-    "head": st.integers(0, 100_000),
-    "q": st.none() | st.integers(0, 100_000),
-    "k": st.none() | st.integers(0, 100_000),
-    "heads": st.integers(1, 8),
-    "head_size": st.integers(2, 64),
-    "seed": st.integers(0, 999_999),
-    "block_size": st.integers(1, 64),
-    "projection": st.booleans(),
-    "limit": st.none() | st.integers(1, 100_000).map(lambda x: x / 100),
-    "stretch": st.sampled_from(["0", "1", "off"]),
-    "predict": st.booleans(),
-    "chosen": st.lists(st.tuples(st.integers(0, 9999), st.integers(-1, 9999)), max_size=24, unique=True).map(tuple),
-    "rollout": st.booleans(),
-    "show": st.sampled_from(["both", "lines", "heatmap"]),
-    "direction": st.sampled_from(["vertical", "horizontal"]),
-    "threshold": st.integers(0, 10_000).map(lambda x: x / 10_000),
-    "strongest": st.integers(0, 1000),
-    "special": st.sampled_from(["keep", "hide", "renormalise"]),
-    "between": st.sampled_from(["all", "aa", "ab", "ba", "bb"]),
-    "values": st.sampled_from(["weights", "norms"]),
-    "mean": st.booleans(),
-    "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
-    "label": st.text(max_size=60),
-    "more": st.sampled_from([None, "table", "measures", "care"]),
-    "check": st.sampled_from([None, "token", "norm", "positions", "change", "lens", "parameters", "cost", "mistake"]),
-    "other": st.text(max_size=40),
-    "over_all": st.booleans(),
-    "mistake": st.sampled_from(MISTAKES),
-    "answer": st.booleans(),
-    "drawing": st.sampled_from(["stage", "chart"]),
-    "focus": st.sampled_from(["", "query", "key_t", "weights", "W_output"]),
-    "compare": st.sampled_from(["", "same"]),
-    "quantity": st.sampled_from(["scores", "scaled", "masked", "weights"]),
-    "lecture": st.booleans(),
-    "lesson": st.text(max_size=60),
-    "scene": st.integers(1, 100),
-}
-VALUES |= {f"b_{name}": VALUES[name] if name == "text" else st.none() | VALUES[name] for name in B_KEYS}
 
 
 @given(st.fixed_dictionaries(VALUES))

@@ -12,6 +12,8 @@ CHECKS = Checks(
         "norm": "LayerNorm",
         "positions": "Positions",
         "change": "Change a word",
+        "padding": "Padding",
+        "dropout": "Dropout",
         "lens": "Logit lens",
         "parameters": "Parameters",
         "cost": "Cost",
