@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import bertviz_views, first_visit, forward, frames, heads, hostile, load, memory, screen
+from tests.bench import bertviz_views, first_visit, forward, frames, heads, hostile, load, memory, parts, screen
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "memory", "load", "hostile")
+PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "parts", "memory", "load", "hostile")
 
 
 def main() -> None:
@@ -40,20 +40,21 @@ def main() -> None:
     if "heads" in (asked.only or PARTS):
         bertviz_views.prepare()
     other = plain(asked.plain)
-    parts: dict[str, Callable[[], Iterator[Row]]] = {
+    measured: dict[str, Callable[[], Iterator[Row]]] = {
         "cold": lambda: screen.cold_rows(other),
         "visit": first_visit.rows,
         "changes": lambda: screen.change_rows(other),
         "forward": forward.rows,
         "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
         "frames": frames.rows,
+        "parts": parts.rows,
         "memory": lambda: memory.rows(asked.texts),
         "load": lambda: load.rows(asked.sessions, asked.seconds),
         "hostile": hostile.rows,
     }
     rows = []
     for name in asked.only or PARTS:
-        for row in parts[name]():
+        for row in measured[name]():
             rows.append(row)
             sys.stderr.write(f"{row.what}: {row.measured:.2f}\n")
     sys.stdout.write(table(rows) + "\n")

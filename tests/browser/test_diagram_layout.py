@@ -129,6 +129,7 @@ def test_parts_are_named_and_their_steps_are_the_models(run: Run) -> None:
         "encoder block 0, add, after attention",
     ]
     assert "decoder block 1, attention to the encoder" in named
+    assert len(set(named)) == len(named)
     assert named[-1] == "decoder, softmax"
     hidden = next(part for part in parts if part["kind"] == "widen")
     assert hidden["says"] == "9 × 32 → 9 × 128, W₁ 32 × 128"

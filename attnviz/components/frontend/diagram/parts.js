@@ -78,7 +78,9 @@ function partsOf(model, layer, isFirst) {
   return runs.map((run) => {
     const [first, title] = run.find(([step]) => ATTENTION.includes(step)) ?? run[run.length - 1];
     const known = ATTENTION.includes(first) ? attentionPart(model.attentions[layer]) : STEPS[first];
-    const { kind, name, short } = known ?? { kind: "other", name: title.toLowerCase(), short: title };
+    const { kind, name: plain, short } = known ?? { kind: "other", name: title.toLowerCase(), short: title };
+    const crosses = model.attentions[layer].kind === "cross";
+    const name = crosses ? plain.replace(/ attention$/, " attention to the encoder") : plain;
     const made = { id: `${layer} ${first}`, layer, steps: run, opens: first, kind, name, lines: [short], says: "" };
     const part = isFirst && kind === "input" ? embeddings(made, model) : made;
     const isLast = AFTER.includes(first);
