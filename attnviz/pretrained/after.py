@@ -6,14 +6,13 @@ As in `families`, all is found by the names of layers, and used only if it repro
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnviz.trace.block import AfterAttention, BlockSteps, BlockWeights, Norm
+from attnviz.trace.block import ACTIVATIONS, AfterAttention, BlockSteps, BlockWeights, Norm
 from attnviz.trace.layer import LinearMap
 from attnviz.trace.model import Activation
 from attnviz.trace.vocabulary import Transform, Vocabulary
@@ -168,11 +167,11 @@ def _linear_map(module: object) -> LinearMap | None:
 def _activation(function: Any) -> Activation | None:
     """Return the name of the activation that a function computes, if it is one of ours."""
     probe = torch.linspace(-6, 6, 97)
-    by_tanh = partial(functional.gelu, approximate="tanh")
-    ours: dict[Activation, Any] = {"relu": functional.relu, "gelu": functional.gelu, "gelu_tanh": by_tanh}
     if not callable(function):
         return None
-    return next((name for name, one in ours.items() if torch.allclose(function(probe), one(probe), atol=1e-6)), None)
+    return next(
+        (name for name, one in ACTIVATIONS.items() if torch.allclose(function(probe), one(probe), atol=1e-6)), None
+    )
 
 
 def _first(owner: object, names: tuple[str, ...]) -> nn.Module | None:

@@ -8,25 +8,17 @@ Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C /
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attnviz.attention import and_causal
 from attnviz.toy import copying
-from attnviz.trace.block import BlockSteps, BlockWeights, Norm
+from attnviz.trace.block import ACTIVATIONS, BlockSteps, BlockWeights, Norm
 from attnviz.trace.layer import LinearMap, OutputProjection, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 
-ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "relu": functional.relu,
-    "gelu": functional.gelu,
-    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
-}
 WIDTH, HEADS, EPS = 32, 4, 1e-5
 
 

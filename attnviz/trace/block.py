@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,13 @@ from torch.nn import functional
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace, LinearMap
 from attnviz.trace.model import Activation
+
+ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+}
+"""What each activation computes"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -203,7 +203,14 @@ def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("query", [{"source": "pretrained"}, {"architecture": "both", "norm": "pre"}, {"text": "😀"}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"source": "pretrained"},
+        {"architecture": "both", "norm": "pre", "activation": "gelu_tanh", "mistake": "relu"},
+        {"text": "😀"},
+    ],
+)
 def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -> None:
     at = opened(check, **query)
     assert figures(at) or at.table or at.info or mistake(at)

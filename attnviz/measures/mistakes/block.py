@@ -5,8 +5,6 @@ Shapes: T tokens, C model width, H heads, D head width, F feed-forward width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -15,13 +13,12 @@ from attnviz.attention import attend
 from attnviz.formatting import number
 from attnviz.measures.mistakes.case import Case, Effect, Found, NotKnownError, Value, known, leak
 from attnviz.measures.transformer.layer_norm import moments, norm_over_all
-from attnviz.trace.block import BlockSteps
+from attnviz.trace.block import ACTIVATIONS, BlockSteps
 from attnviz.trace.model import Activation
 
 EXAMPLE = (512, 6, 8)
 """C of the original paper, with a number of heads that does not divide it, and its own"""
 AFTER = "what follows its attention"
-ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
 def relu(case: Case) -> Found:
