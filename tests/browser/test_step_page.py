@@ -13,6 +13,7 @@ import torch
 from playwright.sync_api import BrowserContext, Page, expect
 from torch.nn import functional as F
 
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
@@ -21,6 +22,8 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settle import settled
 from tests.toy import run_block
+
+PHONE = {"width": 390, "height": 844}
 
 Contexts = Callable[..., BrowserContext]
 
@@ -46,32 +49,74 @@ def toy(text: str, **config: Any) -> Any:
     return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)
 
 
-def test_typed_sentence_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:
+def open_step(page: Page, name: str) -> None:
+    """Choose a step as one does: in the row of steps."""
+    page.get_by_role("radio", name=STEPS[name].title, exact=True).click()
+    page.wait_for_function(SHOWS, arg=name)
+    settled(page)
+
+
+SHOWS = "(step) => (new URL(location).searchParams.get('step') ?? 'scores') === step"
+
+
+def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:
     go(page, app_url)
     type_text(page, "one two three four")
     layer = toy("one two three four")
     expected = (layer.query[0] @ layer.key[0].T).flatten()
     np.testing.assert_allclose(cells(page, "scores"), expected.numpy(), atol=0.00501)
-    page.get_by_role("radio", name="Weights").click()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
+    open_step(page, "weights")
     q, k = layer.query[None], layer.key[None]
     weights = F.scaled_dot_product_attention(q, k, torch.eye(4)[None, None])[0, 0]
     np.testing.assert_allclose(cells(page, "weights"), weights.flatten().numpy(), atol=0.00501)
     np.testing.assert_allclose(matrix(page, "weights"), weights.numpy(), rtol=1e-5, atol=1e-6)
+    type_text(page, "  ")
+    expect(page.get_by_text("Type a sentence on the left")).to_be_visible()
+    type_text(page, "back again")
+    assert matrix(page, "weights").shape == (2, 2)
+
+
+def test_the_first_view_of_the_toy_fits_is_described_and_gets_dark(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    assert_fits(page)
+    scores = toy(DEFAULT_TEXT).head(0).scores
+    described = page.locator(BOARD).get_attribute("aria-label")
+    assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(20, 20, 27)")
+    page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)
+    settled(page)
+    # The canvas is transparent, what is written on it is light, and so are no cells of a small score.
+    corner = "(e) => [...e.getContext('2d').getImageData(2, 2, 1, 1).data]"
+    assert page.locator(f"{BOARD} > canvas").evaluate(corner) == [0, 0, 0, 0]
+
+
+def assert_fits(page: Page) -> None:
+    """Check that controls, steps and matrix fit a laptop without scrolling."""
+    bottom = page.locator(".st-key-walk .picture").bounding_box()
+    assert bottom is not None
+    assert bottom["y"] + bottom["height"] <= 720
+    side = page.locator("[data-testid=stSidebarContent]")
+    assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
 
 
 def test_the_whole_walk_of_a_cell_on_a_real_head(page: Page, app_url: str) -> None:
     """Hover a cell of layer 3, head 5 of MiniLM and follow it from the dot product to the head's output."""
-    text = "The animal didn't cross the street because it was too tired."
     go(page, app_url, source="pretrained", layer=3, head=5, step="weights")
+    assert_fits(page)
     inspector = InspectorPage(page)
     inspector.hover("weights", 9, 10)
-    steps = load("minilm").trace(text).head(3, 5)
+    steps = load("minilm").trace(DEFAULT_TEXT).head(3, 5)
     assert inspector.result("scores") == pytest.approx(float(steps.scores[9, 10]), rel=1e-4)
     assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
     assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
     expect(inspector.panel).to_contain_text("because")
+    box = page.locator(".st-key-model input")
+    box.fill("no such model!")
+    box.press("Enter")
+    expect(page.get_by_text("neither a folder here nor a name")).to_be_visible()
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), steps.weights.numpy(), rtol=0, atol=1e-6)  # the page goes on
 
 
 def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
@@ -93,29 +138,21 @@ def test_a_pin_is_in_the_link_and_the_link_opens_the_same_in_a_fresh_browser(
     assert here[1] == pytest.approx(float(layer.attentions()[0, 3, 1]), rel=1e-5)
 
 
-def test_a_pin_follows_through_the_steps(page: Page, app_url: str) -> None:
-    go(page, app_url, step="scores", q=2, k=4)
-    layer = toy("The animal didn't cross the street because it was too tired.")
-    for step in ("scores", "scaled", "weights"):
-        assert query(page).get("step", "scores") == step
-        expected = getattr(layer.head(0), step)[2, 4]
-        assert InspectorPage(page).result(step) == pytest.approx(float(expected), rel=1e-5)
-        for _ in range(2 if step == "scaled" else 1):
-            page.keyboard.press("ArrowRight")
-            settled(page)
-
-
-def test_arrow_keys_walk_all_steps_and_back(page: Page, app_url: str) -> None:
-    go(page, app_url, step="tokens")
+def test_arrow_keys_walk_all_steps_and_back_with_a_pin(page: Page, app_url: str) -> None:
+    go(page, app_url, step="tokens", q=2, k=4)
     page.mouse.click(1150, 690)  # beside the table, which has use for the arrows itself
+    head = toy(DEFAULT_TEXT).head(0)
     order = list(STEPS)
-    for key, expected in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2::-1]]:
+    for key, there in [("ArrowRight", step) for step in order[1:]] + [("ArrowLeft", s) for s in order[-2:-4:-1]]:
         page.keyboard.press(key)
-        page.wait_for_function(
-            "step => new URL(location).searchParams.get('step') === step",
-            arg=expected if expected != "scores" else None,
-        )
+        page.wait_for_function(SHOWS, arg=there)
         settled(page)
+        if there in ("scores", "scaled", "weights"):
+            assert InspectorPage(page).result(there) == pytest.approx(float(getattr(head, there)[2, 4]), rel=1e-5)
+    page.locator(".st-key-text textarea").click()
+    page.keyboard.press("ArrowLeft")  # moves the cursor only
+    settled(page)
+    assert query(page)["step"] == order[-3]
 
 
 def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> None:
@@ -136,13 +173,17 @@ def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> 
     assert matrix(page, "scores").shape == (11, 11)
 
 
-def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_url: str) -> None:
-    go(page, app_url, source="pretrained", step="weights", head=7)
+def test_layer_head_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_url: str) -> None:
+    go(page, app_url, source="pretrained", step="weights", head=6)
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
     page.wait_for_url(re.compile("layer=4"))
     settled(page)
-    expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(4)[7]
-    np.testing.assert_allclose(matrix(page, "weights"), expected.numpy(), rtol=0, atol=1e-6)
+    expected = load("minilm").trace(DEFAULT_TEXT).attentions(4)
+    np.testing.assert_allclose(matrix(page, "weights"), expected[6].numpy(), rtol=0, atol=1e-6)
+    page.get_by_role("button", name="head 7", exact=True).click()
+    page.wait_for_url(re.compile("head=7"))
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), expected[7].numpy(), rtol=0, atol=1e-6)
     stretch = page.get_by_role("switch", name=re.compile("Darken"))
     expect(stretch).to_have_attribute("aria-checked", "false")
     stretch.press("Space")
@@ -162,52 +203,56 @@ def test_layer_drawing_and_colours_are_chosen_beside_the_heads(page: Page, app_u
     expect(stretch).to_have_attribute("aria-checked", "true")
 
 
-def test_on_a_phone_the_chosen_step_is_in_sight(app_url: str, new_context: Contexts) -> None:
-    page = go(new_context(viewport={"width": 390, "height": 844}).new_page(), app_url, step="concat")
+def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
+    go(page, app_url, text="a small picture", drawing="chart")
+    page.locator(".js-plotly-plot").hover()
+    titles = page.locator(".modebar-btn").evaluate_all("all => all.map((one) => one.dataset.title)")
+    assert [title for title in titles if "Share" in title or "Cloud" in title] == []
+    with page.expect_download() as download:
+        page.locator(".modebar-btn[data-title='Download as SVG']").click()
+    svg = download.value.path().read_text()
+    assert svg.startswith("<svg")
+    assert "picture" in svg
+
+
+def test_on_a_phone_the_step_is_in_sight_the_page_scrolls_as_a_whole_and_a_chart_sideways(
+    app_url: str, new_context: Contexts
+) -> None:
+    page = go(new_context(viewport=PHONE).new_page(), app_url, step="concat", source="pretrained")
     box = page.get_by_role("radio", name="Concat").bounding_box()
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
-
-
-def test_on_a_phone_the_page_is_scrolled_as_a_whole_and_a_chart_sideways(app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": 390, "height": 844}).new_page()
-    for link in ({"step": "tokens"}, {"step": "weights"}, {"step": "weights", "drawing": "chart"}):
-        go(page, app_url, source="pretrained", **link)
-        inner = "(e) => [e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth]"
-        assert page.locator(".walk").evaluate(inner) == [0, 0], link
+    for size in (PHONE, {"width": 1280, "height": 800}):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        for step in ("tokens", "qkv", "weights", "output"):
+            open_step(page, step)
+            main = page.get_by_test_id("stMain")
+            assert main.evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0, (size, step)
+            if size == PHONE and step in ("tokens", "weights"):
+                inner = "(e) => [e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth]"
+                assert page.locator(".walk").evaluate(inner) == [0, 0], step
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    go(page, app_url, source="pretrained", step="weights", drawing="chart")
     place, graph = page.locator(".attnviz-chart-place"), page.locator(".js-plotly-plot")
     assert graph.evaluate("(e) => e.clientWidth") >= 35 * 16
     assert place.evaluate("(e) => e.clientWidth") < 390
     expect(graph.locator(".gtitle, .annotation-text").first).to_be_visible()
 
 
-def test_arrow_keys_in_the_text_move_the_cursor_only(page: Page, app_url: str) -> None:
-    go(page, app_url, step="weights")
-    page.locator(".st-key-text textarea").click()
-    page.keyboard.press("ArrowLeft")
-    settled(page)
-    assert query(page)["step"] == "weights"
-
-
-def test_every_head_is_one_click_away(page: Page, app_url: str) -> None:
-    go(page, app_url, source="pretrained", layer=2, step="weights")
-    page.get_by_role("button", name="head 7", exact=True).click()
-    page.wait_for_url(re.compile("head=7"))
-    settled(page)
-    expected = load("minilm").trace("The animal didn't cross the street because it was too tired.").attentions(2)[7]
-    np.testing.assert_allclose(matrix(page, "weights"), expected.numpy(), rtol=0, atol=1e-6)
-
-
-def test_the_browsers_back_button_goes_to_the_view_before(page: Page, app_url: str) -> None:
-    go(page, app_url, step="scaled")
-    page.get_by_role("radio", name="Weights").click()
+def test_the_browsers_back_button_goes_to_the_views_before(page: Page, app_url: str) -> None:
+    go(page, app_url)
+    for step in ("weights", "scaled"):
+        open_step(page, step)
+    page.go_back()
     page.wait_for_url(re.compile("step=weights"))
     settled(page)
+    assert matrix(page, "weights").shape == (11, 11)
     page.go_back()
-    page.wait_for_url(re.compile("step=scaled"))
+    page.wait_for_url(lambda url: "step" not in url)
     settled(page)
-    assert matrix(page, "scaled").shape == (11, 11)
+    assert query(page) == {"source": "toy"}
+    assert matrix(page, "scores").shape == (11, 11)
 
 
 def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url: str) -> None:
@@ -226,113 +271,26 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
         expect(page.locator(".st-key-text textarea")).to_have_value("one two")
 
 
-def test_back_to_the_plain_page_goes_back_to_its_view(page: Page, app_url: str) -> None:
-    go(page, app_url)
-    page.get_by_role("radio", name="Weights").click()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
-    page.go_back()
-    page.wait_for_url(lambda url: "step" not in url)
-    settled(page)
-    assert query(page) == {"source": "toy"}
-    assert matrix(page, "scores").shape == (11, 11)
-
-
-def test_a_hidden_weight_counts_as_nothing_in_the_sum(page: Page, app_url: str) -> None:
-    go(page, app_url, mask="causal", step="head_outputs")
-    inspector = InspectorPage(page)
-    inspector.hover("head_outputs", 2, 1)
-    expected = (
-        toy("The animal didn't cross the street because it was too tired.", causal=True).head(0).head_outputs[2, 1]
-    )
-    assert inspector.result("product") == pytest.approx(float(expected), rel=1e-4)
-
-
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
-    for step in ("tokens", "scores", "weights"):
-        go(page, app_url, text=hostile, step=step, q=1, k=0)
+    go(page, app_url, text=hostile, step="tokens", q=1, k=0)
+    for step in ("scores", "weights"):
         assert page.evaluate("() => window.hacked") is None
+        open_step(page, step)
+    assert page.evaluate("() => window.hacked") is None
     labels = painted(page, "weights")["all"]
     assert "src=x" in labels
     assert "<b>bold</b>" in labels
     assert page.locator(".st-key-walk img").count() == 0
 
 
-def test_a_name_that_is_no_model_gets_one_sentence_and_the_page_goes_on(page: Page, app_url: str) -> None:
-    go(page, app_url, source="pretrained", step="weights")
-    box = page.locator(".st-key-model input")
-    box.fill("no such model!")
-    box.press("Enter")
-    expect(page.get_by_text("neither a folder here nor a name")).to_be_visible()
-    settled(page)
-    assert matrix(page, "weights").shape == (16, 16)
-
-
-def test_emptied_text_gives_a_hint_and_a_new_text_goes_on(page: Page, app_url: str) -> None:
-    go(page, app_url)
-    type_text(page, "  ")
-    expect(page.get_by_text("Type a sentence on the left")).to_be_visible()
-    type_text(page, "back again")
-    assert matrix(page, "scores").shape == (2, 2)
-
-
-def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: str) -> None:
-    go(page, app_url, text="a small picture", drawing="chart")
-    page.locator(".js-plotly-plot").hover()
-    titles = page.locator(".modebar-btn").evaluate_all("all => all.map((one) => one.dataset.title)")
-    assert [title for title in titles if "Share" in title or "Cloud" in title] == []
-    with page.expect_download() as download:
-        page.locator(".modebar-btn[data-title='Download as SVG']").click()
-    svg = download.value.path().read_text()
-    assert svg.startswith("<svg")
-    assert "picture" in svg
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_sticks_out_to_the_side(width: int, app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": width, "height": 800}).new_page()
-    for step in ("tokens", "qkv", "weights", "output"):
-        go(page, app_url, step=step, source="pretrained")
-        over = page.evaluate(
-            "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth - m.clientWidth }"
-        )
-        assert over <= 0, step
-
-
-def test_controls_stepper_and_matrix_fit_a_laptop_without_scrolling(page: Page, app_url: str) -> None:
-    for link in ({}, {"source": "pretrained"}):
-        go(page, app_url, **link)
-        bottom = page.locator(".st-key-walk .picture").bounding_box()
-        assert bottom is not None
-        assert bottom["y"] + bottom["height"] <= 720
-        side = page.locator("[data-testid=stSidebarContent]")
-        assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
-
-
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-def test_the_formula_of_no_step_is_cut(size: tuple[int, int], app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+def test_the_formula_of_no_step_is_cut(page: Page, app_url: str) -> None:
     height = "(box) => [box.scrollHeight, box.clientHeight]"
     for qkv in ("linear", "positions"):  # whose Q, K, V are a tall picture
-        for step in ("qkv", "scores", "output"):
-            needed, given = go(page, app_url, step=step, qkv=qkv).locator(".walk-formula").evaluate(height)
-            assert 15 < needed <= given + 1, (step, qkv)
-
-
-def test_dark_mode_is_dark(app_url: str, new_context: Contexts) -> None:
-    page = new_context(color_scheme="dark").new_page()
-    go(page, app_url)
-    background = page.locator(".stApp").evaluate("(e) => getComputedStyle(e).backgroundColor")
-    assert background == "rgb(20, 20, 27)"
-    # The canvas is transparent, what is written on it is light, and so are no cells of a small score.
-    assert page.locator(BOARD).evaluate("(e) => e.attnviz.theme") == "dark"
-    corner = "(e) => [...e.getContext('2d').getImageData(2, 2, 1, 1).data]"
-    assert page.locator(f"{BOARD} > canvas").evaluate(corner) == [0, 0, 0, 0]
-
-
-def test_the_picture_is_described_for_those_who_do_not_see_it(page: Page, app_url: str) -> None:
-    go(page, app_url)
-    scores = toy("The animal didn't cross the street because it was too tired.").head(0).scores
-    described = page.locator(BOARD).get_attribute("aria-label")
-    assert f"scores, 11 rows by 11 columns, from −{abs(float(scores.min())):.2f}" in described
+        go(page, app_url, step="qkv", qkv=qkv)
+        for size in ({"width": 1280, "height": 720}, PHONE):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            for step in ("qkv", "scores", "output"):
+                open_step(page, step)
+                needed, given = page.locator(".walk-formula").evaluate(height)
+                assert 15 < needed <= given + 1, (step, qkv, size)
