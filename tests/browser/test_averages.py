@@ -121,19 +121,22 @@ def test_the_loop_is_a_running_sum_and_a_division(opened: Opened, x: torch.Tenso
     assert all_rows == pytest.approx(rows[1], abs=1)
 
 
-@pytest.mark.parametrize("way", ["matrix", "softmax", "data"])
 def test_a_product_is_a_row_of_weights_with_a_column_of_x(
-    opened: Opened, way: str, means: torch.Tensor, attended: torch.Tensor
+    opened: Opened, page: Page, means: torch.Tensor, attended: torch.Tensor
 ) -> None:
-    inspector = opened(way=way)
-    inspector.hover(f"by_{way}", Q, FEATURE)
-    expected = (attended if way == "data" else means)[Q, FEATURE]
-    assert inspector.result("product") == pytest.approx(float(expected), abs=1e-5)
-    expect(inspector.panel.get_by_role("heading")).to_contain_text(f"Y[{Q}, feature {FEATURE}]")
-    apart = inspector.line("meaning").locator("[data-result]").get_attribute("data-value")
-    assert float(apart or "nan") == pytest.approx(abs(float(expected - means[Q, FEATURE])), abs=1e-6)
-    left = {"matrix": "triangle", "softmax": "softmax_weights", "data": "weights"}[way]
-    assert {(left, "row"), ("embeddings_k", "column"), (f"by_{way}", "cell")} <= inspector.marks()
+    inspector = opened(way="matrix")
+    for way, left in (("matrix", "triangle"), ("softmax", "softmax_weights"), ("data", "weights")):
+        matrix(page, f"by_{way}")
+        inspector.hover(f"by_{way}", Q, FEATURE)
+        expected = (attended if way == "data" else means)[Q, FEATURE]
+        assert inspector.result("product") == pytest.approx(float(expected), abs=1e-5)
+        expect(inspector.panel.get_by_role("heading")).to_contain_text(f"Y[{Q}, feature {FEATURE}]")
+        apart = inspector.line("meaning").locator("[data-result]").get_attribute("data-value")
+        assert float(apart or "nan") == pytest.approx(abs(float(expected - means[Q, FEATURE])), abs=1e-6)
+        assert {(left, "row"), ("embeddings_k", "column"), (f"by_{way}", "cell")} <= inspector.marks()
+        inspector.leave()
+        page.keyboard.press("ArrowRight")
+        settled(page)
 
 
 def test_shares_are_explained_in_each_way(opened: Opened, page: Page) -> None:
@@ -157,10 +160,13 @@ def test_shares_are_explained_in_each_way(opened: Opened, page: Page) -> None:
     assert f"q={Q}&k={K}" in page.url
 
 
-def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, page: Page, app_url: str) -> None:
+def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, page: Page) -> None:
     walk = walk_to_attention(WordTokenizer().tokenize(TEXT), ToyConfig())
-    for way in ("matrix", "data"):
-        inspector = opened(way=way)
+    inspector = opened()
+    for way, name in (("matrix", "A matrix"), ("data", "Scores from the data")):
+        page.get_by_role("radio", name=name).click()
+        page.wait_for_url(re.compile(f"way={way}"))
+        settled(page)
         found = walk.steps.head_outputs if way == "data" else walk.averages[f"by_{way}"]
         gaps = (found.double() - walk.averages["by_loop"].double()).abs()
         row, feature = divmod(int(gaps.argmax()), 16)
@@ -178,7 +184,7 @@ def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, pag
         page.wait_for_url(re.compile(f"q={row}"))
 
 
-def test_words_of_a_notice_light_what_they_name(opened: Opened, page: Page) -> None:
+def test_words_light_what_they_name_and_keys_pin_move_play_and_open_the_code(opened: Opened, page: Page) -> None:
     inspector = opened(way="softmax")
     page.get_by_role("button", name="the future", exact=True).hover()
     assert {panel for panel, _ in inspector.marks()} == {"masked_zeros", "softmax_weights"}
@@ -186,10 +192,7 @@ def test_words_of_a_notice_light_what_they_name(opened: Opened, page: Page) -> N
     assert {panel for panel, _ in inspector.marks()} == {"masked_zeros"}
     page.get_by_role("button", name=re.compile("^row ")).hover()
     assert {panel for panel, _ in inspector.marks()} == {"by_softmax"}
-
-
-def test_keys_pin_move_play_and_open_the_code(opened: Opened, page: Page) -> None:
-    inspector = opened(way="softmax")
+    inspector.leave()
     page.keyboard.press("f")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
