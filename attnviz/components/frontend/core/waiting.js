@@ -11,6 +11,9 @@ export function afterWaiting(send) {
   else setTimeout(send);
 }
 
+/** Our own dialogs close at once, and what is chosen in them is sent after what waits. @param {Event} event */
+const isInDialog = (event) => event.composedPath().some((one) => one instanceof HTMLDialogElement);
+
 /**
  * Has what waits sent before anything outside of `root` sends something.
  * @param {() => boolean} flush sends what waits, and returns whether there was anything
@@ -46,7 +49,7 @@ export function beforeOthers(flush, root, signal, beside = "", arrives = () => n
   // A change of page ends a run that has not begun, and what it was to tell is lost.
   /** @param {MouseEvent} click */
   const hold = (click) => {
-    if (!isOutside(click) || isBeside(click.target) || held.has(click)) return;
+    if (!isOutside(click) || isBeside(click.target) || isInDialog(click) || held.has(click)) return;
     const [isSent, arriving] = [sendFirst(), arrives()];
     if (!isSent && !arriving) return;
     const [target] = click.composedPath();

@@ -147,7 +147,7 @@ class Keyboard {
     if (doneHere(name)) return;
     if (acts[name]) acts[name]();
     else if (button) afterWaiting(() => button.click());
-    else this.setTriggerValue("act", name);
+    else afterWaiting(() => this.setTriggerValue("act", name));
   }
 
   /** Streamlit reads its theme when it starts, so the page is loaded again; the link holds the view. */
