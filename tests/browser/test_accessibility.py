@@ -25,7 +25,6 @@ PAGES = (
     "/heads?show=lines&pair=And+then&layer=2&head=1",
     "/transformer?architecture=both&block=3&part=weights",
     "/compare",
-    "/compare?head=3&b_head=5",
     "/lessons",
 )
 

@@ -107,18 +107,6 @@ def test_widgets_stand_side_by_side_and_a_saved_notebook_has_their_pictures(
         assert picture.size == (1600, 900)
 
 
-def test_a_widget_is_as_dark_as_jupyterlab(page: Page, jupyter: str, folder: Path) -> None:
-    notebook = Notebook(page, jupyter, folder / "dark.ipynb", [SHOW])
-    notebook.run(0)
-    WidgetView(page, 0)
-    walk = page.locator(".walk")
-    expect(walk).to_have_attribute("data-theme", "light")
-    page.get_by_text("Settings", exact=True).click()
-    page.get_by_text("Theme", exact=True).hover()
-    page.get_by_text("JupyterLab Dark", exact=True).click()
-    expect(walk).to_have_attribute("data-theme", "dark")
-
-
 def test_all_heads_are_shown_chosen_and_set(page: Page, jupyter: str, folder: Path) -> None:
     show = f"import attnviz\nheads = attnviz.show_heads({TEXT!r}, layer=3, head=5)\nheads"
     notebook = Notebook(page, jupyter, folder / "heads.ipynb", [show, ""])
@@ -144,10 +132,18 @@ def test_all_heads_are_shown_chosen_and_set(page: Page, jupyter: str, folder: Pa
     assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
 
 
-def test_a_walk_that_is_saved_with_its_state_needs_no_kernel(page: Page, jupyter: str, folder: Path) -> None:
+def test_a_walk_gets_dark_with_jupyterlab_and_saved_with_its_state_needs_no_kernel(
+    page: Page, jupyter: str, folder: Path
+) -> None:
     notebook = Notebook(page, jupyter, folder / "saved.ipynb", [SHOW])
     notebook.run(0)
     WidgetView(page, 0)
+    walk = page.locator(".walk")
+    expect(walk).to_have_attribute("data-theme", "light")
+    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Theme", exact=True).hover()
+    page.get_by_text("JupyterLab Dark", exact=True).click()
+    expect(walk).to_have_attribute("data-theme", "dark")
     page.get_by_text("Settings", exact=True).click()
     page.get_by_text("Save Widget State Automatically", exact=True).click()
     WidgetView(page, 0).step("Scores")

@@ -32,7 +32,7 @@ def link_key(page: Page, name: str) -> str | None:
     return value
 
 
-def test_pointing_at_a_score_lights_its_row_and_column_in_the_operands(page: Page, app_url: str) -> None:
+def test_pointing_at_a_score_lights_its_operands_and_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
     inspector = InspectorPage.open(page, app_url, step="scores")
     inspector.hover("scores", 3, 5)
     expect(inspector.line("scores")).to_be_visible()
@@ -41,6 +41,17 @@ def test_pointing_at_a_score_lights_its_row_and_column_in_the_operands(page: Pag
     names = page.locator("[data-attnviz-overlay] text[data-state=hovered]")
     assert set(names.all_text_contents()) == {"3 cross", "5 street"}
     assert inspector.result("scores") == pytest.approx(float(toy_head().scores[3, 5]), rel=1e-5)
+    inspector.leave()
+    pixel = """(css) => {
+      const board = deepFind(css).attnviz;
+      const { x, y } = board.panels()[1];
+      const [left, top] = [x._offset + x.l2p(0), y._offset + y.l2p(-0.4)].map((at) => at * devicePixelRatio);
+      return [...board.canvas.getContext('2d').getImageData(left, top, 1, 1).data];
+    }"""
+    light = page.evaluate(pixel, BOARD)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)
+    assert in_the_end(page, lambda: page.evaluate(pixel, BOARD), lambda found: found != light) != light
 
 
 def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: Page, app_url: str) -> None:
@@ -57,19 +68,17 @@ def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: P
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "q=" not in url)
     settled(page)
-    page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile("step=head_outputs"))
-
-
-def test_enter_pins_and_the_arrows_stop_at_the_edge(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, step="weights")
-    inspector.leave()
     page.locator(BOARD).focus()
     page.keyboard.press("Enter")
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")  # stops at the edge
     page.wait_for_url(re.compile("q=0&k=0"))
     settled(page)
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "q=" not in url)
+    settled(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("step=head_outputs"))
 
 
 def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> None:
@@ -114,7 +123,7 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
     assert link_key(page, "q") is None
 
 
-def test_a_guess_is_covered_and_revealed_cell_by_cell_row_and_all(page: Page, app_url: str) -> None:
+def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew(page: Page, app_url: str) -> None:
     inspector = InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
     texts = painted(page, "weights")["inside"]
     assert texts.count("?") == 11
@@ -134,23 +143,19 @@ def test_a_guess_is_covered_and_revealed_cell_by_cell_row_and_all(page: Page, ap
     assert "?" not in painted(page, "weights")["inside"]
     page.mouse.move(1, 1)
     expect(inspector.panel).to_contain_text("looks most")
-
-
-def cells_of_row(page: Page, row: int) -> list[str]:
-    return painted(page, "weights")["inside"][row * 11 : row * 11 + 11]
-
-
-def test_the_next_row_is_covered_anew(page: Page, app_url: str) -> None:
-    InspectorPage.open(page, app_url, step="weights", predict=1)
-    assert cells_of_row(page, 0).count("?") == 11
-    page.keyboard.press("a")
-    frames(page)
-    assert "?" not in painted(page, "weights")["inside"]
     page.get_by_role("spinbutton", name="query row").fill("5")
     page.wait_for_url(re.compile("q=5"))
     settled(page)
     assert cells_of_row(page, 5).count("?") == 11
-    assert cells_of_row(page, 0).count("?") == 0
+    assert cells_of_row(page, 2).count("?") == 0
+    page.locator(BOARD).focus()  # in a field, letters are letters
+    page.keyboard.press("a")
+    frames(page)
+    assert "?" not in painted(page, "weights")["inside"]
+
+
+def cells_of_row(page: Page, row: int) -> list[str]:
+    return painted(page, "weights")["inside"][row * 11 : row * 11 + 11]
 
 
 def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> None:
@@ -211,20 +216,6 @@ def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(pa
     assert any("…" in text and text.startswith("pneu") for text in texts)
     inspector.hover("weights", 1, 0)
     assert word in (inspector.panel.get_by_role("heading").text_content() or "")
-
-
-def test_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
-    InspectorPage.open(page, app_url, step="weights")
-    pixel = """(css) => {
-      const board = deepFind(css).attnviz;
-      const { x, y } = board.panels()[1];
-      const [left, top] = [x._offset + x.l2p(0), y._offset + y.l2p(-0.4)].map((at) => at * devicePixelRatio);
-      return [...board.canvas.getContext('2d').getImageData(left, top, 1, 1).data];
-    }"""
-    light = page.evaluate(pixel, BOARD)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)
-    assert in_the_end(page, lambda: page.evaluate(pixel, BOARD), lambda found: found != light) != light
 
 
 def test_a_tap_pins_on_a_phone(app_url: str, new_context: Contexts) -> None:

@@ -274,6 +274,9 @@ def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url:
 def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     hostile = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> <b>bold</b> ${7*7} %{x}"
     go(page, app_url, text=hostile, step="tokens", q=1, k=0)
+    expect(page.locator(".walk .chip bdi").nth(0)).to_contain_text("<script>")
+    for written in ("onerror=window.hacked=2>", "<b>bold</b>"):
+        expect(page.locator(".walk td").filter(has_text=written).first).to_be_visible()
     for step in ("scores", "weights"):
         assert page.evaluate("() => window.hacked") is None
         open_step(page, step)
