@@ -23,7 +23,7 @@ PAGES = (
     "/tokens",
     "/heads",
     "/heads?show=lines&pair=And+then&layer=2&head=1",
-    "/transformer?architecture=both&block=3&part=weights",
+    "/transformer?architecture=both&block=3&part=weights&check=mistake&mistake=cross",
     "/compare",
     "/lessons",
 )

@@ -107,7 +107,7 @@ def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -
 
 def _side(side: str, code: str, picture: str) -> str:
     return (
-        f'<section class="mistake-side"><h3>{SIDES[side]}</h3><pre><code>{escape(code)}</code></pre>{picture}</section>'
+        f'<section class="mistake-side"><h2>{SIDES[side]}</h2><pre><code>{escape(code)}</code></pre>{picture}</section>'
     )
 
 
