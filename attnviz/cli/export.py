@@ -38,7 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--source", choices=tuple(SOURCES), help="where attention comes from (default: pretrained, a real model)")
     add("--model", help="minilm, a name on the Hugging Face hub, or a folder")
     add("--kind", choices=("encoder", "decoder", "cross"), help="which attention of the model")
-    add("--layer", metavar="N", help="layer, counted from 0; several as 0,2,3; or all")
+    add("--layer", metavar="N", help="layer, counted from 0 (of Transformer, attention); several as 0,2,3; or all")
     add("--head", metavar="N", help="head, counted from 0; several as 0,2,3; or all")
     add("--steps", default="all", help="all (the default), or some, such as scores,weights")
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files. Exit codes: 0 success, 1 a file could not be made or written, 2 wrong usage."""
     try:
         views, layers, heads = read_views(arguments)
-        steps, formats = _steps(arguments.steps), _choices(arguments.format, FORMATS, "format")
+        steps, formats = _steps(arguments.steps, _page(arguments.link)), _choices(arguments.format, FORMATS, "format")
     except UsageError as error:
         return _fail(str(error), 2)
     from attnviz.export.drawing.themes import THEMES
@@ -100,10 +100,12 @@ def _write_all(
     from attnviz.export.code.recipes import NoCodeError
     from attnviz.export.drawing.fonts import FontError
     from attnviz.export.formats import TooLongError
+    from attnviz.export.jobs import NoStepError
     from attnviz.export.numbers import TooManyNumbersError
     from attnviz.export.web import NoPageError
     from attnviz.tokens import NoTokensError
 
+    refusals = (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError, NoPageError, NoStepError)
     failed, written = [], 0
     with tqdm(total=len(jobs) * len(formats), unit="file", disable=arguments.quiet or None, file=sys.stderr) as bar:
         for job in jobs:
@@ -112,7 +114,7 @@ def _write_all(
                 try:
                     files = exporter.make(job, exporter.walk(job.view), kind, steps)
                     written += _save(arguments.out, files)
-                except (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError, NoPageError) as error:
+                except refusals as error:
                     failed.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
                     return _fail(f"{arguments.out} can't be written: {error.strerror or error}", 1)
@@ -145,8 +147,6 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
         raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
     page = PAGES[_page(arguments.link)]
-    if page.name == "transformer":
-        raise UsageError("a view of Transformer is exported in the app: open it, and choose Export")
     view, notes = read_link(linked or (page.opening if arguments.link else {}))
     if notes:
         raise UsageError(notes[0])
@@ -155,11 +155,14 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
         view["source"] = fixed
     elif "source" not in linked and not (arguments.link and arguments.source is None):
         view["source"] = PRETRAINED.key
-    settings = (key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head"))
-    for name in ("source", *settings):
+    settings = {key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head")}
+    takes = {"source"} | {key for source in page.sources.values() for key in source.keys}
+    for name in ("source", *sorted(settings)):
         raw = getattr(arguments, name, None)  # not every setting has an option
         if raw is None:
             continue
+        if name not in takes:
+            raise UsageError(f"--{name.replace('_', '-')} is not a setting of the page {page.title}")
         try:
             view[name] = KEYS[name].read(raw)
         except BadValueError as error:
@@ -170,7 +173,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     for text in texts:
         if len(text) > MAX_TEXT:
             raise UsageError(f"a text has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
-    layers, heads = (_indices(getattr(arguments, name), view[name], name) for name in ("layer", "head"))
+    layer = view["block" if "block" in page.keys else "layer"]
+    layers, heads = _indices(arguments.layer, layer, "layer"), _indices(arguments.head, view["head"], "head")
     return [{**view, "text": text} for text in texts], layers, heads
 
 
@@ -203,10 +207,11 @@ def _indices(raw: str | None, default: int, name: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _steps(raw: str) -> list[str]:
-    from attnviz.steps import STEPS
+def _steps(raw: str, page: str) -> list[str]:
+    from attnviz.steps import PARTS, STEPS
 
-    return list(STEPS) if raw == "all" else _choices(raw, tuple(STEPS), "step")
+    known = tuple(PARTS if page == "transformer" else STEPS)
+    return list(known) if raw == "all" else _choices(raw, known, "step")
 
 
 def _choices(raw: str, known: Sequence[str], what: str) -> list[str]:

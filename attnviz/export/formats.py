@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attnviz.export.walk import Sheet
-from attnviz.steps import STEPS
+from attnviz.steps import steps_of
 from attnviz.trace.walk import Walk
 
 
@@ -45,8 +45,9 @@ def svg_files(sheets: Sequence[Sheet], *, bare: bool = False) -> dict[str, bytes
     from attnviz.export.drawing.sheet import draw_sheet
     from attnviz.export.files.svg import write_svg
 
+    numbers = {name: number for sheet in sheets[:1] for number, name in enumerate(steps_of(sheet.walk), 1)}
     return {
-        f"{list(STEPS).index(sheet.step) + 1:02d}-{sheet.step}.svg": write_svg(draw_sheet(sheet, bare=bare)).encode()
+        f"{numbers[sheet.step]:02d}-{sheet.step}.svg": write_svg(draw_sheet(sheet, bare=bare)).encode()
         for sheet in sheets
     }
 

@@ -10,22 +10,27 @@ from typing import Any
 
 from attnviz.export.drawing.themes import LIGHT_THEME, Theme
 from attnviz.export.formats import FORMATS, svg_files
-from attnviz.export.views import View, walk_of
+from attnviz.export.views import START, View, walk_of
 from attnviz.export.walk import sheets
 from attnviz.export.web import make_page, write_page
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import Shown, shown
-from attnviz.steps import STEPS
+from attnviz.sources.transformer import ShownPart, shown_part
+from attnviz.steps import STEPS, names_at, steps_of
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
 """Formats of numbers and code, with their file suffixes"""
 WEB = "html"
 """The format of a web page of its own"""
-START = "step_by_step"
-"""The page of the app that shows a walk"""
+TRANSFORMER = "transformer"
+"""The page of a walk through a whole model"""
 ALL = -1
 """An index that means all layers or all heads"""
+
+
+class NoStepError(ValueError):
+    """A walk has none of the steps that are to be exported. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +41,15 @@ class Job:
     stem: str
     page: str = START
     """The page of the app whose view it is"""
+    steps: tuple[str, ...] = tuple(STEPS)
+    """The names of all steps of its walk, in order"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:
         """Return the names of the files that may be written; steps without a picture give no file."""
         names = []
         for kind in formats:
             if kind == "svg":
-                names += [f"{self.stem}-{i:02d}-{step}.svg" for i, step in enumerate(STEPS, 1) if step in steps]
+                names += [f"{self.stem}-{i:02d}-{step}.svg" for i, step in enumerate(self.steps, 1) if step in steps]
             else:
                 names.append(
                     self.web_file if kind == WEB else f"{self.stem}{NUMBERS.get(kind) or FORMATS[kind].suffix}"
@@ -81,12 +88,23 @@ class Exporter:
     ) -> Iterator[Job]:
         found = self._shown(view)
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
-        has_layers, has_heads = found.model.description.layers[found.kind]
         name = slug(view["model"]) if found.source.has_names else found.source.key
-        for layer, head in product(_expand(layers, has_layers), _expand(heads, has_heads)):
-            found.at(layer, head)  # raises IndexError
-            where = f"-layer{layer}" if found.source.has_layers else ""
-            yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
+        is_whole = isinstance(found, ShownPart)
+        places = found.places if isinstance(found, ShownPart) else ()
+        for layer, head in product(_expand(layers, found.documents), _expand(heads, found.heads)):
+            here = found.at(layer, head)  # raises IndexError
+            if is_whole:
+                steps = names_at(found.model.description, places[layer])
+                stem = f"{prefix}{name}-transformer-attention{layer}-head{head}"
+                yield Job({**view, "block": layer, "head": here.head}, stem, self.page, steps)
+            else:
+                where = f"-layer{layer}" if found.source.has_layers else ""
+                yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
+
+    @property
+    def _walks(self) -> str:
+        """The page whose walk is exported."""
+        return self.page if self.page == TRANSFORMER else START
 
     def _shown(self, view: View) -> Shown:
         """Return what a view shows; its layer and head may be any.
@@ -94,6 +112,8 @@ class Exporter:
         Raises:
             IndexError: a kind of attention that the model does not have.
         """
+        if self._walks == TRANSFORMER:
+            return shown_part(view.__getitem__, self.resources)
         found = shown(view.__getitem__, self.resources)
         if found.kind != view["kind"] and found.source.has_layers:
             there = " and ".join(found.model.description.layers)
@@ -106,7 +126,7 @@ class Exporter:
         Raises:
             attnviz.tokens.NoTokensError: the text gives no token.
         """
-        return walk_of(view, self._shown(view), self.resources, self.site)
+        return walk_of(view, self._shown(view), self.resources, self.site, self._walks)
 
     def make(self, job: Job, walk: Walk, kind: str, steps: Sequence[str]) -> dict[str, bytes]:
         """Return a job's files of one format, by their names.
@@ -116,6 +136,7 @@ class Exporter:
             attnviz.export.numbers.TooManyNumbersError: there are too many numbers for CSV.
             attnviz.export.code.recipes.NoCodeError: there is no code for models of this source.
             attnviz.export.web.NoPageError: this view can't be a web page of its own.
+            NoStepError: the attention has none of these steps.
         """
         if kind == WEB:
             return {job.web_file: write_page(make_page(job.page, job.view, self.resources))}
@@ -123,6 +144,9 @@ class Exporter:
             return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
         form = FORMATS[kind]
         form.check(walk)
+        steps = [name for name in steps_of(walk) if name in steps]
+        if not steps:
+            raise NoStepError("This attention has none of the steps that were asked for.")
         pages = sheets(walk, steps, self.theme if form.themed else LIGHT_THEME)
         if kind == "svg":
             return {f"{job.stem}-{name}": content for name, content in svg_files(pages, bare=self.bare).items()}

@@ -1,4 +1,7 @@
-"""Exports the numbers of a head: a ZIP of CSV tables labelled with the tokens, or an npz file for NumPy."""
+"""Exports the numbers of a head: a ZIP of CSV tables labelled with the tokens, or an npz file for NumPy.
+
+In a transformer, the numbers of the steps around the head's attention are among them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from attnviz.steps.attention import ATTENTION, OF_HEAD
+from attnviz.steps import PARTS, TOKENS
+from attnviz.steps.attention import OF_HEAD
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 
@@ -23,7 +27,12 @@ Array = npt.NDArray[np.float32]
 MAX_CSV_CELLS = 2_500_000
 """The most query-by-key numbers in CSV: some 30 MB, written in some seconds. npz has no limit."""
 
-AXES = {name: axes for step in ATTENTION.values() for name, axes in {**step.weights, **step.matrices}.items()}
+AXES = {
+    name: axes
+    for step in PARTS.values()
+    if step.name != TOKENS.name
+    for name, axes in {**step.weights, **step.matrices}.items()
+}
 """The rows and columns of each quantity, in the order of computation."""
 
 _FORMULA, _TEXT = re.compile(r"""([;,\t]["\s]*)(?=[=+\-@＝＋－＠])"""), r"\1'"
@@ -40,7 +49,8 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Quantities of a head have a leading axis for these heads: `scores` is (len(heads), Tq, Tk), `W_query`
     (len(heads), C, D), a bias (len(heads), 1, D). Shared quantities have none: `embeddings` (Tq, C), `concat`
     (Tq, H·D), `W_output` (H·D, C), `b_output` (1, C), `output` (Tq, C). `embeddings_k` is included if keys and values
-    have another input than the queries, `U_query` if the toy mixes positions instead of features.
+    have another input than the queries, `U_query` if the toy mixes positions instead of features. A walk through a
+    transformer has the steps around the attention too, and `embeddings` is the residual stream that enters.
 
     Raises:
         IndexError: the layer does not have one of the heads.
@@ -55,6 +65,9 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     steps = layer.all_heads()
     found |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
     found["concat"], found["output"] = steps.concat, layer.output()
+    if walk.block is not None:
+        found["embeddings"] = walk.block.x
+        found |= {name: one if one.ndim > 1 else one[None] for name, one in walk.block.matrices.items()}
     return {name: tensor.detach().float().numpy() for name, tensor in found.items() if tensor is not None}
 
 
@@ -116,6 +129,8 @@ def check_csv(walk: Walk, heads: Sequence[int]) -> None:
         TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
     """
     cells = 4 * len(heads) * len(walk.query_labels) * len(walk.key_labels)
+    if walk.block is not None:
+        cells += sum(one.numel() for one in walk.block.matrices.values())
     if cells > MAX_CSV_CELLS:
         raise TooManyNumbersError(
             f"These are {cells:,} numbers; CSV takes at most {MAX_CSV_CELLS:,}. Export one head, or use npz."
@@ -143,7 +158,10 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     tokens = walk.labels.get(kind)
     if tokens is not None:
         return [f"[{i}] {_FORMULA.sub(_TEXT, token)}" for i, token in enumerate(tokens)]
-    return ["bias"] if kind == "bias" else [f"{kind} {i}" for i in range(array.shape[axis])]
+    if kind == "entry" and walk.block is not None:
+        known = [f"[{i}] {_FORMULA.sub(_TEXT, token)}" for i, token in enumerate(walk.block.vocabulary)]
+        return [*known, "all others"][: array.shape[axis]]
+    return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 
 def table(array: Array, rows: Sequence[str], columns: Sequence[str]) -> bytes:

@@ -8,10 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from attnviz.links.pages import PAGES
-from attnviz.sources import SOURCES, Resources
+from attnviz.sources import Resources
 from attnviz.sources.shown import Shown
 from attnviz.trace.walk import Walk
 
+START = "step_by_step"
+"""The page of a walk through one attention; Transformer has walks through a whole model"""
 View = Mapping[str, Any]
 """Values by the keys of `attnviz.links.link`"""
 
@@ -22,20 +24,22 @@ def on_page(page: str, view: View) -> View:
     return view if source is None else {**view, "source": source}
 
 
-def link_of(view: View, site: str) -> str:
-    """Return the address of a view on the page Step by step of this site, or "" if the site is unknown."""
+def link_of(view: View, site: str, page: str = START) -> str:
+    """Return the address of a view on a page of this site that shows a walk, or "" if the site is unknown."""
     if not site:
         return ""
-    sources = (SOURCES[view["source"]], *SOURCES.values())  # its own keys first
-    keys = dict.fromkeys(("text", "pair", "source", *(key for source in sources for key in source.keys)))
-    query = PAGES["step_by_step"].write(view, keys)
-    return f"{site.rstrip('/')}/?{urlencode(query)}"
+    to = PAGES[page]
+    sources = (to.sources[view["source"]], *to.sources.values())  # its own keys first
+    place = ("block",) if "block" in to.keys else ()
+    keys = dict.fromkeys(("text", "pair", "source", *place, *(key for source in sources for key in source.keys)))
+    query = to.write(view, keys)
+    return f"{site.rstrip('/')}{to.path}?{urlencode(query)}"
 
 
-def walk_of(view: View, shown: Shown, resources: Resources, site: str = "") -> Walk:
-    """Return the head that a view shows, with its link.
+def walk_of(view: View, shown: Shown, resources: Resources, site: str = "", page: str = START) -> Walk:
+    """Return the head that a view of a page shows, with its link.
 
     Raises:
         attnviz.tokens.NoTokensError: the text gives no token.
     """
-    return replace(shown.walk(resources), link=link_of(view, site))
+    return replace(shown.walk(resources), link=link_of(view, site, page))

@@ -36,7 +36,7 @@ class Sheet:
     @property
     def link(self) -> str:
         """The address that opens the app at this step; "" where none is known."""
-        return link_to(self.walk.link, self.step)
+        return link_to(self.walk.link, self.step, "step" if self.walk.block is None else "part")
 
     @property
     def alt(self) -> str:
@@ -89,10 +89,10 @@ def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int,
     )
 
 
-def link_to(link: str, step: str) -> str:
-    """Return an address with this step in its query; "" stays ""."""
+def link_to(link: str, step: str, key: str = "step") -> str:
+    """Return an address with this step in its query, under the key of its page; "" stays ""."""
     if not link:
         return ""
     parts = urlsplit(link)
-    query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "step": step}
+    query = {**dict(parse_qsl(parts.query, keep_blank_values=True)), key: step}
     return urlunsplit(parts._replace(query=urlencode(query)))

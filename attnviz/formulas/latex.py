@@ -7,7 +7,10 @@ from functools import partial
 
 from attnviz.formulas import tree
 
-_LETTERS = {"α": r"\alpha"}
+_LETTERS = {
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "ε": r"\varepsilon", "μ": r"\mu", "π": r"\pi", "σ": r"\sigma",
+    "Φ": r"\Phi",
+}  # fmt: skip
 _SIGNS = {"+": "+", "−": "-"}
 _BETWEEN = {"thin": r"\,", "dot": r" \cdot ", "none": " "}
 _RELATIONS = {"=": " = ", "≤": r" \le ", "∈": r" \in ", "→": r" \;\rightarrow\; ", "for": r" \;\text{for}\; "}

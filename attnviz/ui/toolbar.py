@@ -37,7 +37,7 @@ TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
     "heads": ("This picture", "Web page"),
     "averages": ("This picture", "Web page"),
-    "transformer": ("This picture", "Web page"),
+    "transformer": ("This picture", "All steps", "Numbers", "Web page"),
     "compare": ("This picture", "Web page"),
 }
 """The tabs of Export on the pages that have more than a picture"""
@@ -85,11 +85,11 @@ def _show_tab(name: str, page: str) -> None:
     if name == "All steps":
         from attnviz.ui.export.walk import show_walk_export
 
-        show_walk_export()
-    elif name == "Numbers, code":
+        show_walk_export(page)
+    elif name.startswith("Numbers"):
         from attnviz.ui.export.numbers import show_numbers_export
 
-        show_numbers_export()
+        show_numbers_export(page)
     elif name == "Web page":
         from attnviz.ui.export.web import show_web_export
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
+from attnviz.export.views import START
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.shown import KIND_NAMES, Shown
 from attnviz.trace.walk import Walk
@@ -28,13 +29,15 @@ def walk_cells(shown: Shown, walk: Walk) -> Cells:
     Raises:
         NoCodeError: there is no code for models of this source.
     """
-    if reason := no_code_reason(shown.source.key):
+    if reason := no_code_reason(shown.source.key, START if walk.block is None else "transformer"):
         raise NoCodeError(reason)
     return RECIPES[shown.source.key](shown, walk)
 
 
-def no_code_reason(source: str) -> str:
-    """Return why there is no code for models of this source, as a sentence; empty if there is."""
+def no_code_reason(source: str, page: str = START) -> str:
+    """Return why there is no code for models of this source on a page, as a sentence; empty if there is."""
+    if page != START:
+        return "Each step's lines of PyTorch are beside its picture and in the notes of the slides."
     return "" if source in RECIPES else f"There is no code for the source “{SOURCES[source].title}”, only numbers."
 
 

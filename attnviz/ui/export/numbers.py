@@ -1,4 +1,4 @@
-"""The tab of the popover "Export" on Step by step with the matrices as files, and the code that computes them."""
+"""The tab of the popover "Export" with the matrices of a head as files, and the code that computes them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from attnviz.ui.export.walk import ShownWalk
 
 
-def show_numbers_export() -> None:
+def show_numbers_export(page: str) -> None:
     """Show buttons for the numbers of the current head, and for the code that computes them."""
     from attnviz.export.numbers import TooManyNumbersError, check_csv
     from attnviz.ui.export.walk import walk_to_export
 
-    found = walk_to_export()
+    found = walk_to_export(page)
     if found is None:
         return
     shown, walk = found
@@ -74,6 +74,8 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
 def _file_name(shown: ShownWalk) -> str:
     view = shown.view
     source = SOURCES[view["source"]]
+    if shown.page == "transformer":
+        return f"attnviz-transformer-attention{view['block']}-head{view['head']}"
     where = f"layer{view['layer']}" if source.has_layers else source.key
     return f"attnviz-{where}-head{view['head']}"
 

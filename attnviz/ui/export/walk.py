@@ -1,4 +1,4 @@
-"""Export of all steps of the head that Step by step shows."""
+"""Export of all steps of the head that a page shows: Step by step, or Transformer with the steps around it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINKED = "export_local_link"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownWalk(SavedView):
-    """The settings of the head that Step by step shows.
+    """The settings of the head that a page shows.
 
     A click on a button creates a file from it, on a thread without access to the session. It is kept as long as the
     popover is open.
@@ -48,14 +48,14 @@ class ShownWalk(SavedView):
         """
         from attnviz.export.views import walk_of
 
-        return walk_of(self.view, self.shown(), RESOURCES, self.site)
+        return walk_of(self.view, self.shown(), RESOURCES, self.site, self.page)
 
     @property
     def no_code_reason(self) -> str:
-        """Why there is no code for models of this source, as a sentence; empty if there is."""
+        """Why there is no code for this view, as a sentence; empty if there is."""
         from attnviz.export.code.recipes import no_code_reason
 
-        return no_code_reason(self.view["source"])
+        return no_code_reason(self.view["source"], self.page)
 
     def cells(self) -> tuple[Cell, ...]:
         """Return the head as code cells. Raises the errors of `walk`."""
@@ -64,17 +64,17 @@ class ShownWalk(SavedView):
         return walk_cells(self.shown(), self.walk())
 
 
-def shown_walk() -> ShownWalk:
-    """Return the head that Step by step shows.
+def shown_walk(page: str) -> ShownWalk:
+    """Return the head that a page shows.
 
     Raises:
         attnviz.pretrained.ModelError: neither the model nor the built-in one can be loaded.
     """
-    view = shown_view("step_by_step")
+    view = shown_view(page)
     site = _site()
     if _is_local(site) and not st.session_state.get(_LINKED):
         site = ""
-    return ShownWalk(view, char_vocab(view["text"]), site=site)
+    return ShownWalk(view, char_vocab(view["text"]), page, site)
 
 
 def shown_view(page: str) -> dict[str, Any]:
@@ -83,20 +83,20 @@ def shown_view(page: str) -> dict[str, Any]:
     return {**on_page(page, view_of(shown_now(asked.__getitem__, page)))}
 
 
-def walk_to_export() -> tuple[ShownWalk, Walk] | None:
-    """Return the head that Step by step shows; if there is none, show the reason and return None."""
+def walk_to_export(page: str) -> tuple[ShownWalk, Walk] | None:
+    """Return the head that a page shows; if there is none, show the reason and return None."""
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
 
     try:
-        now = shown_walk()
+        now = shown_walk(page)
         return now, now.walk()
     except (NoTokensError, ModelError) as error:
         st.caption(plain(str(error)))
         return None
 
 
-def show_walk_export() -> None:
+def show_walk_export(page: str) -> None:
     """Show buttons for all steps of this head as slides, PDF, SVG and TikZ. A click creates the file."""
     from attnviz.export.drawing.themes import THEMES
     from attnviz.export.formats import FORMATS, TooLongError
@@ -104,7 +104,7 @@ def show_walk_export() -> None:
     if _is_local(_site()):
         st.toggle("Files link to this computer", key=_LINKED, persist_state="session",
                   help="Such a link opens only here, so files have none by default.")  # fmt: skip
-    found = walk_to_export()
+    found = walk_to_export(page)
     if found is None:
         return
     now, walk = found

@@ -6,15 +6,20 @@ import io
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from pptx import Presentation
 from pypdf import PdfReader
 
 from attnviz.cli import main
 from attnviz.export.drawing.themes import THEMES
+from attnviz.tokens import WordTokenizer
+from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
 
 SENTENCE = "The cat sat."
 
@@ -131,3 +136,52 @@ def test_as_a_command(tmp_path: Path) -> None:
     assert (tmp_path / "toy-head0.npz").is_file()
     wrong = subprocess.run([*command[:4], "--no-such"], capture_output=True, text=True, timeout=100, check=False)
     assert wrong.returncode == 2
+
+
+MODEL = "https://hall.example/transformer?text=the+cat+saw&architecture=both&pair=a+dog&norm=pre&seed=3&head=1"
+
+
+def test_a_link_of_a_transformer_gives_all_steps_around_an_attention(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = f"{MODEL}&block=5"
+    assert export(tmp_path, "--link", link, "--format", "svg,pptx,tikz,npz,csv", "--quiet") == 0
+    stem = "toy-transformer-attention5-head1"
+    pictures = sorted(file.name for file in tmp_path.glob("*.svg"))
+    assert pictures[2] == f"{stem}-03-input_norm.svg"
+    assert pictures[-1] == f"{stem}-19-probabilities.svg"
+    deck = Presentation(io.BytesIO((tmp_path / f"{stem}.pptx").read_bytes()))
+    assert len(deck.slides) == len(pictures) == 19
+    notes = deck.slides[-1].notes_slide.notes_text_frame.text
+    assert "https://hall.example/transformer?" in notes
+    assert "block=5" in notes
+    assert "part=probabilities" in notes
+    trace = trace_transformer(
+        WordTokenizer().tokenize("the cat saw"),
+        WordTokenizer().tokenize("a dog"),
+        TransformerConfig("both", norm="pre", seed=3),
+    )
+    with np.load(tmp_path / f"{stem}.npz") as found:
+        np.testing.assert_allclose(found["logits"], trace.logits, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found["final_norm"], trace.last_hidden_state, rtol=1e-5, atol=1e-6)
+        hidden = torch.relu(torch.from_numpy(found["feed_forward_norm"] @ found["W_1"] + found["b_1"]))
+        np.testing.assert_allclose(found["feed_forward_hidden"], hidden, rtol=1e-4, atol=1e-5)
+    with zipfile.ZipFile(tmp_path / f"{stem}.csv.zip") as archive:
+        header = archive.read("logits.csv").decode("utf-8-sig").splitlines()[0]
+    assert "] dog" in header
+
+
+def test_a_step_that_an_attention_has_not_and_a_setting_of_another_page_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = ("--link", MODEL, "--layer", "all", "--steps", "logits", "--format", "svg", "--quiet")
+    assert export(tmp_path, *every) == 1
+    assert "attention0-head1, svg: This attention has none of the steps" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["toy-transformer-attention5-head1-18-logits.svg"]
+    for wrong, said in (
+        (("--head-size", "4"), "--head-size is not a setting of the page Transformer"),
+        (("--layer", "6"), "attention 6 does not exist: attentions go from 0 to 5"),
+        (("--steps", "nonsense"), "unknown step"),
+    ):
+        assert export(tmp_path, "--link", MODEL, *wrong) == 2
+        assert said in capsys.readouterr().err

@@ -265,11 +265,13 @@ def export_tabs() -> None:
     from attnviz.ui.export.walk import show_walk_export
 
     state.begin("step_by_step")
-    show_walk_export()
-    show_numbers_export()
+    show_walk_export("step_by_step")
+    show_numbers_export("step_by_step")
 
 
-def offered(monkeypatch: pytest.MonkeyPatch, **link: str) -> tuple[dict[str, Callable[[], bytes]], str]:
+def offered(
+    monkeypatch: pytest.MonkeyPatch, tabs: Callable[[], None] = export_tabs, **link: str
+) -> tuple[dict[str, Callable[[], bytes]], str]:
     """Open both tabs by a link; return what makes each file when its button is pressed, and the caption below."""
     waiting = {}
 
@@ -278,7 +280,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, **link: str) -> tuple[dict[str, Cal
 
     with monkeypatch.context() as patched:
         patched.setattr(streamlit, "download_button", hold)
-        at = AppTest.from_function(export_tabs, default_timeout=120)
+        at = AppTest.from_function(tabs, default_timeout=120)
         for name, value in link.items():
             at.query_params[name] = value
         at.run()
