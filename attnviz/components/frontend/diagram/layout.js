@@ -41,7 +41,7 @@ export function layoutOf(stacks, given) {
     const made = new Layout(stacks, given, density);
     if (made.width <= given.width) return made.done();
   }
-  return new Layout(stacks, given, densities[1]).done();
+  return new Layout(stacks, given, { open, gap: GAPS[0], type, folds: true }).done(); // it is scrolled
 }
 
 /**
