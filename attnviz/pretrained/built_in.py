@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from attnviz.pretrained.compiled import compiled, pack
+from attnviz.pretrained.compiled import compiled
 from attnviz.pretrained.loading import FEED_FORWARD, HEADS, LAYERS, VOCABULARY, WIDTH, describe, read_tokenizer
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
 from attnviz.pretrained.names import BUILT_IN, ModelError
@@ -63,7 +63,6 @@ class BuiltInModel(PretrainedModel):
         super().__init__()
         check_digest(folder)
         self.bert = load_bert(folder / "model.safetensors")
-        pack(self.bert)
         self._run = compiled(self.bert)
         self._tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))

@@ -6,9 +6,6 @@ and the same pass takes 22 ms. The operations are those of the encoder, so the r
 
 `torch.jit.trace` is deprecated in favour of `torch.export`, whose programs run in the interpreter, and of
 `torch.compile`, which needs a C++ compiler where the app runs and fuses operations, which changes the last bits.
-
-Linear maps take most of a pass. oneDNN computes them in less than half of the time that torch's own products take, if
-it finds the weights in an order of its own (`pack`); torch's compiler calls the same operation.
 """
 
 from __future__ import annotations
@@ -16,8 +13,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,54 +24,6 @@ EXAMPLE = (101, 102)
 """Token ids of the pass from which the graph is made: [CLS] [SEP]. The graph takes any number of tokens."""
 OPERANDS = 4
 """Tensors that `RecordedBert` returns of each layer"""
-
-
-class PackedLinear(nn.Linear):
-    """A linear map with a second copy of its weight, in the order in which oneDNN reads it."""
-
-    packed: Tensor
-    """What oneDNN computes with; only its operations can read it"""
-
-    def __init__(self, linear: nn.Linear) -> None:
-        """Share the weight, (out, in), and the bias of a map, and copy the weight in oneDNN's order."""
-        nn.Module.__init__(self)  # not nn.Linear's own, which draws a weight
-        self.in_features, self.out_features = linear.in_features, linear.out_features
-        self.weight, self.bias = linear.weight, linear.bias
-        reordered = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())
-        self.register_buffer("packed", reordered, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x @ weightᵀ + bias, (..., in) to (..., out)."""
-        mapped: Tensor = _packed_linear()(x, self.packed, self.bias)
-        return mapped
-
-
-def pack(model: nn.Module) -> None:
-    """Replace the linear maps of a model by packed ones, where this build of torch has oneDNN's operations."""
-    if not can_pack():
-        return
-    for owner in list(model.modules()):
-        for name, part in list(owner.named_children()):
-            if type(part) is nn.Linear:
-                setattr(owner, name, PackedLinear(part))
-
-
-def can_pack() -> bool:
-    """Return whether this build of torch has the operations, which are not part of its documented interface."""
-    known = torch.ops.mkldnn
-    return torch.backends.mkldnn.is_available() and all(
-        hasattr(known, name) for name in ("_reorder_linear_weight", "_linear_pointwise")
-    )
-
-
-@cache
-def _packed_linear() -> Any:
-    """Return the operation as a graph of its own: `torch.jit.trace` knows no empty list of optional numbers."""
-    return torch.jit.CompilationUnit("""
-def packed_linear(x: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
-    scalars: List[Optional[number]] = []
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", scalars, "")
-""").packed_linear
 
 
 class RecordedBert(nn.Module):

