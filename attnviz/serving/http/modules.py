@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Collection, Mapping
 from functools import cache
 from threading import Lock
 
+import brotli
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +16,8 @@ from attnviz.components.bundle.kinds import KINDS, PATH, folder, read
 ROUTE = PATH + "{path:path}"
 FOREVER = "public, max-age=31536000, immutable"
 """The address changes with the content."""
+QUALITY = 7
+"""Of brotli: as fast as gzip, and 7 % smaller; browsers accept it from `https:` addresses and from this machine"""
 _making = Lock()
 
 
@@ -23,16 +27,17 @@ def modules(request: Request) -> Response:
     file = _made(PATH + path)
     if file is None:
         return Response(status_code=404, headers={"Cache-Control": "no-store"})
-    text, packed = file
-    accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
+    encoding = _preferred(request.headers.get("accept-encoding", ""), file)
     # Named in any case: without a name Streamlit would compress the body, again for each request.
-    headers = {
-        "Cache-Control": FOREVER,
-        "Vary": "Accept-Encoding",
-        "Content-Encoding": "gzip" if accepts_gzip else "identity",
-    }
+    headers = {"Cache-Control": FOREVER, "Vary": "Accept-Encoding", "Content-Encoding": encoding}
     kind = "text/css" if path.endswith(".css") else "text/javascript"
-    return Response(packed if accepts_gzip else text, media_type=kind, headers=headers)
+    return Response(file[encoding], media_type=kind, headers=headers)
+
+
+def _preferred(accepted: str, encodings: Collection[str]) -> str:
+    """Return the first of these encodings that a request accepts, by its header; "identity" if none."""
+    shares = {name.strip(): share.strip() for name, _, share in (one.partition(";q=") for one in accepted.split(","))}
+    return next((one for one in encodings if one in shares and shares[one] not in ("0", "0.0")), "identity")
 
 
 def make_all() -> None:
@@ -42,13 +47,14 @@ def make_all() -> None:
             _made(f"{folder()}{name}.{suffix}")
 
 
-def _made(address: str) -> tuple[str, bytes] | None:
-    """Return the text at an address, and the same compressed; None if there is nothing."""
+def _made(address: str) -> Mapping[str, bytes] | None:
+    """Return what is at an address, by encoding, the smallest first; None if there is nothing."""
     with _making:  # the first visitors may come at the same time; one of them makes it for all
         text = read(address)
-        return None if text is None else (text, _packed(text))
+        return None if text is None else _encoded(text)
 
 
 @cache
-def _packed(text: str) -> bytes:
-    return gzip.compress(text.encode(), mtime=0)
+def _encoded(text: str) -> Mapping[str, bytes]:
+    plain = text.encode()
+    return {"br": brotli.compress(plain, quality=QUALITY), "gzip": gzip.compress(plain, mtime=0), "identity": plain}

@@ -7,6 +7,7 @@ import gzip
 from functools import cache
 from unittest.mock import Mock
 
+import brotli
 import pytest
 from starlette.applications import Starlette
 
@@ -31,9 +32,14 @@ def test_a_file_is_compressed_and_kept_for_ever(base: str, suffix: str, kind: st
     answer = get(base + path)
     assert (answer.status, answer.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("gzip", "Accept-Encoding")
-    assert gzip.decompress(answer.body) == text
+    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("br", "Accept-Encoding")
+    assert brotli.decompress(answer.body) == text
     assert get(base + path).body == answer.body
+    for encodings in ("gzip, deflate", "br;q=0, gzip;q=0.5"):
+        older = get(base + path, encodings)
+        assert older.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(older.body) == text
+        assert len(answer.body) < len(older.body) < len(text) / 2
     plain = get(base + path, "")
     assert (plain.headers["content-encoding"], plain.body) == ("identity", text)
 
