@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from math import prod
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz.document.checks import ARRAYS, OF_HEAD, check_header, check_held, check_numbers
 from attnviz.document.texts import step_texts
-from attnviz.document.value import Axis, Document, Header, Reference, read_only
+from attnviz.document.value import Axis, Document, Header, Reference, StepText, read_only
 from attnviz.formatting import scale_label
 from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.trace.matrices import find_matrix, heads_matrix, matrix
@@ -55,8 +55,7 @@ def document_of_layer(
         DocumentError: there are no tokens, more than a document holds, or numbers that are not finite.
         IndexError: the layer has no such head.
     """
-    layer = walk.layer
-    chosen = tuple(range(layer.heads) if heads is None else heads)
+    chosen = tuple(range(walk.layer.heads) if heads is None else heads)
     walks = walk.of_heads(chosen)
     held, references = {}, {}
     for name, array in _arrays(walks).items():
@@ -65,24 +64,7 @@ def document_of_layer(
             held[name] = array
         else:
             references[name] = Reference(digest, array.dtype, array.shape)
-    header = Header(
-        model=walk.model,
-        attention=walk.kind,
-        layer=walk.layer_index,
-        heads=chosen,
-        heads_in_layer=layer.heads,
-        query=_axis(walk.query_tokens),
-        key=_axis(walk.key_tokens),
-        scale=float(layer.scale),
-        scale_label=scale_label(layer.scale, layer.head_size),
-        mask=layer.mask.kind,
-        mask_value=None if layer.mask.is_infinite else layer.mask.value,
-        mask_fills=layer.mask.fills,
-        steps=step_texts(walks),
-        references=references,
-        kind="averages" if walk.averages else "walk" if walk.block is None else "block",
-        place="" if walk.block is None else walk.block.place,
-    )
+    header = _header(walk, chosen, step_texts(walks), references)
     check_header(header)
     check_held(header, held)
     for whole, name in {array.whole: name for name, array in held.items()}.items():
@@ -98,6 +80,31 @@ def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
         KeyError: documents of this head have no array of this name.
     """
     return _arrays([walk])[name].make()
+
+
+def _header(
+    walk: Walk, heads: tuple[int, ...], steps: tuple[StepText, ...], references: Mapping[str, Reference]
+) -> Header:
+    """Return what a document says of these heads of a layer; `walk` is any head of it."""
+    layer = walk.layer
+    return Header(
+        model=walk.model,
+        attention=walk.kind,
+        layer=walk.layer_index,
+        heads=heads,
+        heads_in_layer=layer.heads,
+        query=_axis(walk.query_tokens),
+        key=_axis(walk.key_tokens),
+        scale=float(layer.scale),
+        scale_label=scale_label(layer.scale, layer.head_size),
+        mask=layer.mask.kind,
+        mask_value=None if layer.mask.is_infinite else layer.mask.value,
+        mask_fills=layer.mask.fills,
+        steps=steps,
+        references=references,
+        kind="averages" if walk.averages else "walk" if walk.block is None else "block",
+        place="" if walk.block is None else walk.block.place,
+    )
 
 
 def _axis(tokens: Tokens) -> Axis:
