@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnviz.formatting import number
+from attnviz.formatting import nonzero
 from attnviz.formulas import tree
 from attnviz.marked import Marked, marked, named
 from attnviz.steps.attention.weights import weights_panel
@@ -107,8 +107,8 @@ def _difference(name: str, why: str) -> Callable[[Walk], str]:
         largest = float(gaps.max())
         if largest == 0:
             return "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
-        size = f"{largest:.1e}" if largest < 1e-3 else number(largest)
         place = named(f"row {row}, “{walk.query_labels[row]}”", row=row, matrix=name)
+        size = nonzero(largest)
         return Marked.of(f"Largest difference to the loop: {size}, in ", place, f", feature {feature}. {why}")
 
     return say
