@@ -1,4 +1,5 @@
-"""Models that are small enough to follow: the toy block of the pages, and the layers and stacks of a transformer.
+"""Models that are small enough to follow: the toy block of the pages, layers and stacks of a transformer, and
+language models.
 
 Importing this imports no torch; taking a name does.
 """
@@ -7,22 +8,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attnviz.toy.language.bigram import BigramModel
+    from attnviz.toy.language.gru import GRUModel
+    from attnviz.toy.language.model import CharGPT
     from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
     from attnviz.toy.positions import lab_positions, sinusoidal_positions
     from attnviz.toy.stacks import Decoder, Encoder, Seq2Seq
 
 __all__ = [
+    "BigramModel",
+    "CharGPT",
     "Decoder",
     "DecoderLayer",
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "GRUModel",
     "MultiHeadAttention",
     "Seq2Seq",
     "lab_positions",
     "sinusoidal_positions",
 ]
 _MODULES = {
+    "language.bigram": ("BigramModel",),
+    "language.gru": ("GRUModel",),
+    "language.model": ("CharGPT",),
     "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "MultiHeadAttention"),
     "positions": ("lab_positions", "sinusoidal_positions"),
     "stacks": ("Decoder", "Encoder", "Seq2Seq"),

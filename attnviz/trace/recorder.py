@@ -27,7 +27,7 @@ InputsOf = Callable[[tuple[Any, ...], dict[str, Any]], Inputs]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(ShortRepr):
-    """The operands of one attention call, without the batch axis."""
+    """The operands of one attention call, without the batch axis unless the recording keeps it."""
 
     query: Tensor
     """(H, Tq, D)"""
@@ -67,15 +67,25 @@ class Recorder:
     """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
     block_input: Tensor | None = None
     """The (Tq, C) input of the norm before it, if `watch_norm` watches one"""
+    keeps_batch: bool = False
+    """Whether all texts of a batch are recorded, not only the first"""
+
+    def of(self, x: Tensor | None) -> Tensor | None:
+        """Return what is recorded of a module's input, (T, C) or (B, T, C)."""
+        return x[0] if x is not None and x.ndim > 2 and not self.keeps_batch else x
 
 
 _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[Recorder]:
-    """Record the forward passes that this thread runs inside the `with` block."""
-    recorder = Recorder()
+def recording(*, keeps_batch: bool = False) -> Iterator[Recorder]:
+    """Record the forward passes that this thread runs inside the `with` block.
+
+    Args:
+        keeps_batch: whether all texts of a batch are recorded, with the batch axis first, not only the first text.
+    """
+    recorder = Recorder(keeps_batch=keeps_batch)
     token = _recorder.set(recorder)
     try:
         yield recorder
@@ -94,13 +104,13 @@ def recorded_attention(
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record its operands if a recording is active.
 
-    Of a batch, (B, H, T, D), only the first text is recorded.
+    Of a batch, (B, H, T, D), only the first text is recorded, unless the recording keeps the batch.
     """
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
     if recorder is not None:
         cells = steps.mask
-        if query.ndim > 3:
+        if query.ndim > 3 and not recorder.keeps_batch:
             query, key, value = query[0], key[0], value[0]
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
         recorder.modules.append(module)
@@ -127,7 +137,7 @@ def watch_norm(norm: nn.Module) -> None:
 def _record_block_input(_: nn.Module, args: tuple[Any, ...]) -> None:
     recorder = _recorder.get()
     if recorder is not None:
-        recorder.block_input = _first(args[0])
+        recorder.block_input = recorder.of(args[0])
 
 
 def _record_inputs(inputs_of: InputsOf, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -135,10 +145,5 @@ def _record_inputs(inputs_of: InputsOf, _: nn.Module, args: tuple[Any, ...], kwa
     if recorder is None:
         return
     of_query, of_key = inputs_of(args, kwargs)
-    query_input = _first(of_query)
-    recorder.inputs = query_input, query_input if of_key is of_query else _first(of_key)
-
-
-def _first(x: Tensor | None) -> Tensor | None:
-    """Return the first text of a batch, (T, C)."""
-    return x[0] if x is not None and x.ndim > 2 else x
+    query_input = recorder.of(of_query)
+    recorder.inputs = query_input, query_input if of_key is of_query else recorder.of(of_key)

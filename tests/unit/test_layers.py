@@ -30,7 +30,8 @@ LEVELS = (
     ),
     ("attnviz.trace",),
     ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
-    ("attnviz.pretrained", "attnviz.compare", "attnviz.figures"),
+    ("attnviz.pretrained", "attnviz.compare", "attnviz.figures", "attnviz.training"),
+    ("attnviz.trained",),
     ("attnviz.sources", "attnviz.document"),
     ("attnviz.components.bundle", "attnviz.components.packing"),  # the browser side as text and bytes
     ("attnviz.links",),
@@ -113,9 +114,9 @@ def test_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(imported(file)) == names
     both = ["attnviz.pretrained", "attnviz.pretrained.g"]
     assert upward(file) == [f"attnviz.toy.some imports {name}" for name in both]
-    assert place("attnviz.serving.work.pool") == (12, "attnviz.serving.work")
-    assert place("attnviz.ui.heads.state") == (15, "attnviz.ui.heads")
-    assert place("attnviz.serving.app") == (16, "attnviz.serving")
+    assert place("attnviz.serving.work.pool") == (13, "attnviz.serving.work")
+    assert place("attnviz.ui.heads.state") == (16, "attnviz.ui.heads")
+    assert place("attnviz.serving.app") == (17, "attnviz.serving")
 
 
 def test_arrows_point_one_way() -> None:

@@ -1,0 +1,183 @@
+"""A token model: embeddings, learned positions, blocks, and the output layer, from token ids to logits.
+
+Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of each position.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnviz.attention import and_causal
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.layers import FeedForward, MultiHeadAttention
+from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.trace.recorder import watch_norm
+
+
+class ReducedLayer(nn.Module):
+    """A pre-norm block of which parts are left out: the feed-forward, the residual sums or the norms.
+
+    With all parts, it computes what `attnviz.toy.EncoderLayer` computes.
+    """
+
+    def __init__(self, config: TokenConfig) -> None:
+        """Draw the weights as torch's own layers do."""
+        super().__init__()
+        width, bias = config.width, config.bias
+        self.residual = config.residual
+        self.attention = MultiHeadAttention(width, config.heads, bias=bias)
+        self.attention_norm = nn.LayerNorm(width, bias=bias) if config.norm else nn.Identity()
+        self.feed_forward: nn.Module | None = None
+        if config.feed_forward != 0:
+            self.feed_forward = FeedForward(width, config.feed_forward, activation=config.activation, bias=bias)
+            self.feed_forward_norm = nn.LayerNorm(width, bias=bias) if config.norm else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+        watch_norm(self.attention_norm)
+
+    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """Apply the block to (..., T, C); `mask` is as in `MultiHeadAttention`."""
+        x = self._joined(x, self.attention(self.attention_norm(x), mask=mask))
+        if self.feed_forward is not None:
+            x = self._joined(x, self.feed_forward(self.feed_forward_norm(x)))
+        return x
+
+    def _joined(self, x: Tensor, output: Tensor) -> Tensor:
+        dropped: Tensor = self.dropout(output)
+        return x + dropped if self.residual else dropped
+
+
+class TokenModel(nn.Module):
+    """Token embedding + learned position, blocks, and a linear map to the logits."""
+
+    def __init__(self, config: TokenConfig) -> None:
+        """Draw the weights as torch's own layers do: a seed set before it gives the same numbers every time."""
+        super().__init__()
+        self.config, width = config, config.width
+        self.token = nn.Embedding(config.vocabulary, width)
+        self.position = nn.Embedding(config.block_size, width)
+        self.blocks = _blocks(config)
+        self.head = nn.Linear(width, config.vocabulary if config.outputs is None else config.outputs)
+
+    @property
+    def block_size(self) -> int:
+        """The longest sequence."""
+        return self.config.block_size
+
+    def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+        """Return the logits of each position.
+
+        Args:
+            ids: (B, T) or (T,), integers from 0 to the vocabulary's size - 1.
+            source: (B, S) or (S,), what the encoder reads, if the model has both.
+
+        Returns:
+            (B, T, V) or (T, V).
+
+        Raises:
+            ValueError: a sequence is longer than the block size, or has the wrong number of axes; there is a source
+                and no encoder to read it, or the reverse.
+            IndexError: an id is not in the vocabulary.
+        """
+        logits: Tensor = self.head(self.hidden(ids, source))
+        return logits
+
+    forward = logits
+
+    def hidden(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+        """Return the last hidden state, (B, T, C) or (T, C); arguments and errors are those of `logits`."""
+        blocks = self.blocks
+        if isinstance(blocks, Seq2Seq):
+            if source is None:
+                raise ValueError("the encoder of this model needs a source to read")
+            x, y = self.embed(source), self.embed(ids)
+            decoded: Tensor = blocks(x, y, x_mask=self._padding_mask(source))
+            return decoded
+        if source is not None:
+            raise ValueError("this model has one stack of blocks, which reads no source")
+        mask = self._padding_mask(ids) if self.config.architecture == "encoder" else None
+        hidden: Tensor = blocks(self.embed(ids), mask=mask)
+        return hidden
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Return the sum of token and position embeddings, (..., T, C); raises as `logits` does."""
+        length = ids.shape[-1] if ids.ndim in (1, 2) else None
+        if length is None:
+            raise ValueError(f"ids {tuple(ids.shape)} are neither (T,) nor (B, T)")
+        if length > self.block_size:
+            raise ValueError(f"{length} tokens are more than the block size, {self.block_size}")
+        summed: Tensor = self.token(ids) + self.position.weight[:length]
+        return summed
+
+    def _padding_mask(self, ids: Tensor) -> Tensor | None:
+        if self.config.padding is None:
+            return None
+        return (ids != self.config.padding).unsqueeze(-2).unsqueeze(-2)  # (B, S) -> (B, 1, 1, S)
+
+
+class ReducedStack(nn.Module):
+    """Reduced layers one after another, and a final norm where there are norms."""
+
+    def __init__(self, config: TokenConfig) -> None:
+        """Draw the weights as torch's own layers do."""
+        super().__init__()
+        self.causal = config.architecture == "decoder"
+        self.layers = nn.ModuleList(ReducedLayer(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width, bias=config.bias) if config.norm else nn.Identity()
+
+    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`."""
+        if self.causal:
+            mask = and_causal(mask, x.shape[-2])
+        for layer in self.layers:
+            x = layer(x, mask=mask)
+        normed: Tensor = self.norm(x)
+        return normed
+
+
+def _blocks(config: TokenConfig) -> Encoder | Seq2Seq | ReducedStack:
+    if not config.layers or not config.is_complete:
+        return ReducedStack(config)
+    settings: dict[str, Any] = {
+        "layers": config.layers, "heads": config.heads, "feed_forward": config.feed_forward, "norm_first": True,
+        "activation": config.activation, "dropout": config.dropout, "bias": config.bias,
+    }  # fmt: skip
+    if config.architecture == "both":
+        return Seq2Seq(config.width, **settings)
+    return Encoder(config.width, causal=config.architecture == "decoder", **settings)
+
+
+class CharGPT(TokenModel):
+    """A decoder-only transformer over characters (GPT; Radford et al. 2018, with GPT-2's pre-norm)."""
+
+    def __init__(
+        self,
+        vocabulary: int,
+        *,
+        block_size: int = 64,
+        layers: int = 4,
+        heads: int = 4,
+        width: int = 128,
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        """Draw the weights as torch's own layers do.
+
+        Args:
+            vocabulary: V.
+            block_size: the longest context.
+            layers: L.
+            heads: H.
+            width: C.
+            dropout: as in `EncoderLayer`.
+            bias: whether linear maps and norms inside the blocks add one.
+
+        Raises:
+            ValueError: a number is out of range, or the width can't be divided into so many heads.
+        """
+        super().__init__(
+            TokenConfig(
+                vocabulary, block_size, layers=layers, heads=heads, width=width, dropout=dropout, bias=bias
+            )
+        )  # fmt: skip

@@ -1,0 +1,93 @@
+"""What the attention of a model in training does: its weights on whole batches, the head with a pattern, and the model
+without a head.
+
+Shapes: B sequences, H heads, Tq query positions, Tk key positions, D head width.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import attend
+from attnviz.toy.language.model import TokenModel
+from attnviz.toy.layers import MultiHeadAttention
+from attnviz.toy.stacks import Seq2Seq
+from attnviz.trace.model import Kind, Place, places
+from attnviz.trace.recorder import recording
+from attnviz.training.tasks.task import Batch, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOf:
+    """A head of a model, and how much it shows a pattern."""
+
+    kind: Kind
+    layer: int
+    head: int
+    score: float
+    """From 0 to 1"""
+
+
+def attentions(model: TokenModel) -> dict[Place, MultiHeadAttention]:
+    """Return the attentions of a model by their places, in order of computation."""
+    blocks = model.blocks
+    stacks: dict[Kind, nn.ModuleList]
+    if isinstance(blocks, Seq2Seq):
+        stacks = {"encoder": blocks.encoder.layers, "decoder": blocks.decoder.layers, "cross": blocks.decoder.layers}
+    else:
+        stacks = {"decoder" if blocks.causal else "encoder": blocks.layers}
+    counts = {kind: (len(layers), model.config.heads) for kind, layers in stacks.items()}
+    return {place: _attention(stacks[place.kind][place.layer], place.kind) for place in places(counts)}
+
+
+def _attention(layer: nn.Module, kind: Kind) -> MultiHeadAttention:
+    found = layer.get_submodule("cross_attention" if kind == "cross" else "attention")
+    if not isinstance(found, MultiHeadAttention):
+        raise TypeError(f"{type(found).__name__} is not this project's attention")
+    return found
+
+
+def weights_of(model: TokenModel, batch: Batch) -> Mapping[Place, Tensor]:
+    """Run a model on a batch and return the weights of all its attentions, (B, H, Tq, Tk) each."""
+    with torch.no_grad(), recording(keeps_batch=True) as recorder:
+        model.hidden(batch.ids, batch.source)
+    steps = (attend(one.query, one.key, one.value, mask=one.mask, scale=one.scale) for one in recorder.calls)
+    return {place: one.weights for place, one in zip(attentions(model), steps, strict=True)}
+
+
+def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> dict[Place, Tensor]:
+    """Return how much each head shows a pattern, (H,) for each attention of the pattern's kind."""
+    return {place: pattern.score(one, batch) for place, one in weights.items() if place.kind == pattern.kind}
+
+
+def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> HeadOf | None:
+    """Return the head that shows a pattern most; None if the model has no attention of its kind."""
+    found = [
+        HeadOf(place.kind, place.layer, head, float(score))
+        for place, scores in scores_of(weights, batch, pattern).items()
+        for head, score in enumerate(scores)
+    ]
+    return max(found, key=lambda one: one.score, default=None)
+
+
+def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> TokenModel:
+    """Return a copy in which these heads add nothing: their rows of W_O are 0. The model itself stays as it is.
+
+    Raises:
+        IndexError: the model has no such head.
+    """
+    changed = copy.deepcopy(model)
+    there = attentions(changed)
+    with torch.no_grad():
+        for place, head in heads:
+            if place not in there or not 0 <= head < there[place].heads:
+                raise IndexError(f"{place.name}, head {head} does not exist")
+            output = there[place].output
+            width = output.in_features // there[place].heads
+            output.weight[:, head * width : (head + 1) * width] = 0
+    return changed

@@ -1,0 +1,116 @@
+"""The training loop: one step at a time, so that it can be watched, stopped and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks.task import IGNORED, Batch
+
+
+class HasLogits(Protocol):
+    """A module from token ids to logits."""
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """Return (B, T, V) for ids (B, T)."""
+
+
+Draw = Callable[[int, torch.Generator], Batch]
+"""Draws sequences to train on, from a generator"""
+
+MUON_RATE = 10
+"""Muon's learning rate as a multiple of AdamW's: its updates have a norm of their own (Jordan et al. 2024)"""
+
+
+class DivergedError(ArithmeticError):
+    """The loss is no longer a finite number."""
+
+
+def loss_of(model: nn.Module, batch: Batch) -> Tensor:
+    """Return the mean cross-entropy over all positions that count, in nats."""
+    given = (batch.ids,) if batch.source is None else (batch.ids, batch.source)
+    logits: Tensor = model(*given)  # (B, T, V)
+    return functional.cross_entropy(logits.float().flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
+
+
+class Trainer:
+    """Trains one model. Equal seeds and settings give equal losses on the same machine."""
+
+    def __init__(self, model: nn.Module, draw: Draw, settings: TrainingSettings) -> None:
+        """Begin at step 0; `model` is changed in place, and `draw` is given a generator of the settings' seed."""
+        self.model, self.settings, self._draw = model.train(), settings, draw
+        self.step = 0
+        """How many steps have been made"""
+        self._generator = torch.Generator().manual_seed(settings.seed)
+        self._optimisers = _optimisers(model, settings)
+        self._rates = [[group["lr"] for group in one.param_groups] for one in self._optimisers]
+
+    def advance(self) -> float:
+        """Make one step and return its loss, in nats, on the batch before the step.
+
+        Raises:
+            DivergedError: the loss is not finite; the model is as it was before the step.
+        """
+        batch = self._draw(self.settings.batch, self._generator)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.settings.precision == "bfloat16"):
+            loss = loss_of(self.model, batch)
+        value = loss.item()
+        if not torch.isfinite(loss):
+            raise DivergedError(f"the loss at step {self.step} is {value}")
+        self._set_rates()
+        self.model.zero_grad(set_to_none=True)
+        loss.backward()
+        if self.settings.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        for optimiser in self._optimisers:
+            optimiser.step()
+        self.step += 1
+        return value
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later `resume` needs, as tensors and plain values; the model's weights are among it."""
+        return {
+            "step": self.step,
+            "model": self.model.state_dict(),
+            "optimisers": [one.state_dict() for one in self._optimisers],
+            "batches": self._generator.get_state(),
+            "dropout": torch.random.get_rng_state(),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from a state: what follows equals a training that was never interrupted."""
+        self.model.load_state_dict(state["model"])
+        for optimiser, one in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(one)
+        self._generator.set_state(state["batches"])
+        torch.random.set_rng_state(state["dropout"])
+        self.step = state["step"]
+
+    def _set_rates(self) -> None:
+        share = self.settings.rate_at(self.step) / (self.settings.learning_rate or 1)
+        for optimiser, rates in zip(self._optimisers, self._rates, strict=True):
+            for group, rate in zip(optimiser.param_groups, rates, strict=True):
+                group["lr"] = rate * share
+
+
+def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.optim.Optimizer]:
+    """Return the optimisers: matrices inside the blocks decay, and Muon is for them alone."""
+    matrices: list[Tensor] = []
+    others: list[Tensor] = []
+    for name, parameter in model.named_parameters():
+        (matrices if parameter.ndim == 2 and name.startswith("blocks.") else others).append(parameter)
+    rate, decay = settings.learning_rate, settings.weight_decay
+    if settings.optimiser == "sgd":
+        groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+        return [torch.optim.SGD([one for one in groups if one["params"]], lr=rate)]
+    betas = (0.9, settings.beta2)
+    if settings.optimiser == "muon" and matrices:
+        muon = torch.optim.Muon(matrices, lr=MUON_RATE * rate, weight_decay=decay)
+        return [muon, torch.optim.AdamW(others, lr=rate, betas=betas, weight_decay=0.0)]
+    groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+    return [torch.optim.AdamW([one for one in groups if one["params"]], lr=rate, betas=betas)]

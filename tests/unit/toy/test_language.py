@@ -1,0 +1,171 @@
+"""Bigram, GRU and transformers from ids to logits, against torch's own layers and against counting."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from attnviz.toy import BigramModel, CharGPT, GRUModel
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.model import ReducedStack, TokenModel
+
+IDS = torch.tensor([[3, 1, 4, 1, 5, 0], [2, 6, 5, 3, 5, 1]])
+
+
+def reduced(**settings: object) -> TokenModel:
+    torch.manual_seed(3)
+    return TokenModel(TokenConfig(7, 6, layers=2, heads=2, width=8, **settings)).eval()  # type: ignore[arg-type]
+
+
+def test_a_seeded_bigram_is_torchs_table() -> None:
+    torch.manual_seed(1337)
+    table = nn.Embedding(65, 65)
+    torch.manual_seed(1337)
+    model = BigramModel(65)
+    assert torch.equal(model.logits(IDS), table(IDS))
+    assert torch.equal(model(IDS[0]), table(IDS[0]))
+
+
+def test_counting_gives_the_frequencies() -> None:
+    text = torch.tensor([0, 1, 0, 1, 0, 2, 2])
+    probabilities = BigramModel.by_counting(text, 4).logits(torch.arange(4)).softmax(-1)
+    assert torch.allclose(probabilities[0], torch.tensor([0, 2 / 3, 1 / 3, 0]))
+    assert torch.allclose(probabilities[1], torch.tensor([1.0, 0, 0, 0]))
+    assert torch.allclose(probabilities[3], torch.full((4,), 0.25)), "nothing follows it"
+    smoothed = BigramModel.by_counting(text, 4, smoothing=1).logits(torch.arange(4)).softmax(-1)
+    assert torch.allclose(smoothed[0], torch.tensor([1, 3, 2, 1]) / 7)
+
+
+def test_no_training_goes_below_the_counted_table() -> None:
+    text = torch.randint(5, (400,), generator=torch.Generator().manual_seed(0)).cumsum(0) % 5
+    x, y = text[:-1], text[1:]
+    floor = functional.cross_entropy(BigramModel.by_counting(text, 5).logits(x), y).item()
+    model = BigramModel(5)
+    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=200, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        optimiser.zero_grad()
+        loss = functional.cross_entropy(model(x), y)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.item()
+
+    for _ in range(5):
+        optimiser.step(closure)
+    trained = closure()
+    assert trained == pytest.approx(floor, abs=1e-4)
+    assert trained >= floor - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("ids", "vocabulary", "smoothing", "message"),
+    [
+        ([0, 7], 7, 0.0, "0 to 6"),
+        ([0, -1], 7, 0.0, "from -1"),
+        ([[0], [1]], 7, 0.0, "one sequence"),
+        ([0, 1], 7, -1.0, "negative"),
+    ],
+)
+def test_counting_refuses(ids: list[int], vocabulary: int, smoothing: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BigramModel.by_counting(torch.tensor(ids), vocabulary, smoothing=smoothing)
+
+
+def test_the_gru_is_torchs() -> None:
+    torch.manual_seed(5)
+    embedding, gru, head = nn.Embedding(7, 16), nn.GRU(16, 16, batch_first=True), nn.Linear(16, 7)
+    torch.manual_seed(5)
+    model = GRUModel(7, width=16)
+    assert torch.equal(model.logits(IDS), head(gru(embedding(IDS))[0]))
+
+
+def test_a_gpt_with_copied_weights_is_torchs_encoder_with_the_causal_mask() -> None:
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(32, 4, 128, 0.0, activation="gelu", batch_first=True, norm_first=True)
+    theirs = nn.TransformerEncoder(layer, 3, norm=nn.LayerNorm(32), enable_nested_tensor=False).eval()
+    model = CharGPT(7, block_size=6, layers=3, heads=4, width=32).eval()
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    model.blocks = type(model.blocks).from_torch(theirs, causal=True)  # type: ignore[union-attr]
+    mask = nn.Transformer.generate_square_subsequent_mask(6)
+    expected = model.head(theirs(model.token(IDS) + model.position.weight[:6], mask=mask, is_causal=True))
+    assert torch.allclose(model.logits(IDS), expected, atol=1e-5)
+    assert model.block_size == 6
+
+
+def test_a_stack_with_all_its_parts_equals_one_of_reduced_layers() -> None:
+    whole = reduced()
+    config = whole.config
+    torch.manual_seed(3)
+    token, position = nn.Embedding(7, 8), nn.Embedding(6, 8)
+    stack = ReducedStack(config).eval()
+    assert torch.equal(token.weight, whole.token.weight)
+    stack.load_state_dict(whole.blocks.state_dict())
+    expected = whole.head(stack(token(IDS) + position.weight[:6]))
+    assert torch.allclose(whole.logits(IDS), expected, atol=1e-6)
+
+
+def test_without_its_parts_a_block_is_attention_alone() -> None:
+    model = reduced(feed_forward=0, residual=False, norm=False)
+    x = model.token(IDS) + model.position.weight[:6]
+    for layer in model.blocks.layers:  # type: ignore[union-attr]
+        own = layer.attention
+        theirs = nn.MultiheadAttention(8, 2, batch_first=True)
+        with torch.no_grad():
+            theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
+            theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
+            theirs.out_proj.load_state_dict(own.output.state_dict())
+        x = theirs(x, x, x, attn_mask=nn.Transformer.generate_square_subsequent_mask(6))[0]
+    assert torch.allclose(model.logits(IDS), model.head(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"feed_forward": 0}, {"residual": False}, {"norm": False}, {"feed_forward": 0, "residual": False}],
+)
+def test_gradients_reach_every_parameter_and_later_tokens_reach_no_earlier_row(settings: dict[str, object]) -> None:
+    model = reduced(**settings)
+    functional.cross_entropy(model(IDS).flatten(0, 1), IDS.roll(-1, 1).flatten()).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert name.endswith("key.bias") or bool(parameter.grad.abs().sum() > 0), name  # softmax ignores a key's bias
+    changed = IDS.clone()
+    changed[:, 4] = (changed[:, 4] + 1) % 7
+    before, after = model.logits(IDS), model.logits(changed)
+    assert torch.equal(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+def test_padding_of_the_source_changes_nothing() -> None:
+    model = reduced(architecture="both", padding=0)
+    source = torch.tensor([[3, 1, 4, 0, 0, 0]])
+    assert torch.allclose(model.logits(IDS[:1], source), model.logits(IDS[:1], source[:, :3]), atol=1e-6)
+
+
+def test_wrong_input_is_refused() -> None:
+    model = reduced()
+    for ids, message in (
+        (torch.zeros(1, 7, dtype=torch.long), "7 tokens are more than the block size, 6"),
+        (torch.zeros(1, 1, 6, dtype=torch.long), "neither"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.logits(ids)
+    with pytest.raises(IndexError):
+        model.logits(torch.tensor([[7]]))
+    with pytest.raises(ValueError, match="reads no source"):
+        model.logits(IDS, IDS)
+    with pytest.raises(ValueError, match="needs a source"):
+        reduced(architecture="both").logits(IDS)
+    for settings, message in (
+        ({"width": 9}, "can't be divided"),
+        ({"layers": -1}, "negative"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"architecture": "both", "residual": False}, "all of its parts"),
+        ({"vocabulary": 0}, "vocabulary"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TokenConfig(**{"vocabulary": 7, "block_size": 6, "heads": 2, **settings})  # type: ignore[arg-type]
+    assert math.isfinite(model.logits(IDS).sum().item())
