@@ -163,7 +163,7 @@ class Exporter:
             return numbers.csv_zip(walk, [walk.head], about)
         if kind == "npz":
             return numbers.npz(walk, [walk.head])
-        cells = walk_cells(self._shown(view), walk)
+        cells = walk_cells(self._shown(view), walk, self.resources)
         return (code.notebook(cells) if kind == "ipynb" else code.script(cells)).encode()
 
 

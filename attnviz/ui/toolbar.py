@@ -37,7 +37,7 @@ TABS = {
     "step_by_step": ("This picture", "All steps", "Numbers, code", "Web page"),
     "heads": ("This picture", "Web page"),
     "averages": ("This picture", "Web page"),
-    "transformer": ("This picture", "All steps", "Numbers", "Web page"),
+    "transformer": ("This picture", "All steps", "Numbers, code", "Web page"),
     "compare": ("This picture", "Web page"),
 }
 """The tabs of Export on the pages that have more than a picture"""
@@ -86,7 +86,7 @@ def _show_tab(name: str, page: str) -> None:
         from attnviz.ui.export.walk import show_walk_export
 
         show_walk_export(page)
-    elif name.startswith("Numbers"):
+    elif name == "Numbers, code":
         from attnviz.ui.export.numbers import show_numbers_export
 
         show_numbers_export(page)

@@ -205,11 +205,16 @@ def _shown(walk: Walk) -> str:
 
 
 def _entry(name: str, matrix: Tensor) -> str:
-    rows = [", ".join(map(_literal, row)) for row in matrix[:CORNER, :CORNER].tolist()]
-    total = float(matrix[torch.isfinite(matrix)].double().abs().sum())
-    return f'    "{name}": ([\n' + "".join(f"        [{row}],\n" for row in rows) + f"    ], {total:.9g}),"
+    rows = [", ".join(map(literal, row)) for row in matrix[:CORNER, :CORNER].tolist()]
+    return f'    "{name}": ([\n' + "".join(f"        [{row}],\n" for row in rows) + f"    ], {magnitude(matrix):.9g}),"
 
 
-def _literal(number: float) -> str:
+def magnitude(matrix: Tensor) -> float:
+    """Return the sum of the magnitudes of all finite numbers."""
+    return float(matrix[torch.isfinite(matrix)].double().abs().sum())
+
+
+def literal(number: float) -> str:
+    """Return a number with seven digits as a literal of Python; −∞ is written -INF."""
     text = f"{number:.7g}".replace("inf", "INF")
     return text if any(sign in text for sign in ".eI") else f"{text}.0"

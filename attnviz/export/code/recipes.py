@@ -1,4 +1,4 @@
-"""The walk of a view as code, for the app and the command line."""
+"""What a view shows as code, for the app and the command line: a walk of Step by step, or a whole transformer."""
 
 from __future__ import annotations
 
@@ -8,37 +8,55 @@ from typing import Any, cast
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.export.views import START
-from attnviz.sources import PRETRAINED, SOURCES, TOY
+from attnviz.sources import PRETRAINED, SOURCES, TOY, Resources
 from attnviz.sources.shown import KIND_NAMES, Shown
+from attnviz.sources.transformer import ShownPart
 from attnviz.trace.walk import Walk
 
 Cells = tuple[code.Cell, ...]
+
+
+WHOLE = "Notebook and script compute the whole model, every block of it, with torch alone."
+ONE_ATTENTION = "Of a pretrained model, Step by step writes the code of one attention."
 
 
 class NoCodeError(ValueError):
     """No code can be written for the models of a source. The message is one sentence for the user."""
 
 
-def walk_cells(shown: Shown, walk: Walk) -> Cells:
-    """Return the code cells of a walk.
+def walk_cells(shown: Shown, walk: Walk, resources: Resources) -> Cells:
+    """Return the code cells of a walk, or of the whole model that it goes through.
 
     Args:
         shown: the model and head of the walk.
         walk: the walk.
+        resources: what runs the model.
 
     Raises:
         NoCodeError: there is no code for models of this source.
     """
-    if reason := no_code_reason(shown.source.key, START if walk.block is None else "transformer"):
+    is_whole = isinstance(shown, ShownPart)
+    if reason := no_code_reason(shown.source.key, "transformer" if is_whole else START):
         raise NoCodeError(reason)
-    return RECIPES[shown.source.key](shown, walk)
+    return _whole(shown, walk, resources) if is_whole else RECIPES[shown.source.key](shown, walk)
 
 
 def no_code_reason(source: str, page: str = START) -> str:
     """Return why there is no code for models of this source on a page, as a sentence; empty if there is."""
     if page != START:
-        return "Each step's lines of PyTorch are beside its picture and in the notes of the slides."
+        return "" if source == TOY.key else ONE_ATTENTION
     return "" if source in RECIPES else f"There is no code for the source “{SOURCES[source].title}”, only numbers."
+
+
+def about_code(page: str) -> str:
+    """Return what code of a view of a page computes, as a sentence."""
+    return "The code does not need attnviz." if page == START else WHOLE
+
+
+def _whole(shown: Shown, walk: Walk, resources: Resources) -> Cells:
+    from attnviz.export.code.transformer import transformer_cells
+
+    return transformer_cells(shown.trace(resources), cast(Any, shown.model).config, walk.head, walk.link)
 
 
 def _from_seed(shown: Shown, walk: Walk) -> Cells:

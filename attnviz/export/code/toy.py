@@ -8,33 +8,47 @@ from attnviz.export.code.lines import Cell, literals
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_TOKENS, MAX_WIDTH, WIDTH, ToyConfig
 from attnviz.trace.walk import Walk
 
-DRAW = f"""\
+SEEDED = """\
+def seeded(quantity, index=0):
+    \"\"\"A generator of numbers that depend only on the seed and these arguments.\"\"\"
+    name = f"{SEED}/{quantity}/{index}".encode()
+    number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
+    return torch.Generator().manual_seed(number)\
+"""
+SETTINGS = """\
 import hashlib
 
-IDS = {{ids}}  # the tokenizer's output: one id per token
-SEED = {{seed}}
-T, C, H, D = len(IDS), {{model_width}}, {{heads}}, {{width}}
-
-
+IDS = {ids}  # the tokenizer's output: one id per token
+SEED = {seed}
+T, C, H, D = len(IDS), {model_width}, {heads}, {width}\
+"""
+DRAW = f"""\
 def draw(quantity, index, rows, cols):
-    \"\"\"Standard normal numbers that depend only on the seed and these arguments.\"\"\"
-    name = f"{{{{SEED}}}}/{{{{quantity}}}}/{{{{index}}}}".encode()
-    number = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "big")
-    return torch.randn(rows, cols, generator=torch.Generator().manual_seed(number))
+    \"\"\"Standard normal numbers.\"\"\"
+    return torch.randn(rows, cols, generator=seeded(quantity, index))
 
 
 def draw_wide(quantity, index, rows):
     \"\"\"C columns; those beyond {WIDTH} are drawn by themselves, so that C does not change the first.\"\"\"
-    others = draw(f"{{{{quantity}}}}, wider", index, rows, {MAX_WIDTH - WIDTH})
+    others = draw(f"{{quantity}}, wider", index, rows, {MAX_WIDTH - WIDTH})
     return torch.cat((draw(quantity, index, rows, {WIDTH}), others), dim=1)[:, :C]\
 """
 EMBED = 'x = torch.cat([draw_wide("embedding", token, 1) for token in IDS])  # (T, C): equal ids, equal rows'
+COMPUTED_POSITIONS = {
+    "sinusoidal": (
+        "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)",
+        "torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :C]  # (T, C/2, 2) -> (T, C)",
+    ),
+    "lab": (
+        "angle = torch.arange({})[:, None] / 10000 ** (2 * torch.arange(C) / C)  # (T, C): a frequency a dimension",
+        "torch.where(torch.arange(C) % 2 == 0, angle.sin(), angle.cos())",
+    ),
+}
+"""The angles of computed positions, whose number is to be filled in, and what is made of them"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
     "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
-    "sinusoidal": """\
-angle = torch.arange(T)[:, None] / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)
-x = x + torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :C]  # (T, C/2, 2) -> (T, C)""",
+    **{name: f"{angle.format('T')}\nx = x + {made}" for name, (angle, made) in COMPUTED_POSITIONS.items()},
 }
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
@@ -72,7 +86,7 @@ class ToyRecipe:
         """Return the cells from the ids to query, key and value."""
         del walk  # the seed determines everything
         config = self.config
-        draw = DRAW.format(
+        settings = SETTINGS.format(
             ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
             model_width=config.width,
         )  # fmt: skip
@@ -85,7 +99,7 @@ class ToyRecipe:
         maps = MAPS[config.qkv].replace("{bias}", BIAS if config.bias else "")
         return (
             Cell("markdown", "## The weights, drawn from the seed"),
-            Cell("code", draw),
+            Cell("code", f"{settings}\n\n\n{SEEDED}\n\n\n{DRAW}"),
             Cell("markdown", "## embeddings: a row of numbers for each token"),
             Cell("code", f'{EMBED}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
             Cell("markdown", "## query, key, value"),

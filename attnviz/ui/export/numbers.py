@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def show_numbers_export(page: str) -> None:
     """Show buttons for the numbers of the current head, and for the code that computes them."""
+    from attnviz.export.code.recipes import about_code
     from attnviz.export.numbers import TooManyNumbersError, check_csv
     from attnviz.ui.export.walk import walk_to_export
 
@@ -34,7 +35,7 @@ def show_numbers_export(page: str) -> None:
     except TooManyNumbersError as why:
         too_many = str(why)
     _buttons(shown, heads, _file_name(shown), too_many)
-    code = shown.no_code_reason or "The code does not need attnviz."
+    code = shown.no_code_reason or about_code(page)
     st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
 
 

@@ -61,7 +61,7 @@ class ShownWalk(SavedView):
         """Return the head as code cells. Raises the errors of `walk`."""
         from attnviz.export.code.recipes import walk_cells
 
-        return walk_cells(self.shown(), self.walk())
+        return walk_cells(self.shown(), self.walk(), RESOURCES)
 
 
 def shown_walk(page: str) -> ShownWalk:

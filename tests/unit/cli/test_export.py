@@ -166,6 +166,11 @@ def test_a_link_of_a_transformer_gives_all_steps_around_an_attention(
         np.testing.assert_allclose(found["final_norm"], trace.last_hidden_state, rtol=1e-5, atol=1e-6)
         hidden = torch.relu(torch.from_numpy(found["feed_forward_norm"] @ found["W_1"] + found["b_1"]))
         np.testing.assert_allclose(found["feed_forward_hidden"], hidden, rtol=1e-4, atol=1e-5)
+    assert export(tmp_path, "--link", link, "--format", "py,ipynb", "--quiet") == 0
+    command = [sys.executable, str(tmp_path / f"{stem}.py")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert "matrices are those that the page showed." in ran.stdout, ran.stderr
+    assert "block=5" in (tmp_path / f"{stem}.ipynb").read_text(encoding="utf-8")
     with zipfile.ZipFile(tmp_path / f"{stem}.csv.zip") as archive:
         header = archive.read("logits.csv").decode("utf-8-sig").splitlines()[0]
     assert "] dog" in header

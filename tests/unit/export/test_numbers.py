@@ -146,6 +146,7 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         "toy": toy(ToyConfig(heads=3, head_size=5, causal=True, scale="0.3", seed=7)),
         "mixing": toy(ToyConfig(qkv="positions", positions="random", scale="sqrt_c")),
         "plain": toy(ToyConfig(qkv="identity", positions="none", scale="off", projection=False)),
+        "lab": toy(ToyConfig(width=13, positions="lab")),
         "wide": toy(ToyConfig(width=45, bias=True, positions="random", causal=True, padding=2)),
         "filled": toy(ToyConfig(bias=True, projection=False, causal=True, padding=1, mask_value="-1e10")),
         "before": toy(ToyConfig(width=8, causal=True, padding=1, mask_value="-1e10_before", scale="0.3")),

@@ -1,8 +1,11 @@
-"""Export of a walk through a whole model: all steps around an attention, and their numbers."""
+"""Export of a walk through a whole model: all steps around an attention, their numbers, and the model as code."""
 
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,13 +27,20 @@ def model_tabs() -> None:
     show_numbers_export("transformer")
 
 
-def test_a_transformer_offers_all_steps_and_its_numbers_but_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transformer_offers_all_steps_its_numbers_and_its_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     link = {"text": "the cat", "architecture": "decoder", "block": "1", "norm": "pre"}
     waiting, caption = offered(monkeypatch, model_tabs, **link)
-    assert set(waiting) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz"}
-    assert "beside its picture" in caption
+    assert set(waiting) == {"PowerPoint", "PDF", "SVGs (ZIP)", "TikZ", "CSV", "npz", "Notebook", "Script"}
+    assert "compute the whole model" in caption
     with np.load(io.BytesIO(waiting["npz"]())) as found:
         trace = trace_transformer(WordTokenizer().tokenize("the cat"), None, TransformerConfig("decoder", norm="pre"))
         np.testing.assert_allclose(found["embeddings"], trace.block(1).input, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found["logits"], trace.logits, rtol=1e-5, atol=1e-5)
+    (tmp_path / "model.py").write_bytes(waiting["Script"]())
+    ran = subprocess.run(
+        [sys.executable, str(tmp_path / "model.py")], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert "matrices are those that the page showed." in ran.stdout, ran.stderr
     assert waiting["PDF"]().startswith(b"%PDF")

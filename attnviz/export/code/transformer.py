@@ -1,0 +1,333 @@
+"""Exports the toy transformer as code: one class for each part, with weights drawn as `attnviz.toy.transformer` does.
+
+The code computes the whole model on the text, prints every matrix of every block, and compares them with torch's own
+layers and with what the page shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Literal
+
+import torch
+
+from attnviz.export.code.lines import TOLERANCE, Cell, literal, literals, magnitude
+from attnviz.export.code.parts import (
+    ACTIVATIONS,
+    ATTENTION,
+    CAUSAL,
+    DECODER_LAYER,
+    ENCODER_LAYER,
+    FEED_FORWARD,
+    LAYER_NORM,
+    NORM_WEIGHTS,
+    STACK,
+)
+from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
+from attnviz.export.numbers import collect
+from attnviz.steps import PARTS
+from attnviz.toy.config import MAX_WIDTH
+from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
+from attnviz.trace.walk import Walk
+from attnviz.trace.whole import Trace
+
+SHOWN = 4
+"""How many numbers of the first row of each matrix the code compares one by one"""
+MODELS = {
+    "encoder": "an encoder alone: every token looks at every token",
+    "decoder": "a decoder alone: a token looks at itself and at those before it",
+    "both": "an encoder of one text, and a decoder of another that also looks at the encoder's output",
+}
+
+HEADING = """\
+# A whole transformer in plain torch
+
+Written by attnviz from a view of the page Transformer:
+{what}.
+
+Rows are queries, columns are keys; blocks and heads are counted from 0. It needs torch alone. The weights are drawn
+from a seed and have learned nothing. At the end it compares its numbers with those of torch's own layers, and with
+those that the page showed.\
+"""
+BEGIN = """\
+import hashlib
+import math
+
+import torch
+from torch import nn
+
+torch.set_printoptions(precision=4, sci_mode=False, linewidth=200, threshold=2000)
+torch.set_grad_enabled(False)  # nothing is trained here
+VIEW = {link}  # where the app shows the same
+TOKENS = {tokens}
+IDS = {ids}  # the tokenizer's output: one id per token
+{target}SEED = {seed}
+C, H, F, L = {width}, {heads}, {hidden}, {depth}  # width of a token, heads, hidden width of the feed-forward, blocks
+D = C // H  # width of a head
+HEAD = {head}  # the head whose matrices are kept
+COMPUTED = {{}}
+
+
+def keep(place, name, matrix):
+    \"\"\"Keep a matrix under its place in the model and its name on the page.\"\"\"
+    COMPUTED.setdefault(place, {{}})[name] = matrix
+    return matrix
+
+
+def show(place):
+    \"\"\"Print all matrices of a place.\"\"\"
+    for name, matrix in COMPUTED[place].items():
+        print(f"\\n{{place}}: {{name}}, {{' x '.join(map(str, matrix.shape))}}")
+        print(matrix)\
+"""
+TARGET = """\
+TARGET = {tokens}  # what the decoder has written so far
+TARGET_IDS = {ids}
+"""
+EMBED = f"""\
+VOCABULARY = list(dict.fromkeys({{ids}}))  # V tokens: each that occurs, once
+rows = [torch.randn(1, {MAX_WIDTH}, generator=seeded("embedding", one))[:, :C] for one in VOCABULARY]
+E = torch.cat(rows) / math.sqrt(C)  # (V, C)
+
+
+{{positions}}def embed(ids, place):
+    tokens = E[[VOCABULARY.index(one) for one in ids]] * math.sqrt(C)  # section 3.4 of the paper
+{{add}}\
+"""
+ADD = """\
+    keep(place, "token_embeddings", tokens)
+    return tokens + keep(place, "positions", positions(len(ids)))"""
+NO_POSITIONS = "    return tokens  # positions are off"
+RANDOM = f"""\
+def positions(n):
+    \"\"\"One row for each position, (n, C), as a learned table is before training.\"\"\"
+    return torch.randn({MAX_TOKENS}, {MAX_WIDTH}, generator=seeded("position"))[:n, :C]
+
+
+"""
+POSITIONS = {name: f'''\
+def positions(n):
+    """One row for each position, (n, C)."""
+    {angle.format("n")}
+    return {made}
+
+
+''' for name, (angle, made) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
+
+DRAW = """\
+for name, module in model.named_modules():  # each matrix has a seed of its own, from its name
+    if isinstance(module, nn.Linear):
+        inputs, outputs = module.in_features, module.out_features
+        bound = math.sqrt(6 / (inputs + outputs))  # Glorot and Bengio 2010
+        module.weight.uniform_(-bound, bound, generator=seeded(f"{name}.weight"))\
+"""
+DRAW_BIAS = """
+        bound = 1 / math.sqrt(inputs)  # as nn.Linear draws it
+        module.bias.uniform_(-bound, bound, generator=seeded(f"{name}.bias"))\
+"""
+RUN = {
+    "encoder": 'hidden = model(embed(IDS, "encoder block 0"))  # (T, C): a row of numbers for each token',
+    "decoder": 'hidden = model(embed(IDS, "decoder block 0"))  # (T, C)',
+    "both": """\
+encoded = model["encoder"](embed(IDS, "encoder block 0"))  # (Tk, C)
+hidden = model["decoder"](embed(TARGET_IDS, "decoder block 0"), encoded)  # (Tq, C)""",
+}
+MAKE = {
+    "encoder": "model = Encoder()",
+    "decoder": "model = Decoder()",
+    "both": 'model = nn.ModuleDict({"encoder": Encoder(), "decoder": Decoder()})',
+}
+LOGITS = """\
+LAST = "{place}"
+logits = keep(LAST, "logits", hidden @ E.T)  # (T, C) @ (C, V): the embeddings once more
+probabilities = keep(LAST, "probabilities", torch.softmax(logits, dim=-1))
+LABELS = dict(zip({ids}, {tokens}))
+print("After the last token, the likeliest are:")
+for column in probabilities[-1].argsort(descending=True)[:5].tolist():
+    print(f"  {{LABELS[VOCABULARY[column]]!a}}: {{probabilities[-1, column]:.4f}}")\
+"""
+TORCH = """\
+def copied(ours, theirs):
+    \"\"\"Give one of torch's layers the weights of ours. Its norms begin with γ = 1 and β = 0, as ours do.\"\"\"
+    pairs = [(ours.attention, theirs.self_attn)]
+    if hasattr(ours, "cross_attention"):
+        pairs.append((ours.cross_attention, theirs.multihead_attn))
+    for mine, its in pairs:
+        for kind in {kinds}:  # torch keeps W_Q, W_K and W_V in one matrix
+            joined = torch.cat([getattr(one, kind) for one in (mine.query, mine.key, mine.value)])
+            getattr(its, f"in_proj_{{kind}}").copy_(joined)
+        its.out_proj.load_state_dict(mine.output.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.first.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.second.state_dict())
+    return theirs.eval()
+
+
+settings = dict(activation={activation}, norm_first={norm_first}, bias={bias}, batch_first=True)
+{run}
+torch.testing.assert_close(hidden, theirs, rtol={tolerance}, atol={tolerance})
+print("The last hidden state is that of torch's own layers.")\
+"""
+HIDDEN = "torch.ones(len(theirs), len(theirs), dtype=torch.bool).triu(1)"
+TORCH_ENCODER = """\
+theirs = COMPUTED["{stack} block 0"]["embeddings"]
+hidden_cells = {mask}
+for ours in {model}.layers:
+    theirs = copied(ours, nn.TransformerEncoderLayer(C, H, F, **settings))(theirs, src_mask=hidden_cells)
+{norm}\
+"""
+TORCH_DECODER = """
+memory, theirs = theirs, COMPUTED["decoder block 0"]["embeddings"]
+hidden_cells = {mask}
+for ours in model["decoder"].layers:
+    theirs = copied(ours, nn.TransformerDecoderLayer(C, H, F, **settings))(theirs, memory, tgt_mask=hidden_cells)
+{norm}\
+"""
+COMPARE = """\
+# What the page showed: the first numbers of each matrix's first row, and the sum of all its finite magnitudes
+INF = math.inf
+SHOWN = {{
+{shown}
+}}
+for place, matrices in SHOWN.items():
+    for name, (first, total) in matrices.items():
+        matrix = COMPUTED[place][name]
+        torch.testing.assert_close(matrix[0, :{count}], torch.tensor(first), rtol={tolerance}, atol={tolerance})
+        finite = matrix[matrix.isfinite()].double().abs().sum().item()
+        assert math.isclose(finite, total, rel_tol={tolerance}, abs_tol={tolerance}), (place, name, finite, total)
+print(f"All {{sum(map(len, SHOWN.values()))}} matrices are those that the page showed.")\
+"""
+
+
+def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: str = "") -> tuple[Cell, ...]:
+    """Return a whole toy transformer as cells of a notebook.
+
+    Args:
+        trace: the model on the text.
+        config: its settings.
+        head: the head whose matrices the code keeps and prints.
+        link: the view's address.
+    """
+    places = [place.name for place in trace.places]
+    draw = DRAW + (DRAW_BIAS if config.bias else "")
+    architecture = config.architecture
+    shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
+    return (
+        Cell("markdown", HEADING.format(what=MODELS[architecture])),
+        Cell("code", _begin(trace, config, head, link)),
+        Cell("markdown", "## The weights come from the seed"),
+        Cell("code", SEEDED),
+        Cell("markdown", "## embeddings: a row of numbers for each token, and one for each position"),
+        Cell("code", _embeddings(config)),
+        *_parts(config),
+        Cell("markdown", "## The model with its weights, and the text on its way through it"),
+        Cell("code", f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"),
+        *_logits(config, places[-1]),
+        *shown,
+        Cell("markdown", "## The same as torch, and as the page"),
+        Cell("code", _torch(config)),
+        Cell("code", COMPARE.format(count=SHOWN, tolerance=TOLERANCE, shown=_shown(trace, head))),
+    )
+
+
+def _begin(trace: Trace, config: TransformerConfig, head: int, link: str) -> str:
+    tokens, target = trace.tokens, trace.decoder_tokens
+    return BEGIN.format(
+        link=ascii(link), tokens=literals(tokens.labels), ids=literals(tokens.ids), seed=config.seed, head=head,
+        target="" if target is None else TARGET.format(tokens=literals(target.labels), ids=literals(target.ids)),
+        width=config.width, heads=config.heads, hidden=FACTOR * config.width, depth=config.depth,
+    )  # fmt: skip
+
+
+def _embeddings(config: TransformerConfig) -> str:
+    ids = "IDS + TARGET_IDS" if config.architecture == "both" else "IDS"
+    add = NO_POSITIONS if config.positions == "none" else ADD
+    return EMBED.format(ids=ids, positions=POSITIONS[config.positions], add=add)
+
+
+def _parts(config: TransformerConfig) -> Iterator[Cell]:
+    """Yield the classes of the parts."""
+    stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
+    yield Cell("markdown", "## Attention: scores, softmax, weighted values")
+    yield Cell("code", ATTENTION.format(linear=_linear(config, "C", "C")))
+    yield Cell("markdown", "## Feed-forward")
+    forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
+    yield Cell("code", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
+    yield Cell("markdown", "## LayerNorm")
+    yield Cell("code", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
+    yield Cell("markdown", "## A layer: both, with their residual sums")
+    yield Cell("code", ENCODER_LAYER[config.norm])
+    if config.architecture == "both":
+        yield Cell("markdown", "## A layer of the decoder: with an attention to the encoder between them")
+        yield Cell("code", DECODER_LAYER[config.norm])
+    for stack in stacks:
+        yield Cell("markdown", f"## The {stack}")
+        yield Cell("code", _stack(config, stack))
+
+
+def _stack(config: TransformerConfig, stack: str) -> str:
+    """Return the class of a stack of layers."""
+    x, looks = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
+    place = f"{stack} block {{i}}"
+    last = f"{stack} block {{L - 1}}{', attention to the encoder' if x == 'y' else ''}"
+    is_pre = config.norm == "pre"
+    return STACK.format(
+        name=stack.title(),
+        ended=", and a final norm" if is_pre else "",
+        layer="DecoderLayer" if x == "y" else "EncoderLayer",
+        norm="\n        self.norm = LayerNorm()" if is_pre else "",
+        takes=looks, gives=looks, x=x, place=f'f"{place}"',
+        mask=CAUSAL.format(x=x) if stack == "decoder" else "None  # every token looks at every token",
+        result=f'keep(f"{last}", "final_norm", self.norm({x}))' if is_pre else x,
+    )  # fmt: skip
+
+
+def _logits(config: TransformerConfig, place: str) -> Iterator[Cell]:
+    """Yield the code of what comes after the last block, if there is anything."""
+    if config.architecture == "encoder":
+        return
+    ids, tokens = ("TARGET_IDS + IDS", "TARGET + TOKENS") if config.architecture == "both" else ("IDS", "TOKENS")
+    yield Cell("markdown", "## logits and softmax: how likely each token is to come next")
+    yield Cell("code", LOGITS.format(place=place, ids=ids, tokens=tokens))
+
+
+def _printed(place: str) -> Iterator[tuple[Literal["markdown", "code"], str]]:
+    yield "markdown", f"## {place[0].upper()}{place[1:]}"
+    yield "code", f'show("{place}")'
+
+
+def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
+    return f"nn.Linear({inputs}, {outputs}{'' if config.bias else ', bias=False'})"
+
+
+def _torch(config: TransformerConfig) -> str:
+    """Return the comparison with torch's own layers."""
+    is_both = config.architecture == "both"
+    norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""
+    first = "encoder" if is_both else config.architecture
+    mask = "None" if first == "encoder" else HIDDEN
+    run = TORCH_ENCODER.format(stack=first, model='model["encoder"]' if is_both else "model", mask=mask, norm=norm)
+    if is_both:
+        run += TORCH_DECODER.format(norm=norm, mask=HIDDEN)
+    return TORCH.format(
+        kinds='("weight", "bias")' if config.bias else '("weight",)',
+        activation=ACTIVATIONS[config.activation], norm_first=config.norm == "pre", bias=config.bias,
+        run=run, tolerance=TOLERANCE,
+    )  # fmt: skip
+
+
+def _shown(trace: Trace, head: int) -> str:
+    """Return what the page shows of each matrix as entries of a dictionary literal."""
+    names = {name for step in PARTS.values() for name in step.matrices}
+    return "\n".join(
+        f'    "{place.name}": {{\n{_entries(trace.walk_at(number, head), names)}\n    }},'
+        for number, place in enumerate(trace.places)
+    )
+
+
+def _entries(walk: Walk, names: Set[str]) -> str:
+    found = ((name, array) for name, array in collect(walk, [walk.head]).items() if name in names)
+    matrices = ((name, torch.from_numpy(array).flatten(0, -2)) for name, array in found)
+    return "\n".join(
+        f'        "{name}": ([{", ".join(map(literal, matrix[0, :SHOWN].tolist()))}], {magnitude(matrix):.9g}),'
+        for name, matrix in matrices
+    )

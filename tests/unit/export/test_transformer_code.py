@@ -1,0 +1,120 @@
+"""Whole transformers as scripts: run where attnviz is not, and compared with torch's own layers and with the trace."""
+
+from __future__ import annotations
+
+import io
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from attnviz.export.code import lines as code
+from attnviz.export.code.transformer import transformer_cells
+from attnviz.export.numbers import collect
+from attnviz.steps import PARTS
+from attnviz.tokens import CharVocab, WordTokenizer
+from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
+from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.whole import Trace
+from tests.unit.export.test_numbers import HOSTILE
+
+RUN = """
+import runpy, sys
+import numpy as np
+sys.modules["attnviz"] = None  # as on a machine that has never heard of it
+for file in sys.argv[1:]:
+    found = runpy.run_path(file)
+    matrices = {f"{place}/{name}": one.numpy() for place, of in found["COMPUTED"].items() for name, one in of.items()}
+    np.savez(file + ".npz", **matrices, hidden=found["hidden"].numpy(), theirs=found["theirs"].numpy())
+"""
+TEXT = f"the cat {HOSTILE} the\nend \\"
+CONFIGS = {
+    "default": TransformerConfig(),
+    "gpt": TransformerConfig(
+        "decoder", depth=3, heads=3, width=24, norm="pre", activation="gelu", positions="lab", bias=False, seed=4
+    ),
+    "paper": TransformerConfig("both", heads=4, positions="sinusoidal", seed=7),
+    "both, pre-norm": TransformerConfig("both", 1, 1, 8, "gelu_tanh", "pre", "random", bias=True, seed=2**31),
+    "both, no bias": TransformerConfig("both", width=45, heads=5, activation="gelu", positions="none", bias=False),
+    "wide": TransformerConfig("encoder", 1, 8, 128, norm="pre"),
+}
+
+
+def traced(config: TransformerConfig, text: str = TEXT) -> Trace:
+    tokenizer = WordTokenizer()
+    target = tokenizer.tokenize('a "dog" the\'') if config.architecture == "both" else None
+    return trace_transformer(tokenizer.tokenize(text), target, config)
+
+
+def test_the_scripts_compute_what_torch_and_the_page_compute_where_attnviz_is_not(tmp_path: Path) -> None:
+    traces = {name: traced(config) for name, config in CONFIGS.items()}
+    files = []
+    for i, (name, trace) in enumerate(traces.items()):
+        cells = transformer_cells(trace, CONFIGS[name], CONFIGS[name].heads - 1, link='http://h/?a="\n')
+        notebook = nbformat.reads(code.notebook(cells), as_version=4)
+        nbformat.validate(notebook)
+        for cell in notebook.cells:
+            assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
+        files.append(tmp_path / f"{i}.py")
+        files[-1].write_text(code.script(cells), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", RUN, *map(str, files)],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert ran.stdout.count("The last hidden state is that of torch's own layers.") == len(CONFIGS)
+    assert ran.stdout.count("matrices are those that the page showed.") == len(CONFIGS)
+    matrices = {name for step in PARTS.values() for name in step.matrices}
+    for file, (name, trace) in zip(files, traces.items(), strict=True):
+        with np.load(f"{file}.npz") as found:
+            np.testing.assert_allclose(found["hidden"], found["theirs"], rtol=1e-5, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(found["hidden"], trace.last_hidden_state, rtol=1e-5, atol=1e-5, err_msg=name)
+            head, expected = CONFIGS[name].heads - 1, {"hidden", "theirs"}
+            for number, place in enumerate(trace.places):
+                for quantity, array in collect(trace.walk_at(number, head), [head]).items():
+                    if quantity in matrices:
+                        at = f"{place.name}/{quantity}"
+                        expected.add(at)
+                        known = array.reshape(found[at].shape)
+                        np.testing.assert_allclose(found[at], known, rtol=1e-4, atol=1e-5, err_msg=f"{name}: {at}")
+            assert set(found.files) == expected
+
+
+def test_the_likeliest_next_token_is_printed_with_its_probability(tmp_path: Path) -> None:
+    config = TransformerConfig("decoder")
+    trace = traced(config)
+    (tmp_path / "gpt.py").write_text(code.script(transformer_cells(trace, config, 0)), encoding="utf-8")
+    printed = subprocess.run(
+        [sys.executable, str(tmp_path / "gpt.py")], capture_output=True, text=True, check=True, timeout=100
+    ).stdout
+    assert trace.logits is not None
+    chances = torch.softmax(trace.logits[-1], -1)
+    labels = list(dict(zip(trace.tokens.ids, trace.tokens.labels, strict=True)).values())
+    assert f"{labels[int(chances.argmax())]!a}: {float(chances.max()):.4f}" in printed
+
+
+def test_other_weights_than_the_pages_stop_the_script(tmp_path: Path) -> None:
+    config = TransformerConfig()
+    written = code.script(transformer_cells(traced(config, "one two three"), config, 0))
+    changed = written.replace("SEED = 0", "SEED = 1")
+    assert changed != written
+    (tmp_path / "other.py").write_text(changed, encoding="utf-8")
+    try:
+        with pytest.raises(AssertionError, match="not close"):
+            runpy.run_path(str(tmp_path / "other.py"))
+    finally:
+        torch.set_grad_enabled(True)
+
+
+def test_the_largest_model_on_the_longest_text_is_a_script_of_readable_size() -> None:
+    config = TransformerConfig("both", depth=12, heads=8, width=128)
+    tokens = CharVocab.from_text(HOSTILE).tokenize((HOSTILE * 3)[:MAX_TOKENS])
+    trace = trace_transformer(tokens, tokens, config)
+    written = code.script(transformer_cells(trace, config, 0)).encode()
+    assert len(written) < 150_000
+    assert io.BytesIO(written).readline() == b"# A whole transformer in plain torch\n"
