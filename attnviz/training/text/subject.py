@@ -1,0 +1,125 @@
+"""A text, character by character: its ids as one tensor, split into training and validation.
+
+Shapes: N characters of the text, B blocks, T = block size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.tokens import NO_ID, CharVocab, Tokens
+from attnviz.tokens.value import repair
+from attnviz.training.plan import TEXT
+from attnviz.training.tasks.task import Batch, Subject
+
+TRAIN_PART = 0.9
+"""The part of a text, from its beginning, on which a model is trained"""
+WATCHED = 64
+"""Blocks of the validation part that are evaluated while a training runs"""
+AT_ONCE = 64
+"""Blocks that a whole validation evaluates at once"""
+
+
+class TextError(ValueError):
+    """A text can't be trained on. The message is one sentence for the user, with the reason."""
+
+
+class Text(Subject):
+    """A text whose next characters are to be predicted."""
+
+    name = TEXT
+
+    def __init__(self, text: str, block_size: int, *, vocabulary: CharVocab | None = None) -> None:
+        """Encode and split a text.
+
+        Args:
+            text: the whole text; its characters are the vocabulary, in code-point order, if none is given.
+            block_size: T, the length of a training sequence.
+            vocabulary: the characters that are known; the text may hold no others.
+
+        Raises:
+            TextError: the text is empty, has one character only, or either part is shorter than a block and the
+                character after it.
+            UnknownCharacterError: a character is not in the given vocabulary.
+            ValueError: the block size is below 1.
+        """
+        if block_size < 1:
+            raise ValueError(f"block_size is {block_size}; it must be at least 1")
+        text = repair(text)
+        if not text.strip():
+            raise TextError("There is no text to train on: paste one, or choose the built-in corpus.")
+        self.vocabulary = CharVocab.from_text(text) if vocabulary is None else vocabulary
+        if len(set(text)) < 2:
+            raise TextError("This text has one character only, over and over, so there is nothing to learn.")
+        self.labels, self.block_size = self.vocabulary.characters, block_size
+        self.ids = torch.tensor(self.vocabulary.encode(text))
+        """(N,): the whole text as one tensor"""
+        cut = int(TRAIN_PART * len(self.ids))
+        self.train, self.validation = self.ids[:cut], self.ids[cut:]
+        needed = block_size + 1
+        if len(self.validation) < needed:
+            least = next(n for n in range(10 * needed - 10, 10 * needed + 11) if n - int(TRAIN_PART * n) >= needed)
+            raise TextError(
+                f"This text has {len(text):,} characters; with blocks of {block_size} it needs at least {least:,}, "
+                "because the last tenth is kept for validation."
+            )
+
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw blocks from anywhere in the training part; the target of each character is the one after it."""
+        starts = torch.randint(len(self.train) - self.block_size, (size, 1), generator=generator)
+        return _pairs(self.train, starts, self.block_size)
+
+    def held_out(self) -> Batch:
+        """Return up to `WATCHED` blocks of the validation part, evenly spread."""
+        last = len(self.validation) - self.block_size - 1
+        starts = torch.linspace(0, last, min(WATCHED, last + 1)).long().unique()
+        return _pairs(self.validation, starts[:, None], self.block_size)
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the first characters of a text, up to the block size."""
+        return self.vocabulary.tokenize(text, max_tokens=self.block_size), None
+
+    def encode(self, text: str) -> Tensor:
+        """Return the ids of the characters that are in the vocabulary, (n,), without the others."""
+        return torch.tensor([one for one in self.vocabulary.tokenize(text).ids if one != NO_ID], dtype=torch.long)
+
+
+def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
+    """Return the mean loss over a whole text, (N,), in nats a character.
+
+    The text is cut into blocks without overlap, so that each character is predicted once; the first of a block is
+    predicted from one character alone.
+
+    Raises:
+        ValueError: the text has fewer than two characters.
+    """
+    if len(ids) < 2:
+        raise ValueError("one character has none after it to predict")
+    total, was_training = 0.0, model.training
+    model.eval()
+    with torch.no_grad():
+        for x, y in _blocks(ids, block_size):
+            total += functional.cross_entropy(model(x).flatten(0, -2), y.flatten(), reduction="sum").item()
+    model.train(was_training)
+    return total / (len(ids) - 1)
+
+
+def _blocks(ids: Tensor, block_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Cut a text into blocks and what follows each of their characters, up to `AT_ONCE` blocks at a time."""
+    x, y = ids[:-1], ids[1:]
+    whole = len(x) // block_size * block_size
+    if whole:
+        rows = (one[:whole].view(-1, block_size).split(AT_ONCE) for one in (x, y))
+        yield from zip(*rows, strict=True)
+    if whole < len(x):
+        yield x[None, whole:], y[None, whole:]
+
+
+def _pairs(ids: Tensor, starts: Tensor, length: int) -> Batch:
+    """Return the blocks that begin at these places, (B, 1), and what follows each of their characters."""
+    blocks = ids[starts + torch.arange(length + 1)]
+    return Batch(blocks[:, :-1], blocks[:, 1:])
