@@ -214,9 +214,15 @@ def causal_mask(n: int) -> Tensor:
     return torch.ones(n, n, dtype=torch.bool).tril()
 
 
-def and_causal(mask: Tensor | None, n: int) -> Tensor:
-    """Return a mask, bool or float, that broadcasts to (..., n, n), combined with the causal mask."""
-    causal = causal_mask(n)
+def and_causal(mask: Tensor | None, n: int, *, before: int = 0) -> Tensor:
+    """Return a mask, bool or float, that broadcasts to (..., n, before + n), combined with the causal mask.
+
+    Args:
+        mask: what else hides keys; None for nothing.
+        n: the number of queries.
+        before: the number of tokens before them, which are keys only (see `attnviz.toy.layers.Past`).
+    """
+    causal = causal_mask(before + n)[before:]
     if mask is None:
         return causal
     return mask & causal if mask.dtype == torch.bool else mask.masked_fill(~causal, -torch.inf)

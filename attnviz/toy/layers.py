@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from attnviz.attention import and_causal
@@ -20,6 +21,25 @@ from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 
 WIDTH, HEADS, EPS = 32, 4, 1e-5
+
+
+class Past:
+    """The keys and values of the tokens that an attention has read before (a key-value cache); none at first."""
+
+    def __init__(self) -> None:
+        self.key: Tensor | None = None
+        """(..., H, T, D)"""
+        self.value: Tensor | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.key is None else self.key.shape[-2]
+
+    def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of the next tokens, (..., H, T, D) each, and return those of all."""
+        if self.key is not None and self.value is not None:
+            key, value = torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
+        self.key, self.value = key, value
+        return key, value
 
 
 class MultiHeadAttention(nn.Module):
@@ -49,13 +69,16 @@ class MultiHeadAttention(nn.Module):
         copying.copy_attention(module, made)
         return made.train(module.training)
 
-    def forward(self, x: Tensor, context: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, context: Tensor | None = None, *, mask: Tensor | None = None, past: Past | None = None
+    ) -> Tensor:
         """Let the tokens of x look at those of the context, or at each other: returns (..., Tq, C).
 
         Args:
             x: (..., Tq, C), from which the queries are made.
             context: (..., Tk, C), from which keys and values are made; x if None.
             mask: as in `attnviz.attention.attend`; broadcasts to (..., H, Tq, Tk).
+            past: keys and values of earlier tokens, to which those of the context are added.
 
         Raises:
             ValueError: a shape does not fit; the message names both.
@@ -68,6 +91,8 @@ class MultiHeadAttention(nn.Module):
         if x.shape[:-2] != context.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
         query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
+        if past is not None:
+            key, value = past.extend(key, value)
         output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
         return output
 
@@ -209,9 +234,9 @@ class EncoderLayer(_Layer):
         copying.copy_encoder_layer(module, made)
         return made.train(module.training)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """Apply the layer to (..., T, C); `mask` is as in `MultiHeadAttention`."""
-        output = self.attention(self.attention_norm(x) if self.norm_first else x, mask=mask)
+    def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
+        """Apply the layer to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
+        output = self.attention(self.attention_norm(x) if self.norm_first else x, mask=mask, past=past)
         return self.after(x, output).block_output
 
     def after(self, x: Tensor, output: Tensor) -> BlockSteps:

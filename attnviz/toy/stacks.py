@@ -5,13 +5,15 @@ They take vectors, not ids: what embeds a text stands before them. Shapes are th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from torch import Tensor, nn
 
 from attnviz.attention import and_causal
 from attnviz.toy import copying
-from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer
+from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer, Past
 
 LAYERS = 2
 
@@ -59,12 +61,12 @@ class Encoder(nn.Module):
         _copy_norm(module, made)
         return made.train(module.training)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`."""
+    def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Sequence[Past] | None = None) -> Tensor:
+        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`, `past` too, one for each layer."""
         if self.causal:
-            mask = and_causal(mask, x.shape[-2])
-        for layer in self.layers:
-            x = layer(x, mask=mask)
+            mask = and_causal(mask, x.shape[-2], before=len(past[0]) if past else 0)
+        for layer, before in zip(self.layers, past or repeat(None), strict=False):
+            x = layer(x, mask=mask, past=before)
         normed: Tensor = self.norm(x)
         return normed
 

@@ -5,13 +5,13 @@ Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
-from attnviz.attention import and_causal
 from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.layers import FeedForward, MultiHeadAttention
+from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.trace.recorder import watch_norm
 
@@ -36,9 +36,9 @@ class ReducedLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         watch_norm(self.attention_norm)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """Apply the block to (..., T, C); `mask` is as in `MultiHeadAttention`."""
-        x = self._joined(x, self.attention(self.attention_norm(x), mask=mask))
+    def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
+        """Apply the block to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
+        x = self._joined(x, self.attention(self.attention_norm(x), mask=mask, past=past))
         if self.feed_forward is not None:
             x = self._joined(x, self.feed_forward(self.feed_forward_norm(x)))
         return x
@@ -65,12 +65,13 @@ class TokenModel(nn.Module):
         """The longest sequence."""
         return self.config.block_size
 
-    def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+    def logits(self, ids: Tensor, source: Tensor | None = None, *, past: Sequence[Past] | None = None) -> Tensor:
         """Return the logits of each position.
 
         Args:
             ids: (B, T) or (T,), integers from 0 to the vocabulary's size - 1.
             source: (B, S) or (S,), what the encoder reads, if the model has both.
+            past: of each layer of a decoder alone, the keys and values of the tokens before these (`new_past`).
 
         Returns:
             (B, T, V) or (T, V).
@@ -80,14 +81,16 @@ class TokenModel(nn.Module):
                 and no encoder to read it, or the reverse.
             IndexError: an id is not in the vocabulary.
         """
-        logits: Tensor = self.head(self.hidden(ids, source))
+        logits: Tensor = self.head(self.hidden(ids, source, past=past))
         return logits
 
     forward = logits
 
-    def hidden(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+    def hidden(self, ids: Tensor, source: Tensor | None = None, *, past: Sequence[Past] | None = None) -> Tensor:
         """Return the last hidden state, (B, T, C) or (T, C); arguments and errors are those of `logits`."""
         blocks = self.blocks
+        if past is not None and self.config.architecture != "decoder":
+            raise ValueError("only a decoder alone goes on from what it has read before")
         if isinstance(blocks, Seq2Seq):
             if source is None:
                 raise ValueError("the encoder of this model needs a source to read")
@@ -97,17 +100,24 @@ class TokenModel(nn.Module):
         if source is not None:
             raise ValueError("this model has one stack of blocks, which reads no source")
         mask = self._padding_mask(ids) if self.config.architecture == "encoder" else None
-        hidden: Tensor = blocks(self.embed(ids), mask=mask)
+        hidden: Tensor = blocks(self.embed(ids, before=len(past[0]) if past else 0), mask=mask, past=past)
         return hidden
 
-    def embed(self, ids: Tensor) -> Tensor:
-        """Return the sum of token and position embeddings, (..., T, C); raises as `logits` does."""
+    def new_past(self) -> list[Past]:
+        """Return an empty `past` for `logits`, which each call extends."""
+        return [Past() for _ in range(self.config.layers)]
+
+    def embed(self, ids: Tensor, *, before: int = 0) -> Tensor:
+        """Return the sum of token and position embeddings, (..., T, C); raises as `logits` does.
+
+        `before` is the number of tokens before them, where the positions begin.
+        """
         length = ids.shape[-1] if ids.ndim in (1, 2) else None
         if length is None:
             raise ValueError(f"ids {tuple(ids.shape)} are neither (T,) nor (B, T)")
-        if length > self.block_size:
-            raise ValueError(f"{length} tokens are more than the block size, {self.block_size}")
-        summed: Tensor = self.token(ids) + self.position.weight[:length]
+        if before + length > self.block_size:
+            raise ValueError(f"{before + length} tokens are more than the block size, {self.block_size}")
+        summed: Tensor = self.token(ids) + self.position.weight[before : before + length]
         return summed
 
     def _padding_mask(self, ids: Tensor) -> Tensor | None:
@@ -116,27 +126,18 @@ class TokenModel(nn.Module):
         return (ids != self.config.padding).unsqueeze(-2).unsqueeze(-2)  # (B, S) -> (B, 1, 1, S)
 
 
-class ReducedStack(nn.Module):
+class ReducedStack(Encoder):
     """Reduced layers one after another, and a final norm where there are norms."""
 
     def __init__(self, config: TokenConfig) -> None:
         """Draw the weights as torch's own layers do."""
-        super().__init__()
+        nn.Module.__init__(self)
         self.causal = config.architecture == "decoder"
         self.layers = nn.ModuleList(ReducedLayer(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width, bias=config.bias) if config.norm else nn.Identity()
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """Apply all layers to (..., T, C); `mask` is as in `MultiHeadAttention`."""
-        if self.causal:
-            mask = and_causal(mask, x.shape[-2])
-        for layer in self.layers:
-            x = layer(x, mask=mask)
-        normed: Tensor = self.norm(x)
-        return normed
 
-
-def _blocks(config: TokenConfig) -> Encoder | Seq2Seq | ReducedStack:
+def _blocks(config: TokenConfig) -> Encoder | Seq2Seq:
     if not config.layers or not config.is_complete:
         return ReducedStack(config)
     settings: dict[str, Any] = {

@@ -1,0 +1,142 @@
+"""Text from a language model, token by token: logits / T, softmax, a draw, with every number of it.
+
+Shapes: V tokens of the vocabulary, T tokens of the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import attend
+from attnviz.toy.language.model import TokenModel
+from attnviz.toy.layers import Past
+from attnviz.trace.recorder import Recorder, recording
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen."""
+
+    temperature: float = 1.0
+    """Divides the logits; 0 takes the likeliest token always (greedy)"""
+    top_k: int = 0
+    """Only so many of the likeliest tokens can be drawn (Fan et al. 2018); 0 is no limit"""
+    top_p: float = 1.0
+    """Only the fewest likeliest tokens that have this probability together (Holtzman et al. 2020); 1 is no limit"""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("temperature", 0, 100), ("top_k", 0, 2**31), ("top_p", 0, 1)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} is {getattr(self, name)}; it can be {low} to {high}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """One token, and how it came to be."""
+
+    id: int
+    logits: Tensor
+    """(V,), of the last position"""
+    scaled: Tensor
+    """(V,): logits / T; the logits themselves if the choice is greedy"""
+    kept: Tensor
+    """(V,) bool: the tokens that top-k and top-p leave"""
+    probabilities: Tensor
+    """(V,): softmax of scaled over the tokens that are left; 1 for the likeliest if the choice is greedy"""
+    number: float | None
+    """From 0 to 1, drawn evenly: the token is the first at which the sum of probabilities, in order of ids, is above
+    it; None if the choice is greedy"""
+    context: int
+    """T: the tokens from which it was predicted"""
+    computed: int
+    """The tokens whose keys and values were computed for it: 1 with a cache, T without"""
+    weights: tuple[Tensor, ...]
+    """The last position's attention, (H, T) for each layer; empty for a model without attention"""
+
+
+def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> dict[str, Any]:
+    """Choose a token by its logits, (V,): returns the fields of `Drawn` that this determines."""
+    greedy = sampling.temperature == 0
+    scaled = logits if greedy else logits / sampling.temperature
+    kept = torch.ones_like(scaled, dtype=torch.bool)
+    order = scaled.argsort(descending=True, stable=True)
+    if greedy:
+        kept[order[1:]] = False
+    if sampling.top_k:
+        kept[order[sampling.top_k :]] = False
+    if sampling.top_p < 1:
+        sorted_ = scaled[order].masked_fill(~kept[order], -torch.inf).softmax(-1)
+        before = sorted_.cumsum(-1) - sorted_  # what likelier tokens have together
+        beyond = before >= sampling.top_p
+        beyond[0] = False
+        kept[order[beyond]] = False
+    probabilities = scaled.masked_fill(~kept, -torch.inf).softmax(-1)
+    if greedy:
+        return {"id": int(order[0]), "scaled": scaled, "kept": kept, "probabilities": probabilities, "number": None}
+    number = float(torch.rand((), generator=generator))
+    sums = probabilities.double().cumsum(-1)
+    above = ((sums > number * sums[-1]) & kept).nonzero()
+    return {
+        "id": int(above[0]), "scaled": scaled, "kept": kept, "probabilities": probabilities, "number": number,
+    }  # fmt: skip
+
+
+def generate(
+    model: nn.Module, ids: Sequence[int], count: int, sampling: Sampling, *, cached: bool = True
+) -> Iterator[Drawn]:
+    """Yield `count` tokens that go on from a context.
+
+    When the context has reached the block size, it goes on with its last half: positions are learned, so keys and
+    values of the tokens that stay must be computed anew, and this is done once for each half, with and without a cache.
+    The tokens are the same with and without it.
+
+    Args:
+        model: from ids to logits; of a transformer, a decoder alone.
+        ids: what it begins with; at least one token.
+        count: the number of tokens to generate.
+        sampling: how each is chosen.
+        cached: whether keys and values of earlier tokens are kept (a key-value cache).
+
+    Raises:
+        ValueError: there is no token to begin with, or the model is no decoder.
+    """
+    if not ids:
+        raise ValueError("there is no token to begin with")
+    if isinstance(model, TokenModel) and model.config.architecture != "decoder":
+        raise ValueError("only a decoder goes on with a text")
+    generator = torch.Generator().manual_seed(sampling.seed)
+    size = int(getattr(model, "block_size", 1))
+    context, read = list(ids)[-size:], 0
+    past: list[Past] | None = None
+    for _ in range(count):
+        if len(context) > size:
+            context, past = context[-max(1, size // 2) :], None
+        if cached and past is None and isinstance(model, TokenModel) and model.config.layers:
+            past, read = model.new_past(), 0
+        new = context[read if past is not None else 0 :]
+        logits, weights = _last(model, new, past)
+        read = len(context)
+        chosen = choose(logits, sampling, generator)
+        drawn = Drawn(logits=logits, context=len(context), computed=len(new), weights=weights, **chosen)
+        yield drawn
+        context.append(drawn.id)
+
+
+def _last(model: nn.Module, ids: Sequence[int], past: list[Past] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Run a model on tokens and return the logits of the last one, (V,), and the weights of its attentions."""
+    given = torch.tensor(ids)[None]
+    with torch.inference_mode(), recording() as recorder:
+        logits = model(given) if past is None else model(given, past=past)
+    return logits[0, -1], _weights(recorder)
+
+
+def _weights(recorder: Recorder) -> tuple[Tensor, ...]:
+    """Return the last query's attention of each recorded call, (H, T): it sees all keys, so no mask is needed."""
+    last = (attend(one.query[:, -1:], one.key, one.value, scale=one.scale) for one in recorder.calls)
+    return tuple(steps.weights[:, 0] for steps in last)

@@ -1,0 +1,137 @@
+"""Generated text: the choice of a token against transformers' own, and the key-value cache against none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from transformers import (
+    LogitsProcessorList,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from attnviz.toy import BigramModel, CharGPT, GRUModel
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.generation import Drawn, Sampling, choose, generate
+
+LOGITS = torch.tensor([0.3, 2.0, -1.0, 1.4, 0.0, 1.9, -3.0, 0.9])
+
+
+def gpt(block_size: int = 8) -> CharGPT:
+    torch.manual_seed(1)
+    model = CharGPT(11, block_size=block_size, layers=2, heads=2, width=16).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+def drawn(model: nn.Module, count: int = 20, *, cached: bool = True, **sampling: float) -> list[Drawn]:
+    return list(generate(model, [3, 1, 4], count, Sampling(**sampling), cached=cached))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 1.7])
+@pytest.mark.parametrize(("top_k", "top_p"), [(0, 1.0), (3, 1.0), (0, 0.8), (4, 0.7), (0, 0.01), (100, 1.0)])
+def test_probabilities_are_those_of_transformers(temperature: float, top_k: int, top_p: float) -> None:
+    warpers = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
+    if top_k:
+        warpers.append(TopKLogitsWarper(top_k))
+    if top_p < 1:
+        warpers.append(TopPLogitsWarper(top_p))
+    expected = warpers(torch.zeros(1, 1, dtype=torch.long), LOGITS[None].clone())[0].softmax(-1)
+    found = choose(LOGITS, Sampling(temperature, top_k, top_p), torch.Generator().manual_seed(0))
+    assert torch.allclose(found["probabilities"], expected, atol=1e-6)
+    assert torch.equal(found["kept"], expected > 0)
+    assert torch.equal(found["scaled"], LOGITS / temperature)
+
+
+def test_draws_follow_the_probabilities() -> None:
+    generator, sampling = torch.Generator().manual_seed(0), Sampling(top_k=4)
+    probabilities = choose(LOGITS, sampling, generator)["probabilities"]
+    counts = torch.bincount(torch.tensor([choose(LOGITS, sampling, generator)["id"] for _ in range(4000)]), minlength=8)
+    assert bool((counts[probabilities == 0] == 0).all())
+    assert torch.allclose(counts / 4000, probabilities, atol=0.03)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=12), st.integers(0, 2**31), st.floats(0.01, 1))
+def test_the_drawn_number_lies_in_the_tokens_interval(logits: list[float], seed: int, top_p: float) -> None:
+    found = choose(torch.tensor(logits), Sampling(top_p=top_p), torch.Generator().manual_seed(seed))
+    sums = found["probabilities"].double().cumsum(0)
+    below = sums[found["id"] - 1] if found["id"] else 0
+    assert below <= found["number"] * sums[-1] < sums[found["id"]]
+    assert found["kept"][found["id"]]
+
+
+def test_greedy_takes_the_likeliest() -> None:
+    found = choose(LOGITS, Sampling(temperature=0), torch.Generator())
+    assert (found["id"], found["number"]) == (1, None)
+    assert found["probabilities"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.6, "seed": 4}])
+def test_a_cache_changes_no_token_beyond_the_block_size(sampling: dict[str, float]) -> None:
+    model = gpt()
+    with_cache, without = (drawn(model, 40, cached=cached, **sampling) for cached in (True, False))
+    assert [one.id for one in with_cache] == [one.id for one in without]
+    for one, other in zip(with_cache, without, strict=True):
+        assert torch.allclose(one.logits, other.logits, atol=1e-5)
+        assert one.context == other.context == other.computed
+        assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(one.weights, other.weights, strict=True))
+    assert [one.computed for one in with_cache[:6]] == [3, 1, 1, 1, 1, 1]
+    assert sum(one.computed for one in with_cache) < sum(one.computed for one in without) / 2
+
+
+def test_logits_are_those_of_one_forward_pass_over_the_text() -> None:
+    model, prompt = gpt(32), [3, 1, 4]
+    found = drawn(model, 20)
+    whole = model.logits(torch.tensor([prompt + [one.id for one in found]]))[0]
+    for place, one in enumerate(found, start=len(prompt) - 1):
+        assert torch.allclose(one.logits, whole[place], atol=1e-5)
+
+
+def test_attention_of_the_last_position_is_torchs() -> None:
+    model = gpt(32)
+    one = drawn(model, 5)[-1]
+    layer = model.blocks.layers[0]  # type: ignore[union-attr]
+    own, prompt = layer.attention, [3, 1, 4] + [each.id for each in drawn(model, 4)]
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
+        x = layer.attention_norm(model.embed(torch.tensor(prompt)))
+        expected = theirs(x, x, x, average_attn_weights=False)[1][:, -1]
+    assert len(one.weights) == 2
+    assert torch.allclose(one.weights[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [BigramModel(11), GRUModel(11, width=8, block_size=8)])
+def test_other_models_go_on_too_and_have_no_attention(model: nn.Module) -> None:
+    found = drawn(model, 12)
+    assert len(found) == 12
+    assert all(one.weights == () and 0 <= one.id < 11 for one in found)
+    last = model(torch.tensor([[found[-2].id]])) if isinstance(model, BigramModel) else None
+    assert last is None or torch.equal(last[0, -1], found[-1].logits)
+
+
+def test_the_same_seed_gives_the_same_text_and_another_does_not() -> None:
+    texts = [[one.id for one in drawn(gpt(), 30, seed=seed)] for seed in (0, 0, 1)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_wrong_requests_are_refused() -> None:
+    with pytest.raises(ValueError, match="no token to begin with"):
+        next(generate(gpt(), [], 3, Sampling()))
+    encoder = TokenModel(TokenConfig(11, 8, architecture="encoder", layers=1, heads=1, width=8))
+    with pytest.raises(ValueError, match="only a decoder"):
+        next(generate(encoder, [1], 3, Sampling()))
+    for wrong in ({"temperature": -1}, {"top_k": -1}, {"top_p": 1.5}, {"temperature": float("nan")}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Sampling(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="9 tokens are more than the block size, 8"):
+        model, past = gpt(), gpt().new_past()
+        for _ in range(9):
+            model.logits(torch.tensor([[1]]), past=past)
