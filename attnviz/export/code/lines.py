@@ -48,7 +48,7 @@ class Recipe(Protocol):
 HEADING = """\
 # Attention, step by step, in plain torch
 
-Written by attnviz from a view of the page Step by step: {place}. Rows are queries, columns are keys; layers and heads
+Written by attnviz from a view of the page {page}: {place}. Rows are queries, columns are keys; layers and heads
 are counted from 0. It needs {needs}, but not attnviz. At the end it compares its numbers with those that the page
 showed.\
 """
@@ -124,7 +124,9 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 """
 
 
-def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "") -> tuple[Cell, ...]:
+def cells(
+    walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "", page: str = "Step by step"
+) -> tuple[Cell, ...]:
     """Return a head as cells of a notebook.
 
     Args:
@@ -133,6 +135,7 @@ def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "")
         place: a description without user text, such as "layer 3, head 5".
         needs: the required packages, such as "torch and transformers".
         link: the view's address.
+        page: the title of the view's page.
     """
     begin = BEGIN.format(
         link=ascii(link), head=walk.head, query_tokens=literals(walk.query_labels), key_tokens=literals(walk.key_labels)
@@ -144,7 +147,7 @@ def cells(walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "")
         for cell in (Cell("markdown", f"## {title.format(**texts)}"), Cell("code", code.format(**texts)))
     ]
     return (
-        Cell("markdown", HEADING.format(place=place, needs=needs)),
+        Cell("markdown", HEADING.format(place=place, needs=needs, page=page)),
         Cell("code", begin),
         *recipe.cells(walk),
         *computed,

@@ -16,8 +16,12 @@ from attnviz.trace.walk import Walk
 Cells = tuple[code.Cell, ...]
 
 
-WHOLE = "Notebook and script compute the whole model, every block of it, with torch alone."
-ONE_ATTENTION = "Of a pretrained model, Step by step writes the code of one attention."
+ABOUT = {
+    TOY.key: "Notebook and script compute the whole model, every block of it, with torch alone.",
+    PRETRAINED.key: "Notebook and script load the model with transformers, compute this attention, and record "
+    "the steps around it, where they are known here.",
+}
+"""What the code of a view of Transformer computes, by source"""
 
 
 class NoCodeError(ValueError):
@@ -35,25 +39,24 @@ def walk_cells(shown: Shown, walk: Walk, resources: Resources) -> Cells:
     Raises:
         NoCodeError: there is no code for models of this source.
     """
-    is_whole = isinstance(shown, ShownPart)
-    if reason := no_code_reason(shown.source.key, "transformer" if is_whole else START):
+    if reason := no_code_reason(shown.source.key):
         raise NoCodeError(reason)
-    return _whole(shown, walk, resources) if is_whole else RECIPES[shown.source.key](shown, walk)
+    if isinstance(shown, ShownPart):
+        return OF_TRANSFORMER[shown.source.key](shown, walk, resources)
+    return RECIPES[shown.source.key](shown, walk)
 
 
-def no_code_reason(source: str, page: str = START) -> str:
-    """Return why there is no code for models of this source on a page, as a sentence; empty if there is."""
-    if page != START:
-        return "" if source == TOY.key else ONE_ATTENTION
+def no_code_reason(source: str) -> str:
+    """Return why there is no code for models of this source, as a sentence; empty if there is."""
     return "" if source in RECIPES else f"There is no code for the source “{SOURCES[source].title}”, only numbers."
 
 
-def about_code(page: str) -> str:
-    """Return what code of a view of a page computes, as a sentence."""
-    return "The code does not need attnviz." if page == START else WHOLE
+def about_code(source: str, page: str) -> str:
+    """Return what the code of a view of a page computes, as a sentence."""
+    return "The code does not need attnviz." if page == START else ABOUT[source]
 
 
-def _whole(shown: Shown, walk: Walk, resources: Resources) -> Cells:
+def _whole_toy(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
     from attnviz.export.code.transformer import transformer_cells
 
     return transformer_cells(shown.trace(resources), cast(Any, shown.model).config, walk.head, walk.link)
@@ -72,5 +75,22 @@ def _from_transformers(shown: Shown, walk: Walk) -> Cells:
     return code.cells(walk, recipe_of_model, place=place, needs="torch and transformers", link=walk.link)
 
 
+def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
+    from attnviz.export.code.around import around
+    from attnviz.export.code.model import model_recipe
+
+    place = shown.place
+    recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, place.kind, place.layer)
+    attention = code.cells(
+        walk, recipe_of_model, place=f"{place.name}, head {walk.head}", needs="torch and transformers", link=walk.link,
+        page="Transformer",
+    )  # fmt: skip
+    return *attention, *around(walk, shown.trace(resources), recipe_of_model.names.attention)
+
+
+OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {
+    TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers,
+}  # fmt: skip
+"""What is shown on Transformer, by source"""
 RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {TOY.key: _from_seed, PRETRAINED.key: _from_transformers}
 """By source. Models of other sources are exported without code."""

@@ -6,12 +6,13 @@ layers and with what the page shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
+from torch import Tensor
 
-from attnviz.export.code.lines import TOLERANCE, Cell, literal, literals, magnitude
+from attnviz.export.code.lines import TOLERANCE, Cell, literals
 from attnviz.export.code.parts import (
     ACTIVATIONS,
     ATTENTION,
@@ -23,16 +24,14 @@ from attnviz.export.code.parts import (
     NORM_WEIGHTS,
     STACK,
 )
+from attnviz.export.code.shown import compare
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_WIDTH
 from attnviz.toy.transformer.config import FACTOR, MAX_TOKENS, TransformerConfig
-from attnviz.trace.walk import Walk
 from attnviz.trace.whole import Trace
 
-SHOWN = 4
-"""How many numbers of the first row of each matrix the code compares one by one"""
 MODELS = {
     "encoder": "an encoder alone: every token looks at every token",
     "decoder": "a decoder alone: a token looks at itself and at those before it",
@@ -182,20 +181,6 @@ for ours in model["decoder"].layers:
     theirs = copied(ours, nn.TransformerDecoderLayer(C, H, F, **settings))(theirs, memory, tgt_mask=hidden_cells)
 {norm}\
 """
-COMPARE = """\
-# What the page showed: the first numbers of each matrix's first row, and the sum of all its finite magnitudes
-INF = math.inf
-SHOWN = {{
-{shown}
-}}
-for place, matrices in SHOWN.items():
-    for name, (first, total) in matrices.items():
-        matrix = COMPUTED[place][name]
-        torch.testing.assert_close(matrix[0, :{count}], torch.tensor(first), rtol={tolerance}, atol={tolerance})
-        finite = matrix[matrix.isfinite()].double().abs().sum().item()
-        assert math.isclose(finite, total, rel_tol={tolerance}, abs_tol={tolerance}), (place, name, finite, total)
-print(f"All {{sum(map(len, SHOWN.values()))}} matrices are those that the page showed.")\
-"""
 
 
 def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: str = "") -> tuple[Cell, ...]:
@@ -225,7 +210,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         *shown,
         Cell("markdown", "## The same as torch, and as the page"),
         Cell("code", _torch(config)),
-        Cell("code", COMPARE.format(count=SHOWN, tolerance=TOLERANCE, shown=_shown(trace, head))),
+        compare(_matrices(trace, head)),
     )
 
 
@@ -315,19 +300,14 @@ def _torch(config: TransformerConfig) -> str:
     )  # fmt: skip
 
 
-def _shown(trace: Trace, head: int) -> str:
-    """Return what the page shows of each matrix as entries of a dictionary literal."""
+def _matrices(trace: Trace, head: int) -> dict[str, dict[str, Tensor]]:
+    """Return what the page shows of each attention with the steps around it, by place and name."""
     names = {name for step in PARTS.values() for name in step.matrices}
-    return "\n".join(
-        f'    "{place.name}": {{\n{_entries(trace.walk_at(number, head), names)}\n    }},'
+    return {
+        place.name: {
+            name: torch.from_numpy(array).flatten(0, -2)
+            for name, array in collect(trace.walk_at(number, head), [head]).items()
+            if name in names
+        }
         for number, place in enumerate(trace.places)
-    )
-
-
-def _entries(walk: Walk, names: Set[str]) -> str:
-    found = ((name, array) for name, array in collect(walk, [walk.head]).items() if name in names)
-    matrices = ((name, torch.from_numpy(array).flatten(0, -2)) for name, array in found)
-    return "\n".join(
-        f'        "{name}": ([{", ".join(map(literal, matrix[0, :SHOWN].tolist()))}], {magnitude(matrix):.9g}),'
-        for name, matrix in matrices
-    )
+    }

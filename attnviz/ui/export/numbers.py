@@ -35,7 +35,7 @@ def show_numbers_export(page: str) -> None:
     except TooManyNumbersError as why:
         too_many = str(why)
     _buttons(shown, heads, _file_name(shown), too_many)
-    code = shown.no_code_reason or about_code(page)
+    code = shown.no_code_reason or about_code(shown.view["source"], page)
     st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
 
 

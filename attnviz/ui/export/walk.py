@@ -55,7 +55,7 @@ class ShownWalk(SavedView):
         """Why there is no code for this view, as a sentence; empty if there is."""
         from attnviz.export.code.recipes import no_code_reason
 
-        return no_code_reason(self.view["source"], self.page)
+        return no_code_reason(self.view["source"])
 
     def cells(self) -> tuple[Cell, ...]:
         """Return the head as code cells. Raises the errors of `walk`."""

@@ -14,14 +14,19 @@ import pytest
 import torch
 
 from attnviz.export.code import lines as code
+from attnviz.export.code.recipes import walk_cells
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
+from attnviz.sources.direct import Direct
+from attnviz.sources.transformer import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab, WordTokenizer
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.whole import Trace
 from tests.unit.export.test_numbers import HOSTILE
+from tests.unit.families import save, save_model
+from tests.unit.pretrained.test_blocks import WITH_HEADS
 
 RUN = """
 import runpy, sys
@@ -118,3 +123,50 @@ def test_the_largest_model_on_the_longest_text_is_a_script_of_readable_size() ->
     written = code.script(transformer_cells(trace, config, 0)).encode()
     assert len(written) < 150_000
     assert io.BytesIO(written).readline() == b"# A whole transformer in plain torch\n"
+
+
+OF_MODEL = """
+import runpy, sys
+sys.modules["attnviz"] = None
+for file in sys.argv[1:]:
+    found = runpy.run_path(file)
+    print(file, *found["COMPUTED"][found["PLACE"]] if "PLACE" in found else ())
+"""
+PRE_NORM = ["input_norm", "attention_residual", "feed_forward_norm", "feed_forward_hidden", "feed_forward_output"]
+POST_NORM = ["attention_residual", "attention_norm", "feed_forward_hidden", "feed_forward_residual", "block_output"]
+HEAD = ["logits", "probabilities"]
+
+
+def test_of_a_pretrained_model_the_script_records_the_steps_around_the_attention(tmp_path: Path) -> None:
+    """It finds them in transformers' own modules, and compares them with what the page shows."""
+    torch.manual_seed(0)
+    folders = {
+        name: str(save_model(WITH_HEADS[name](), tmp_path / name, name)) for name in ("gpt2", "llama", "bert")
+    } | {name: str(save(name, tmp_path / name)) for name in ("roberta", "bart")}
+    wanted = {
+        ("minilm", 2): POST_NORM, ("roberta", 1): POST_NORM, ("bart", 3): [], ("bert", 0): POST_NORM,
+        ("bert", 1): [*POST_NORM, *HEAD], ("gpt2", 0): PRE_NORM, ("gpt2", 2): [*PRE_NORM, "final_norm", *HEAD],
+        ("llama", 1): [*PRE_NORM, "final_norm", *HEAD],
+    }  # fmt: skip
+    files = {}
+    for name, block in wanted:
+        view = {
+            "source": "pretrained", "model": folders.get(name, name), "text": f"the cat sat {HOSTILE}", "pair": "",
+            "block": block, "head": 3,
+        }  # fmt: skip
+        resources = Direct()
+        here = shown_part(view.__getitem__, resources)
+        file = tmp_path / f"{name}-{block}.py"
+        file.write_text(code.script(walk_cells(here, here.walk(resources), resources)), encoding="utf-8")
+        files[name, block] = file
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", OF_MODEL, *map(str, files.values())],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=240,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    recorded = {line.split()[0]: line.split()[1:] for line in ran.stdout.splitlines() if line.startswith(str(tmp_path))}
+    for at, names in wanted.items():
+        found = recorded[str(files[at])]
+        assert set(names) <= set(found), at
+        assert bool(names) == bool(found), at
+        assert ("logits" in found) == ("logits" in names), at
