@@ -42,11 +42,18 @@ class Trainer:
     """Trains one model. Equal seeds and settings give equal losses on the same machine."""
 
     def __init__(self, model: nn.Module, draw: Draw, settings: TrainingSettings) -> None:
-        """Begin at step 0; `model` is changed in place, and `draw` is given a generator of the settings' seed."""
+        """Begin at step 0.
+
+        Args:
+            model: is changed in place.
+            draw: is given a generator with the settings' seed.
+            settings: the seed is also that of torch's own generator, from which dropout draws.
+        """
         self.model, self.settings, self._draw = model.train(), settings, draw
         self.step = 0
         """How many steps have been made"""
         self._generator = torch.Generator().manual_seed(settings.seed)
+        torch.manual_seed(settings.seed)
         self._optimisers = _optimisers(model, settings)
         self._rates = [[group["lr"] for group in one.param_groups] for one in self._optimisers]
 

@@ -1,0 +1,124 @@
+"""The ladder: from a table of pairs to a GPT, each rung with one part more, all trained on the same text.
+
+The sizes are those of a well-known lecture on such models (A. Karpathy, "Let's build GPT", 2023): blocks of 8
+characters, 32 numbers a character. What others report are its validation losses on tiny Shakespeare, in nats a
+character, after 5,000 steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.training.plan import TEXT, Plan
+from attnviz.training.settings import TrainingSettings
+
+BLOCK, WIDTH, HEADS, DEPTH = 8, 32, 4, 3
+STEPS, SEED = 2000, 1337
+WATCHED_STEPS = (200, 500, 1000, 2000)
+"""The steps for which a rung says what to expect"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A model of the ladder."""
+
+    name: str
+    title: str
+    adds: str
+    """What it has that the rung before has not, in a sentence or two"""
+    config: Callable[[int], ModelConfig]
+    """Its shape, for a vocabulary of this size"""
+    expected: Mapping[int, float]
+    """Its validation loss on the built-in corpus after so many steps with the default settings, as measured"""
+    reported: float | None = None
+    """What others report on tiny Shakespeare; None if nothing comparable is known"""
+    training: TrainingSettings = field(
+        default_factory=lambda: TrainingSettings(steps=STEPS, batch=32, learning_rate=1e-3, seed=SEED)
+    )
+
+    def plan(self, vocabulary: int) -> Plan:
+        """Return its training on a text with so many different characters."""
+        return Plan(TEXT, self.config(vocabulary), self.training)
+
+
+def _reduced(vocabulary: int, *, layers: int = 1, heads: int = HEADS, residual: bool = False, norm: bool = False,
+             feed_forward: int | None = None) -> TokenConfig:  # fmt: skip
+    return TokenConfig(
+        vocabulary, BLOCK, layers=layers, heads=heads, width=WIDTH, feed_forward=feed_forward, residual=residual,
+        norm=norm, activation="relu",
+    )  # fmt: skip
+
+
+LADDER: tuple[Rung, ...] = (
+    Rung(
+        "bigram",
+        "Bigram",
+        "A table: which character follows which. It sees the last character alone, and counting pairs gives its best.",
+        BigramConfig,
+        {200: 2.71, 500: 2.09, 1000: 2.00, 2000: 1.97},
+        2.49,
+        TrainingSettings(steps=STEPS, batch=32, learning_rate=1e-2, seed=SEED),
+    ),
+    Rung(
+        "head",
+        "One head",
+        "A head of attention: each character looks back at up to eight, itself included.",
+        lambda vocabulary: _reduced(vocabulary, heads=1, feed_forward=0),
+        {200: 2.58, 500: 2.10, 1000: 1.88, 2000: 1.75},
+        2.41,
+    ),
+    Rung(
+        "heads",
+        "Four heads",
+        "Four narrower heads side by side, with the same number of parameters: each can look for something else.",
+        lambda vocabulary: _reduced(vocabulary, feed_forward=0),
+        {200: 2.47, 500: 2.01, 1000: 1.66, 2000: 1.36},
+        2.29,
+    ),
+    Rung(
+        "feed_forward",
+        "+ feed-forward",
+        "Two linear maps with a ReLU between them: each character works on what it has gathered.",
+        _reduced,
+        {200: 2.43, 500: 1.93, 1000: 1.52, 2000: 1.15},
+        2.24,
+    ),
+    Rung(
+        "residual",
+        "+ residual",
+        "Three blocks one after another, whose outputs are added to their inputs. Without the sums, three blocks learn "
+        "more slowly than one.",
+        lambda vocabulary: _reduced(vocabulary, layers=DEPTH, residual=True),
+        {200: 1.88, 500: 1.23, 1000: 0.93, 2000: 0.77},
+        2.10,
+    ),
+    Rung(
+        "norm",
+        "+ LayerNorm",
+        "A LayerNorm before attention and before the feed-forward keeps the numbers in range, and one follows the last "
+        "block.",
+        lambda vocabulary: _reduced(vocabulary, layers=DEPTH, residual=True, norm=True),
+        {200: 2.11, 500: 1.23, 1000: 0.88, 2000: 0.74},
+    ),
+    Rung(
+        "gpt",
+        "+ depth: a GPT",
+        "Four blocks, twice as wide, with a context of 32 characters: the shape of GPT-2, a thousandth of its size.",
+        lambda vocabulary: TokenConfig(vocabulary, 32, layers=4, heads=4, width=64),
+        {200: 1.58, 500: 0.55, 1000: 0.38, 2000: 0.34},
+        1.82,
+        TrainingSettings(steps=STEPS, batch=16, learning_rate=1e-3, seed=SEED),
+    ),
+    Rung(
+        "gru",
+        "Beside it: a GRU",
+        "A recurrent network, as before attention: it reads one character after another and keeps 64 numbers of all.",
+        lambda vocabulary: GRUConfig(vocabulary, BLOCK, 64),
+        {200: 1.92, 500: 1.23, 1000: 0.89, 2000: 0.73},
+    ),
+)
+"""In the order in which they are climbed; the GRU stands beside"""
+COUNTED = 1.96
+"""The validation loss of the counted table (add-one smoothing) on the built-in corpus"""
