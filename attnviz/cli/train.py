@@ -1,0 +1,163 @@
+"""`python -m attnviz train`: trains a model and writes it to a file."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnviz.training.recipes import NAMES
+
+if TYPE_CHECKING:
+    from attnviz.trained.making import Making
+    from attnviz.training.evaluation import Evaluation
+
+SETTINGS = ("steps", "seed", "learning_rate")
+"""The settings of a training that can be given"""
+
+ABOUT = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
+stops after the step and leaves a checkpoint, from which --resume goes on as if nothing had happened."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = subparsers.add_parser("train", help="train a model that pages can show", description=ABOUT)
+    add = parser.add_argument
+    add("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
+    add("--text", type=Path, metavar="FILE", help="the text that chargpt learns from: UTF-8, up to 5 MB")
+    add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped model)")
+    add("--seed", type=int, metavar="N", help="of the weights, the batches and dropout (default: as the shipped model)")
+    add("--learning-rate", type=float, metavar="RATE", help="(default: as the shipped model)")
+    add("--out", type=Path, metavar="FILE", help="where the model is written (default: NAME.safetensors)")
+    add("--resume", type=Path, metavar="CHECKPOINT", help="go on from a checkpoint, with its settings")
+    add(
+        "--every",
+        type=int,
+        metavar="N",
+        help="steps between two validations, each with a checkpoint (default: a tenth)",
+    )
+    add("--threads", type=int, default=1, metavar="N", help="threads of torch; few suit small models (%(default)s)")
+    add("--force", action="store_true", help="overwrite an existing file")
+    add("--quiet", action="store_true", help="no progress bar")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train. Exit codes: 0 done, 1 a file can't be used or the loss diverged, 2 wrong usage, 130 stopped by Ctrl-C."""
+    out = arguments.out or Path(f"{arguments.name}.safetensors")
+    from attnviz.pretrained.names import ModelError
+    from attnviz.tokens.chars import BadUploadError
+    from attnviz.training.checkpoint import CheckpointError
+    from attnviz.training.loop import DivergedError
+    from attnviz.training.text.subject import TextError
+
+    try:
+        if out.exists() and not arguments.force:
+            raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
+        making = _begin(arguments, out)
+        return _train(making, arguments, out)
+    except (CheckpointError, DivergedError, BadUploadError, TextError, ModelError) as error:
+        return _fail(str(error), 1)
+    except OSError as error:
+        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
+    except ValueError as error:  # a setting is out of range
+        return _fail(str(error), 2)
+
+
+def _begin(arguments: argparse.Namespace, out: Path) -> Making:
+    """Return the training that the arguments ask for, at its first step or at that of the checkpoint."""
+    import torch
+
+    from attnviz.trained.making import Making, subject_of
+    from attnviz.training.checkpoint import Checkpoint
+    from attnviz.training.plan import TEXT
+    from attnviz.training.recipes import plan_of
+
+    if arguments.threads < 1 or (arguments.every is not None and arguments.every < 1):
+        raise ValueError("--threads and --every are at least 1")
+    torch.set_num_threads(arguments.threads)
+    given = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
+    plan = plan_of(arguments.name)
+    if arguments.text is not None and plan.subject != TEXT:
+        raise ValueError(f"{arguments.name} is a task, which learns from no text")
+    found = None if arguments.resume is None else Checkpoint.read(arguments.resume)
+    if found is not None:
+        if given:
+            raise ValueError("a checkpoint has its own settings: --resume goes with none of " + ", ".join(SETTINGS))
+        plan = found.plan
+    plan = replace(plan, training=replace(plan.training, **given))
+    checkpoint = arguments.resume or out.with_suffix(".checkpoint")
+    making = Making.begin(arguments.name, subject_of(plan, arguments.text), checkpoint, arguments.every)
+    if found is not None:
+        making.resume(found)
+    return making
+
+
+def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
+    """Make the steps, and write the model, or the checkpoint if Ctrl-C stops it."""
+    from tqdm import tqdm
+
+    from attnviz.trained.card import as_file
+    from attnviz.training.checkpoint import write_whole
+
+    steps, first = making.given.plan.training.steps, making.trainer.step
+    with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, _interrupted() as is_stopped:
+
+        def stepped(loss: float) -> None:
+            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+            bar.update()
+
+        def validated(step: int, found: Evaluation) -> None:
+            if not arguments.quiet:
+                bar.write(f"step {step}: held out, loss {found.loss:.4f}, accuracy {found.accuracy:.2%}", sys.stderr)
+
+        is_done, loss = making.run(is_stopped, stepped, validated)
+    if not is_done:
+        again = f"--resume {making.checkpoint}"
+        return _fail(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
+    data, card = making.finish(loss, _command(arguments))
+    write_whole(out, data)
+    write_whole(out.with_suffix(".json"), as_file(making.given.plan, card))
+    making.checkpoint.unlink(missing_ok=True)
+    if not arguments.quiet:
+        sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")
+    return 0
+
+
+@contextmanager
+def _interrupted() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C and SIGTERM as a wish to stop after the step; return what says whether one came."""
+    came = False
+
+    def take(*_: object) -> None:
+        nonlocal came
+        came = True
+
+    before = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: came
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Write the command that makes the same model, with the text's name without its folder."""
+    words = ["python", "-m", "attnviz", "train", arguments.name]
+    if arguments.text is not None:
+        words += ["--text", arguments.text.name]
+    for name in SETTINGS:
+        value = getattr(arguments, name)
+        words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(words)
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"attnviz: {message}\n")
+    return code

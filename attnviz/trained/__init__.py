@@ -1,0 +1,6 @@
+"""Models that were trained here: by this project, which ships them, or by a visitor.
+
+`load("induction").trace("qweasdqweasd").head(layer=1, head=0)` returns the `AttentionSteps` of one head.
+
+Importing this imports no torch; loading a model does.
+"""

@@ -1,0 +1,109 @@
+"""What is said of a trained model: on what it was trained, how, and how good it became. It imports no torch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from attnviz.training.plan import Plan
+
+LONGEST = 2000
+"""The most characters of a text in a card"""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A text that a model was trained on."""
+
+    name: str
+    characters: int
+    sha256: str
+    """Of its UTF-8 bytes"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHead:
+    """The head that shows a pattern most on held-out sequences."""
+
+    kind: str
+    """"encoder", "decoder" or "cross" """
+    layer: int
+    head: int
+    score: float
+    """The mean weight on the pattern's cells, from 0 to 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All that is said of a model beside its plan."""
+
+    name: str
+    """What it is called where it is listed"""
+    loss: float
+    """Of held-out sequences, in nats"""
+    accuracy: float
+    """On held-out sequences, from 0 to 1"""
+    training_loss: float
+    """The mean of the last steps, in nats"""
+    corpus: Corpus | None = None
+    """None if a task generates what it is trained on"""
+    heads: Mapping[str, FoundHead] = field(default_factory=dict)
+    """By the names of the task's patterns"""
+    command: str = ""
+    """What made it, as a command line; empty if it was trained in the app"""
+    date: str = ""
+    """YYYY-MM-DD"""
+    torch: str = ""
+    """The version of torch"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Card:
+        """Return the card of plain values.
+
+        Raises:
+            ValueError: something is missing, unknown, too long or of another type; the message names it.
+        """
+        given = _fields(cls, value)
+        corpus, heads = given.get("corpus"), given.get("heads", {})
+        if not isinstance(heads, dict) or not all(isinstance(name, str) for name in heads):
+            raise ValueError("heads are no heads by name")
+        found = {name: FoundHead(**_fields(FoundHead, one)) for name, one in heads.items()}
+        return cls(
+            **{
+                **given,
+                "corpus": None if corpus is None else Corpus(**_fields(Corpus, corpus)),
+                "heads": found,
+            }
+        )
+
+
+def as_file(plan: Plan, card: Card) -> bytes:
+    """Return a model's card as a JSON file to read beside its weights, with its plan."""
+    return f"{json.dumps({**card.to_json(), 'plan': plan.to_json()}, indent=2, ensure_ascii=False)}\n".encode()
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (float, int)}
+
+
+def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
+    """Check the plain values of a dataclass: none is missing, unknown or of another type."""
+    known = {one.name: str(one.type) for one in fields(kind)}
+    if not isinstance(value, dict) or set(value) != set(known):
+        raise ValueError(f"{kind.__name__} has {', '.join(known)}")
+    for name, one in value.items():
+        wanted = _KINDS.get(known[name])
+        if wanted is None:
+            continue
+        is_right = isinstance(one, wanted) and not isinstance(one, bool)
+        if not is_right or (isinstance(one, str) and len(one) > LONGEST):
+            raise ValueError(f"{name} is no {known[name]}, or too long")
+        if isinstance(one, int | float) and (not math.isfinite(one) or one < 0):
+            raise ValueError(f"{name} is {one}, which it can't be")
+    return value

@@ -1,0 +1,187 @@
+"""A trained model as one safetensors file, and back.
+
+The file's `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`), `labels` (the vocabulary) and `card`.
+Nothing in a file is run, and nothing is built before the file is known to hold it: whoever reads a file need not trust
+who made it. https://github.com/safetensors/safetensors#format
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from attnviz.pretrained.names import ModelError
+from attnviz.tokens import repair
+from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.trained.card import Card
+from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.tasks import TASKS
+
+FORMAT = "1"
+LARGEST = 8 * 2**20
+"""The largest file, in bytes"""
+LARGEST_HEADER = 2**20
+LARGEST_VOCABULARY, LONGEST_BLOCK, MOST_LAYERS = 8192, 1024, 64
+_POSITIVE = ("vocabulary", "width", "block_size", "outputs", "heads")
+_LENGTH = 8  # bytes, of the number with which a safetensors file begins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved:
+    """What a file holds."""
+
+    plan: Plan
+    labels: tuple[str, ...]
+    """The vocabulary: labels[i] is the token with id i"""
+    card: Card
+    module: nn.Module
+    """float32, in evaluation mode, without gradients"""
+
+
+def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card) -> bytes:
+    """Return a file with the module's weights, rounded to float16.
+
+    Raises:
+        ModelError: a weight is not finite, or too large for float16; or the file would be too large to be read.
+    """
+    weights = {name: one.detach().to(torch.float16).contiguous() for name, one in module.state_dict().items()}
+    if not all(one.isfinite().all() for one in weights.values()):
+        raise ModelError("The model has weights that are not finite in float16, so it can't be saved.")
+    said = {"plan": plan.to_json(), "labels": list(labels), "card": card.to_json()}
+    data = save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(one) for name, one in said.items()}})
+    if len(data) > LARGEST:
+        raise ModelError(f"The model's file would have {len(data) / 2**20:.1f} MB; it can have {LARGEST // 2**20} MB.")
+    return data
+
+
+def read(data: bytes) -> Saved:
+    """Read a file.
+
+    Raises:
+        ModelError: it is too large, damaged, of another kind, or its weights are not those of its plan. The message is
+            one sentence.
+    """
+    if len(data) > LARGEST:
+        raise ModelError(
+            f"A trained model's file has up to {LARGEST // 2**20} MB; this one has {len(data) / 2**20:.1f} MB."
+        )
+    header = _header(data)
+    plan, labels, card = _said(header.get("__metadata__"))
+    _check_size(plan.model, len(data))
+    _check_subject(plan, labels)
+    try:
+        weights = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ModelError("This safetensors file is damaged.") from error
+    module = build(plan.model, 0)
+    _check_weights(weights, module.state_dict())
+    module.load_state_dict({name: one.float() for name, one in weights.items()})
+    return Saved(plan, labels, card, module.eval().requires_grad_(False))
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    size = int.from_bytes(data[:_LENGTH], "little")
+    if len(data) < _LENGTH or not 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER):
+        raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
+    found = _json(data[_LENGTH : _LENGTH + size])
+    if not isinstance(found, dict):
+        raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
+    return found
+
+
+def _json(raw: bytes | str) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise ModelError("This safetensors file is damaged: its header can't be read.") from error
+
+
+def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
+    """Read what the header says of the model."""
+    if not isinstance(metadata, dict) or metadata.get("attnviz.trained") != FORMAT:
+        raise ModelError("This safetensors file is not a model that attnviz trained.")
+    said = {name: _json(str(metadata.get(name))) for name in ("plan", "labels", "card")}
+    try:
+        plan, card, labels = Plan.from_json(said["plan"]), Card.from_json(said["card"]), said["labels"]
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
+    if not isinstance(labels, list) or not all(isinstance(one, str) and one == repair(one) for one in labels):
+        raise ModelError("The model's file has no list of tokens.")
+    return plan, tuple(labels), card
+
+
+def _check_size(model: ModelConfig, nbytes: int) -> None:
+    """Refuse a shape that takes more than the file can hold, before anything is built."""
+    numbers = {name: one for name, one in asdict(model).items() if isinstance(one, int)}
+    if any(one < 0 or (one == 0 and name in _POSITIVE) for name, one in numbers.items()):
+        raise ModelError("The model's file says what can't be: a number of its shape is too small.")
+    vocabulary, layers, block = (numbers.get(name, 1) for name in ("vocabulary", "layers", "block_size"))
+    if vocabulary > LARGEST_VOCABULARY or block > LONGEST_BLOCK or layers > MOST_LAYERS:
+        raise ModelError(
+            f"A model has up to {LARGEST_VOCABULARY:,} tokens, {LONGEST_BLOCK:,} positions and {MOST_LAYERS} layers; "
+            f"this file says {vocabulary:,}, {block:,} and {layers:,}."
+        )
+    if 2 * _fewest_numbers(model) > nbytes:
+        raise ModelError("The model's file is smaller than the model that it says it holds.")
+
+
+def _fewest_numbers(model: ModelConfig) -> int:
+    """Return a number of weights that a model of this shape has at least."""
+    if isinstance(model, BigramConfig):
+        return model.vocabulary**2
+    width = model.width
+    if isinstance(model, GRUConfig):
+        return 2 * model.vocabulary * width + model.layers * 6 * width * width
+    outputs = model.vocabulary if model.outputs is None else model.outputs
+    hidden = 4 * width if model.feed_forward is None else model.feed_forward
+    block = 4 * width * width + 2 * width * hidden
+    return (model.vocabulary + model.block_size + outputs) * width + model.layers * block
+
+
+def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:
+    """Refuse a plan whose model can't read what its subject gives."""
+    model, subject = plan.model, plan.subject
+    if subject != TEXT and subject not in TASKS:
+        raise ModelError(f"The model's file names a task, “{subject[:40]}”, that is not known here.")
+    if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
+        raise ModelError("The model's file does not have one token for each row of its embedding.")
+    if subject == TEXT:
+        fits = all(len(one) == 1 for one in labels) and (
+            not isinstance(model, TokenConfig)
+            or (model.architecture, model.outputs, model.padding) == ("decoder", None, None)
+        )
+    else:
+        fits = labels == TASKS[subject].labels and (
+            not isinstance(model, TokenConfig) or _interface(model) == _interface(TASKS[subject].model)
+        )
+    if not fits:
+        raise ModelError(f"The model in this file can't read what “{subject}” gives it.")
+
+
+def _interface(model: TokenConfig) -> tuple[object, ...]:
+    return model.architecture, model.block_size, model.outputs, model.padding
+
+
+def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    if weights.keys() != expected.keys():
+        raise ModelError("The file does not have the weights of the model that it says it holds.")
+    for name, one in weights.items():
+        if one.dtype not in (torch.float16, torch.float32):
+            raise ModelError(f"The weights {name} are {str(one.dtype).removeprefix('torch.')}, not float16 or float32.")
+        if one.shape != expected[name].shape:
+            raise ModelError(
+                f"The weights {name} have the shape {tuple(one.shape)}; the model needs {tuple(expected[name].shape)}."
+            )
+        if not one.isfinite().all():
+            raise ModelError(f"The weights {name} are not all finite numbers.")
+
+
+def _short(error: Exception) -> str:
+    return repair(" ".join(str(error).split()))[:160].rstrip(".")

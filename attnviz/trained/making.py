@@ -1,0 +1,171 @@
+"""Trains a model from a plan to a file: with validation, checkpoints, and a stop that loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from attnviz.tokens.chars import MAX_UPLOAD, read_upload
+from attnviz.toy.language.config import BigramConfig
+from attnviz.trained.card import Card, Corpus, FoundHead
+from attnviz.trained.files import read, write
+from attnviz.training.checkpoint import Checkpoint, CheckpointError
+from attnviz.training.evaluation import Evaluation, evaluate, heads_of
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Subject
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.subject import Text, validation_loss
+
+BUILT_IN_CORPUS = "the built-in corpus"
+RECENT = 50
+"""The steps over which the training loss is averaged"""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What a model learns from, with its plan."""
+
+    plan: Plan
+    subject: Subject
+    corpus: Corpus | None
+    """None if it is a task"""
+
+
+@dataclass(slots=True)
+class Making:
+    """One training, from its first step or from a checkpoint to a model's file."""
+
+    name: str
+    given: Subjects
+    trainer: Trainer
+    checkpoint: Path
+    every: int
+    """Steps between two validations, each of which writes the checkpoint"""
+
+    @classmethod
+    def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> Making:
+        """Return a training before its first step; its model and dropout are drawn from the plan's seed."""
+        settings = given.plan.training
+        torch.manual_seed(settings.seed)
+        trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)
+        return cls(name, given, trainer, checkpoint, every or max(1, settings.steps // 10))
+
+    def resume(self, found: Checkpoint) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            CheckpointError: it is of another model, plan or text, or damaged.
+        """
+        if (found.name, found.plan, found.corpus) != (self.name, self.given.plan, self._digest):
+            raise CheckpointError(f"this checkpoint is of another training: of {found.name}, or on another text")
+        try:
+            self.trainer.resume(found.state)
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError("this checkpoint is damaged") from error
+
+    def run(
+        self,
+        stops: Callable[[], bool] = lambda: False,
+        stepped: Callable[[float], None] = lambda _: None,
+        validated: Callable[[int, Evaluation], None] = lambda *_: None,
+    ) -> tuple[bool, float]:
+        """Make the steps that are left: returns whether all are made, and the mean loss of the last ones.
+
+        Args:
+            stops: is asked after each step whether to stop; then the checkpoint is written.
+            stepped: is told the loss of each step.
+            validated: is told the number of steps and the evaluation, from time to time.
+
+        Raises:
+            DivergedError: the loss is no longer finite; the checkpoint is that of the last validation.
+            OSError: the checkpoint can't be written.
+        """
+        steps, recent = self.given.plan.training.steps, deque[float](maxlen=RECENT)
+        while self.trainer.step < steps:
+            recent.append(self.trainer.advance())
+            stepped(recent[-1])
+            step = self.trainer.step
+            if stops() and step < steps:
+                self.save()
+                return False, _mean(recent)
+            if step % self.every == 0 or step == steps:
+                validated(step, evaluate(self.trainer.model, self.given.subject))
+                self.save()
+        return True, _mean(recent)
+
+    def save(self) -> None:
+        """Write the checkpoint; raises OSError if that fails."""
+        Checkpoint(self.name, self.given.plan, self._digest, self.trainer.state()).write(self.checkpoint)
+
+    def finish(self, training_loss: float, command: str) -> tuple[bytes, Card]:
+        """Return the model's file and its card, whose numbers are those of the weights as the file rounds them.
+
+        Raises:
+            attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
+        """
+        model, plan, labels = self.trainer.model, self.given.plan, self.given.subject.labels
+        blank = Card(self.name, 0.0, 0.0, 0.0)
+        rounded = read(write(model, plan, labels, blank)).module
+        card = Card(
+            self.name,
+            **asdict(self._evaluate(rounded)),
+            training_loss=training_loss,
+            corpus=self.given.corpus,
+            heads={name: FoundHead(**asdict(head)) for name, head in heads_of(rounded, self.given.subject).items()},
+            command=command,
+            date=datetime.now(UTC).date().isoformat(),
+            torch=torch.__version__,
+        )
+        return write(model, plan, labels, card), card
+
+    def _evaluate(self, model: nn.Module) -> Evaluation:
+        """Evaluate on all held-out sequences: of a text, on the whole validation part."""
+        subject, found = self.given.subject, evaluate(model, self.given.subject)
+        if not isinstance(subject, Text):
+            return found
+        return replace(found, loss=validation_loss(model, subject.validation, subject.block_size))
+
+    @property
+    def _digest(self) -> str:
+        return self.given.corpus.sha256 if self.given.corpus is not None else ""
+
+
+def subject_of(plan: Plan, text: Path | None) -> Subjects:
+    """Return what a plan learns from. A text's characters are the model's vocabulary.
+
+    Args:
+        plan: the plan.
+        text: a UTF-8 file; the built-in corpus if None. A task reads none.
+
+    Raises:
+        BadUploadError: the file is larger than 5 MB, binary, empty or not UTF-8.
+        TextError: the text is too short for the plan's block size.
+        OSError: it can't be read.
+    """
+    if plan.subject != TEXT:
+        return Subjects(plan, TASKS[plan.subject], None)
+    data = built_in().encode() if text is None else _start(text)
+    content, model = read_upload(data), plan.model
+    subject = Text(content, 1 if isinstance(model, BigramConfig) else model.block_size)
+    name = BUILT_IN_CORPUS if text is None else text.name
+    corpus = Corpus(name, len(content), hashlib.sha256(data).hexdigest())
+    return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
+
+
+def _start(file: Path) -> bytes:
+    """Read as much of a file as can be used, and a byte more."""
+    with file.open("rb") as opened:
+        return opened.read(MAX_UPLOAD + 1)
+
+
+def _mean(values: deque[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,85 @@
+"""A training that was interrupted, as a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, Any
+
+import torch
+
+from attnviz.training.plan import Plan
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint of this training. The message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All that is needed to go on."""
+
+    name: str
+    plan: Plan
+    corpus: str
+    """The sha256 of the text; empty for a task"""
+    state: dict[str, Any]
+    """As `Trainer.state` returns it"""
+
+    def write(self, path: Path) -> None:
+        """Write it to a file: either all of it, or the file stays as it was.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        said = json.dumps({"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus})
+        with _replacing(path) as file:
+            torch.save({"said": said, "state": self.state}, file)
+
+    @classmethod
+    def read(cls, path: Path) -> Checkpoint:
+        """Read a file. What it holds is tensors and plain values: nothing in it is run.
+
+        Raises:
+            CheckpointError: it is no checkpoint.
+            OSError: it can't be read.
+        """
+        try:
+            found = torch.load(path, weights_only=True)
+            said = json.loads(found["said"])
+            return cls(said["name"], Plan.from_json(said["plan"]), said["corpus"], found["state"])
+        except OSError:
+            raise
+        except Exception as error:  # of a damaged file, the reader raises almost every type
+            raise CheckpointError(f"{path.name} is not a checkpoint of a training, or it is damaged.") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file: either all of it, or the file stays as it was.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    with _replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside another one, which it replaces at the end, unless an exception ends it."""
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        made = Path(file.name)
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
+    made.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
+    made.replace(path)

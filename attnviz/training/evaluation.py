@@ -1,0 +1,62 @@
+"""How good a model is on sequences on which it was not trained, and which of its heads show a task's patterns.
+
+Shapes: B sequences, T tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.attention import HeadOf, best_head, weights_of
+from attnviz.training.tasks.task import IGNORED, Batch, Subject, Task
+
+AT_ONCE = 128
+"""The sequences that are run at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a model does on held-out sequences."""
+
+    loss: float
+    """The mean cross-entropy over all positions that count, in nats"""
+    accuracy: float
+    """As the subject counts it, from 0 to 1"""
+
+
+def evaluate(model: nn.Module, subject: Subject) -> Evaluation:
+    """Run a model on a subject's held-out sequences. The model is left in evaluation mode or in training as it was."""
+    batch, was_training = subject.held_out(), model.training
+    model.eval()
+    with torch.inference_mode():
+        logits = torch.cat([_logits(model, one) for one in _parts(batch)])
+    model.train(was_training)
+    loss = functional.cross_entropy(logits.flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
+    return Evaluation(loss.item(), subject.accuracy(logits, batch))
+
+
+def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
+    """Return, for each pattern of a task by name, the head that shows it most on held-out sequences."""
+    if not isinstance(subject, Task) or not isinstance(model, TokenModel):
+        return {}
+    batch = next(_parts(subject.held_out()))
+    weights = weights_of(model.eval(), batch)
+    found = {pattern.name: best_head(weights, batch, pattern) for pattern in subject.patterns}
+    return {name: head for name, head in found.items() if head is not None}
+
+
+def _logits(model: nn.Module, batch: Batch) -> Tensor:
+    logits: Tensor = model(batch.ids) if batch.source is None else model(batch.ids, batch.source)
+    return logits.float()
+
+
+def _parts(batch: Batch) -> Iterator[Batch]:
+    for first in range(0, len(batch), AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        yield Batch(batch.ids[rows], batch.targets[rows], None if batch.source is None else batch.source[rows])

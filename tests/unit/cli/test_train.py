@@ -1,0 +1,170 @@
+"""`python -m attnviz train`: trains, stops, goes on, and writes a model with its card."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from attnviz.cli import main
+from attnviz.trained.files import read
+from attnviz.training.evaluation import evaluate
+from attnviz.training.tasks import TASKS
+from attnviz.training.text.corpus import built_in
+from tests.unit.test_layers import ROOT
+
+QUICK = ("--steps", "6", "--every", "2", "--quiet")
+
+
+def train(*arguments: str | Path) -> int:
+    return main(["train", *map(str, arguments)])
+
+
+def weights(file: Path) -> dict[str, torch.Tensor]:
+    return read(file.read_bytes()).module.state_dict()
+
+
+def test_a_task_s_model_is_written_with_its_card(tmp_path: Path) -> None:
+    out = tmp_path / "one.safetensors"
+    assert train("induction", "--out", out, "--seed", "3", *QUICK) == 0
+    found = read(out.read_bytes())
+    card = json.loads(out.with_suffix(".json").read_text())
+    assert card["command"] == "python -m attnviz train induction --steps 6 --seed 3"
+    assert card["plan"]["training"]["seed"] == 3
+    assert set(card["heads"]) == {"previous", "match"}
+    assert evaluate(found.module, TASKS["induction"]).loss == pytest.approx(card["loss"], abs=1e-6)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["one.json", "one.safetensors"]
+
+
+def test_a_text_s_characters_are_the_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tmp_path / "secret folder" / "text.txt"
+    text.parent.mkdir()
+    text.write_text("a man, a plan, a canal: panama! " * 100)
+    out = tmp_path / "one.safetensors"
+    assert train("chargpt", "--text", text, "--out", out, "--steps", "2", "--quiet") == 0
+    found = read(out.read_bytes())
+    assert found.labels == tuple(sorted(set(text.read_text())))
+    assert found.card.corpus is not None
+    assert (found.card.corpus.name, found.card.corpus.characters) == ("text.txt", 3200)
+    assert b"secret" not in out.read_bytes()
+    assert "--text text.txt" in found.card.command
+    assert train("chargpt", "--out", out, "--steps", "1", "--quiet", "--force") == 0
+    corpus = read(out.read_bytes()).card.corpus
+    assert corpus is not None
+    assert corpus.characters == len(built_in())
+
+
+def test_a_training_that_is_stopped_and_resumed_gives_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from attnviz.training.loop import Trainer
+
+    advance, stop_at = Trainer.advance, 3
+
+    def advance_and_stop(self: Trainer) -> float:
+        loss = advance(self)
+        if self.step == stop_at:
+            os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
+        return loss
+
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    assert train("induction", "--out", whole, *QUICK) == 0
+    monkeypatch.setattr(Trainer, "advance", advance_and_stop)
+    assert train("induction", "--out", parts, *QUICK) == 130
+    assert not parts.exists()
+    checkpoint = parts.with_suffix(".checkpoint")
+    assert f"stopped after 3 of 6 steps; --resume {checkpoint} goes on from there" in capsys.readouterr().err
+    monkeypatch.setattr(Trainer, "advance", advance)
+    torch.manual_seed(99)
+    assert train("induction", "--out", parts, "--resume", checkpoint, "--quiet") == 0
+    assert not checkpoint.exists()
+    for name, one in weights(whole).items():
+        assert torch.equal(one, weights(parts)[name]), name
+
+
+def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "attnviz", "train", "induction", "--out", str(tmp_path / "one.safetensors")]
+    process = subprocess.Popen(
+        [*command, "--every", "5"], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    checkpoint = tmp_path / "one.checkpoint"
+    until = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert said.strip().splitlines()[-1].startswith("attnviz: stopped after ")
+    assert [one.name for one in tmp_path.iterdir()] == ["one.checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["induction", "--steps", "0"], 2, "steps is 0; it can be 1 to"),
+        (["induction", "--learning-rate", "nan"], 2, "learning_rate is nan"),
+        (["induction", "--every", "0"], 2, "at least 1"),
+        (["induction", "--text", "x.txt"], 2, "learns from no text"),
+        (["chargpt", "--text", "missing.txt"], 1, "missing.txt: No such file"),
+        (["chargpt", "--text", "short.txt"], 1, "needs at least"),
+        (["chargpt", "--text", "binary.txt"], 1, "holds NUL bytes"),
+        (["chargpt", "--text", "empty.txt"], 1, "empty"),
+        (["chargpt", "--text", "."], 1, "Is a directory"),
+        (["induction", "--resume", "short.txt"], 1, "not a checkpoint"),
+        (["induction", "--resume", "binary.txt"], 1, "not a checkpoint"),
+        (["induction", "--resume", "missing.txt"], 1, "No such file"),
+        (["induction", "--out", "there.safetensors"], 1, "already exists; --force overwrites it"),
+        (["induction", "--out", "no/folder.safetensors", "--steps", "1"], 1, "No such file"),
+    ],
+)
+def test_what_can_t_be_trained_is_said_in_one_line(
+    arguments: list[str],
+    code: int,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("short.txt").write_text("short")
+    Path("binary.txt").write_bytes(b"\x80\x02\0" * 500)
+    Path("empty.txt").write_text("")
+    Path("there.safetensors").write_text("x")
+    assert train(*arguments, "--quiet") == code
+    said = capsys.readouterr().err
+    assert said.startswith("attnviz: ")
+    assert reason in said
+    assert said.count("\n") == 1
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from attnviz.trained.making import Making, subject_of
+    from attnviz.training.recipes import plan_of
+
+    making = Making.begin("induction", subject_of(plan_of("induction"), None), tmp_path / "one.checkpoint")
+    making.save()
+    assert train("chargpt", "--resume", making.checkpoint, "--out", tmp_path / "x.safetensors") == 1
+    assert "another training" in capsys.readouterr().err
+    assert train("induction", "--resume", making.checkpoint, "--steps", "3") == 2
+    assert "own settings" in capsys.readouterr().err
+
+
+def test_a_loss_that_diverges_ends_it_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from attnviz.training import loop
+
+    loss_of = loop.loss_of
+    monkeypatch.setattr(loop, "loss_of", lambda model, batch: loss_of(model, batch) * torch.inf)
+    out = tmp_path / "one.safetensors"
+    assert train("induction", "--out", out, *QUICK) == 1
+    assert "the loss at step 0 is inf" in capsys.readouterr().err
+    assert not out.exists()

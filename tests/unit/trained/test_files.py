@@ -1,0 +1,192 @@
+"""A trained model's file: what it holds comes back, and a file that can't be trusted is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from attnviz.pretrained import ModelError
+from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.trained.card import Card, Corpus, FoundHead, as_file
+from attnviz.trained.files import LARGEST, read, write
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks import TASKS
+
+LABELS = tuple("abcdefg")
+CARD = Card("mine", 0.5, 0.75, 0.25, Corpus("a text", 12, "ff"), {"match": FoundHead("decoder", 1, 0, 0.9)}, "x", "y")
+CONFIGS: list[ModelConfig] = [
+    TokenConfig(7, 8, layers=2, heads=2, width=8),
+    TokenConfig(7, 8, layers=1, heads=1, width=8, feed_forward=0, norm=False, residual=False, bias=False),
+    TokenConfig(7, 8, layers=0, heads=1, width=8),
+    GRUConfig(7, 8, width=4, layers=2),
+    BigramConfig(7),
+]
+
+
+def plan(config: ModelConfig = CONFIGS[0], subject: str = "text") -> Plan:
+    return Plan(subject, config, TrainingSettings())
+
+
+def whole(config: ModelConfig = CONFIGS[0], **changed: Tensor) -> bytes:
+    """Return a file of a text's model, with some of its weights changed."""
+    module = build(config, 0)
+    return packed({**module.state_dict(), **changed}, plan(config))
+
+
+def packed(weights: dict[str, Tensor], of: Plan, **said: Any) -> bytes:
+    """Return a file with these weights, whatever they are."""
+    values = {"plan": of.to_json(), "labels": LABELS, "card": CARD.to_json(), **said}
+    return save(weights, {"attnviz.trained": "1", **{name: json.dumps(one) for name, one in values.items()}})
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_file_holds_the_plan_the_card_and_the_weights_rounded_to_float16(config: ModelConfig) -> None:
+    module = build(config, 3)
+    found = read(write(module, plan(config), LABELS, CARD))
+    assert (found.plan, found.labels, found.card) == (plan(config), LABELS, CARD)
+    assert found.module.state_dict().keys() == module.state_dict().keys()
+    for name, one in module.state_dict().items():
+        assert torch.equal(found.module.state_dict()[name], one.half().float()), name
+    assert not found.module.training
+    assert not any(one.requires_grad for one in found.module.parameters())
+
+
+def test_a_task_s_model_comes_back_too() -> None:
+    task = TASKS["induction"]
+    of = Plan("induction", task.model, task.training)
+    found = read(write(build(task.model, 0), of, task.labels, CARD))
+    assert found.plan == of
+
+
+def test_the_card_beside_a_model_says_its_plan_too() -> None:
+    said = json.loads(as_file(plan(), CARD))
+    assert Plan.from_json(said.pop("plan")) == plan()
+    assert Card.from_json(said) == CARD
+
+
+def test_weights_that_float16_can_t_hold_are_not_written() -> None:
+    module = build(CONFIGS[0], 0)
+    module.get_parameter("token.weight").data[0, 0] = 1e6
+    with pytest.raises(ModelError, match="not finite in float16"):
+        write(module, plan(), LABELS, CARD)
+
+
+WEIGHTS: list[tuple[Callable[[Tensor], Tensor], str]] = [
+    (lambda x: x.fill_(torch.nan), "not all finite"),
+    (lambda x: x.fill_(torch.inf), "not all finite"),
+    (lambda x: x.double(), "float64, not float16 or float32"),
+    (lambda x: x.to(torch.int8), "int8, not float16 or float32"),
+    (lambda x: x.T.contiguous(), r"shape \(8, 7\)"),
+    (lambda x: x[:0], r"shape \(0, 8\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), WEIGHTS)
+def test_weights_of_another_shape_or_type_or_not_finite_are_refused(
+    change: Callable[[Tensor], Tensor], reason: str
+) -> None:
+    refused(whole(**{"token.weight": change(build(CONFIGS[0], 0).state_dict()["token.weight"].clone())}), reason)
+
+
+def test_weights_that_are_missing_or_too_many_are_refused() -> None:
+    state = build(CONFIGS[0], 0).state_dict()
+    refused(
+        packed({name: one for name, one in state.items() if name != "head.bias"}, plan()), "does not have the weights"
+    )
+    refused(packed({**state, "more": torch.zeros(1)}, plan()), "does not have the weights")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00", b"hello, world", pickle.dumps({"weights": [1.0]}), b"PK\x03\x04" + bytes(100), b"\xff" * 4096,
+     struct.pack("<Q", 2**62) + b"{}", struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 4) + b"null",
+     struct.pack("<Q", 200_000) + b"[" * 200_000, struct.pack("<Q", 4) + b"\xff\xfe{}"],
+)  # fmt: skip
+def test_what_is_no_safetensors_file_is_refused_and_no_pickle_is_opened(data: bytes) -> None:
+    refused(data, "safetensors")
+
+
+def test_a_file_that_ends_early_or_has_other_bytes_is_refused() -> None:
+    data = whole()
+    for length in (1, 8, 9, 100, len(data) // 2, len(data) - 1):
+        refused(data[:length])
+    refused(data + b"\0")
+    header = 8 + int.from_bytes(data[:8], "little")
+    for place in range(0, header, 7):
+        broken = data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
+        try:
+            read(broken)
+        except ModelError as error:
+            assert str(error)
+
+
+def test_a_file_that_is_too_large_is_refused() -> None:
+    refused(bytes(LARGEST + 1), "up to 8 MB; this one has 8.0 MB")
+
+
+def test_other_safetensors_files_are_refused() -> None:
+    refused(save({"weight": torch.zeros(2)}), "not a model that attnviz trained")
+    refused(save({"weight": torch.zeros(2)}, {"attnviz.trained": "2"}), "not a model that attnviz trained")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(CONFIGS[0], width=10**9), replace(CONFIGS[0], layers=10**9, width=2),
+        replace(CONFIGS[0], block_size=10**9), GRUConfig(7, 8, width=10**9),
+        replace(CONFIGS[0], outputs=10**12), replace(CONFIGS[0], outputs=-1), replace(CONFIGS[0], outputs=0),
+        replace(CONFIGS[0], feed_forward=10**12), replace(CONFIGS[0], layers=64, width=512),
+        GRUConfig(7, 8, width=-4), GRUConfig(7, 8, width=4, layers=10**9), GRUConfig(7, 10**9), BigramConfig(10**6),
+        BigramConfig(0),
+    ],
+)  # fmt: skip
+def test_a_plan_of_a_huge_model_is_refused_before_anything_is_built(config: ModelConfig) -> None:
+    begun = time.perf_counter()
+    refused(packed({"token.weight": torch.zeros(7, 8)}, plan(config)))
+    assert time.perf_counter() - begun < 2
+
+
+def test_what_the_header_says_is_checked() -> None:
+    state = build(CONFIGS[0], 0).state_dict()
+    of = plan().to_json()
+    for said, reason in (
+        ({"labels": list("abc")}, "one token for each row"),
+        ({"labels": list("aabcdef")}, "one token for each row"),
+        ({"labels": ["ab", *"bcdefg"]}, "can't read"),
+        ({"labels": ["\ud800", *"bcdefg"]}, "no list of tokens"),
+        ({"labels": "abcdefg"}, "no list of tokens"),
+        ({"labels": [1, 2, 3, 4, 5, 6, 7]}, "no list of tokens"),
+        ({"plan": {**of, "subject": "../../etc"}}, "not known here"),
+        ({"plan": {**of, "subject": "induction"}}, "can't read"),
+        ({"plan": {**of, "training": {"learning_rate": float("nan")}}}, "can't be"),
+        ({"plan": {**of, "model": {"kind": "transformer"}}}, "can't be"),
+        ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, "can't be"),
+        ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, "can't read"),
+        ({"plan": None}, "can't be"),
+        ({"card": {}}, "can't be"),
+        ({"card": {**CARD.to_json(), "loss": float("inf")}}, "can't be"),
+        ({"card": {**CARD.to_json(), "name": "x" * 5000}}, "can't be"),
+        ({"card": {**CARD.to_json(), "heads": {"match": {"kind": 3}}}}, "can't be"),
+        ({"card": {**CARD.to_json(), "heads": []}}, "can't be"),
+    ):
+        refused(packed(state, plan(), **said), reason)  # type: ignore[arg-type]
+
+
+def refused(data: bytes, reason: str = r"\.$") -> None:
+    with pytest.raises(ModelError, match=reason) as found:
+        read(data)
+    message = str(found.value)
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert len(message) < 300
