@@ -25,7 +25,14 @@ def write_png(drawing: Drawing, scale: float = 1.25) -> bytes:
     Raises:
         FontError: see `drawing.fonts.ttf`.
     """
-    return _Canvas(drawing, scale).written()
+    file = BytesIO()
+    render(drawing, scale).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def render(drawing: Drawing, scale: float = 1.25) -> Image.Image:
+    """Return a drawing as pixels; arguments and errors are those of `write_png`."""
+    return _Canvas(drawing, scale).image
 
 
 class _Canvas:
@@ -38,12 +45,6 @@ class _Canvas:
         self.draw = ImageDraw.Draw(self.image)
         for mark in drawing.flat:
             self.mark(mark)
-
-    def written(self) -> bytes:
-        """Return the file."""
-        file = BytesIO()
-        self.image.save(file, "PNG", optimize=True)
-        return file.getvalue()
 
     def mark(self, mark: Plain) -> None:
         match mark:

@@ -1,0 +1,58 @@
+"""A training as an animated picture, read back with Pillow."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from attnviz.export.drawing.themes import THEMES
+from attnviz.export.files.animation import FRAMES, Frame, write_animation
+
+LABELS = ("ab", "cde"), ("x", "y", "<script>")
+
+
+def frames(count: int) -> list[Frame]:
+    return [Frame(np.full((2, 3), step / max(1, count - 1)), f"step {step}") for step in range(count)]
+
+
+def opened(data: bytes) -> Any:
+    return Image.open(BytesIO(data))
+
+
+@pytest.mark.parametrize("kind", ["gif", "apng"])
+def test_each_snapshot_is_a_frame_and_the_last_stays(kind: Any) -> None:
+    picture = opened(write_animation(frames(4), kind, title="induction", labels=LABELS))
+    assert picture.format == ("GIF" if kind == "gif" else "PNG")
+    assert (picture.n_frames, picture.info["loop"]) == (4, 0)
+    shades, durations = [], []
+    for frame in range(4):
+        picture.seek(frame)
+        durations.append(picture.info["duration"])
+        shades.append(np.asarray(picture.convert("RGB"), np.int64).sum())
+    assert durations == [120, 120, 120, 2500]
+    assert shades == sorted(shades, reverse=True), "cells grow darker as their weights rise"
+    assert shades[0] > shades[-1]
+
+
+def test_long_trainings_are_thinned_with_both_ends() -> None:
+    many = [Frame(np.full((2, 3), step / 399), f"step {step}") for step in range(400)]
+    picture = opened(write_animation(many, "gif", title="t", labels=LABELS))
+    assert picture.n_frames == FRAMES
+
+
+def test_hidden_cells_and_dark_colours_and_odd_texts_are_drawn() -> None:
+    weights = np.array([[1, np.nan, np.nan], [0.5, 0.5, np.nan]])
+    data = write_animation(
+        [Frame(weights, "\ud800 שלום 👩‍👧 " * 30)], "apng", title="<b>" * 200, labels=LABELS, theme=THEMES["dark"]
+    )
+    assert opened(data).convert("RGB").getpixel((2, 2)) == tuple(bytes.fromhex(THEMES["dark"].paper[1:]))
+
+
+@pytest.mark.parametrize("given", [[], [Frame(np.zeros((3, 3)), "")]])
+def test_frames_of_another_shape_are_refused(given: list[Frame]) -> None:
+    with pytest.raises(ValueError, match="2 x 3 weights"):
+        write_animation(given, "gif", title="t", labels=LABELS)
