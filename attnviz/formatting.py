@@ -20,6 +20,11 @@ def nonzero(value: float, digits: int = 2) -> str:
         return "0"
     if float(f"{value:.{digits}f}") != 0:
         return number(value, digits)
+    return scientific(value)
+
+
+def scientific(value: float) -> str:
+    """Return a finite number with three digits and a power of ten, with a true minus sign: "−1.19e−7"."""
     factor, _, power = f"{value:.2e}".partition("e")
     return f"{factor}e{int(power)}".replace("-", "−")
 

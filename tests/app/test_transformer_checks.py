@@ -77,7 +77,7 @@ def test_a_token_is_followed_through_torchs_states() -> None:
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
-def test_who_notices_another_word_is_what_torch_says(architecture: Any) -> None:
+def test_the_rows_that_another_word_changes_are_torchs(architecture: Any) -> None:
     at = opened("change", architecture=architecture, q="5")
     at.text_input(key="other").set_value("river").run()
     (figure,) = figures(at)
@@ -89,10 +89,16 @@ def test_who_notices_another_word_is_what_torch_says(architecture: Any) -> None:
     np.testing.assert_allclose(shown, expected, rtol=1e-3, atol=1e-5)
     if architecture == "decoder":
         assert shown[:, :5].max() == 0
-        assert "The causal mask holds" in said(at)
+        assert "The causal mask hides the change" in said(at)
     else:
         assert shown[1:, :5].min() > 0
-        assert "know of it too" in said(at)
+        assert "depend on it too" in said(at)
+
+
+def test_the_same_word_in_its_own_place_is_no_change() -> None:
+    at = opened("change", q="5", other="street")
+    assert "the same token" in at.info[0].value
+    assert not figures(at)
 
 
 def test_a_word_that_is_several_tokens_is_refused_in_a_sentence() -> None:
@@ -113,6 +119,8 @@ def test_the_mistake_of_one_norm_over_all_tokens_leaks() -> None:
     at.toggle(key="over_all").set_value(True).run()
     assert "The future leaks" in said(at)
     assert min(figures(at)[2]["data"][0]["y"][:9]) > 0
+    at.selectbox(key="q").set_value(0).run()
+    assert "No row stands before it. The future leaks" in said(at)
 
 
 def test_order_matters_with_positions_alone() -> None:

@@ -50,7 +50,6 @@ _HEAD = r"""% One head of attention, step by step, by attnviz. Compile it with p
 \providecommand{\operatorname}[1]{\mathop{\mathrm{#1}}\nolimits}
 \providecommand{\tfrac}[2]{{\textstyle\frac{#1}{#2}}}
 \providecommand{\text}[1]{\mbox{#1}}
-\providecommand{\text}[1]{\mathrm{#1}}
 \newcommand{\avsize}[1]{\fontsize{#1}{#1}\selectfont}
 \providecommand{\textquotedbl}{\char34 }
 \providecommand{\textquotesingle}{\char39 }

@@ -6,7 +6,7 @@ The style sheet is `frontend/marks/mistake.css`.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from attnviz.components.bundle import styles
@@ -16,7 +16,7 @@ from attnviz.export.drawing.themes import Theme
 from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
 from attnviz.figures.panels import Layout, Panel
-from attnviz.formatting import nonzero
+from attnviz.formatting import nonzero, scientific
 from attnviz.measures.mistakes.case import Case, Effect, Found, Picture, Value
 from attnviz.measures.mistakes.found import find
 from attnviz.measures.mistakes.texts import TEXTS, Text
@@ -131,10 +131,7 @@ def written(value: Value) -> str:
         return value
     if isinstance(value, int):
         return f"{value:,}"
-    if abs(value) < LARGE:
-        return nonzero(value, 3)
-    factor, power = f"{value:.2e}".split("e")
-    return f"{factor}e{int(power)}".replace("-", "−")
+    return nonzero(value, 3) if abs(value) < LARGE else scientific(value)
 
 
 def _panel(picture: Picture, found: Found) -> Panel:
@@ -153,10 +150,4 @@ def _limit(found: Found) -> float:
     """Return where the colours of both sides end."""
     if not found.signed:
         return 1.0
-    return _largest(one.values for one in (found.wrong, found.right))
-
-
-def _largest(tensors: Iterable[object]) -> float:
-    import numpy as np
-
-    return max((float(np.nanmax(np.abs(np.asarray(one)))) for one in tensors), default=0.0) or 1.0
+    return max(float(one.values.nan_to_num().abs().max()) for one in (found.wrong, found.right)) or 1.0

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import attend, causal_mask
-from attnviz.measures.mistakes.case import Case, Effect, Found, NotKnownError, Picture, Value, change_last, known, leak
+from attnviz.measures.mistakes.case import Case, Effect, Found, NotKnownError, Picture, Value, known, leak
+from attnviz.measures.transformer.differences import change_row
 
 FILL = -1e10
 """What the mistake puts in place of −∞"""
@@ -62,7 +63,10 @@ def fill(case: Case) -> Found:
             Effect("its weight on the tokens after it", wrong[0, 1:].sum().item(), right.weights[0, 1:].sum().item()),
             Effect("largest difference in all other rows", seeing, 0),
             Effect("a hidden cell before the softmax", filled[0, 0].item(), "−∞"),
-            Effect("cells that are NaN after torch's softmax of row 0", 0, int(bare.isnan().sum())),
+            Effect(
+                "cells that are NaN after torch's softmax of row 0",
+                *(int(one.isnan().sum()) for one in (wrong[0], bare)),
+            ),
         ),
         signed=False,
         where=f"{case.where} · head 0",
@@ -86,7 +90,7 @@ def cross(case: Case) -> Found:
         return steps.weights, steps.head_outputs
 
     (right, output), (wrong, swapped) = attention(y, encoded), attention(encoded, y)
-    changed = change_last(y)
+    changed = change_row(y, -1)
     notice = [
         _rows_that_change(attention(*pair)[1], before)
         for pair, before in (((encoded, changed), swapped), ((changed, encoded), output))

@@ -12,15 +12,13 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from attnviz.measures.transformer.differences import change_row
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.whole import Trace
-
-CHANGE = 1.0
-"""What is added to every second number of a token's row, to see which rows notice; the same for all changes no norm"""
 
 Value = float | int | str
 T = TypeVar("T")
@@ -132,22 +130,15 @@ def known(value: T | None, what: str) -> T:
     """Return a value that is known.
 
     Raises:
-        NotKnownError: it is not; `what` completes "Of this model, ... is not known."
+        NotKnownError: it is not; `what` stands before "is not known" in the message.
     """
     if value is None:
         raise NotKnownError(f"This can't be shown with this model: {what} is not known.")
     return value
 
 
-def change_last(x: Tensor) -> Tensor:
-    """Return (T, C) with `CHANGE` added to every second number of the last row."""
-    changed = x.clone()
-    changed[-1, ::2] += CHANGE
-    return changed
-
-
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
-    """Return by how much the rows before the last one change at most if the last row of the input does.
+    """Return by how much the rows before the last one change at most after `change_row` of the last row.
 
     Args:
         compute: takes (T, C) and returns (T, ...).
@@ -156,5 +147,5 @@ def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
     if len(x) < 2:
         return "no row before it"
     with torch.inference_mode():
-        moved = (compute(change_last(x)) - compute(x)).abs()
+        moved = (compute(change_row(x, -1)) - compute(x)).abs()
     return float(moved[:-1].max())

@@ -10,6 +10,16 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+CHANGE = 1.0
+"""What is added to every second number of a row to change it; a norm would remove what is added to all of them"""
+
+
+def change_row(x: Tensor, row: int) -> Tensor:
+    """Return (T, C) with `CHANGE` added to every second number of one row."""
+    changed = x.clone()
+    changed[row, ::2] += CHANGE
+    return changed
+
 
 def row_differences(before: Tensor, after: Tensor) -> Tensor:
     """Return the largest difference in each row of two matrices (T, C), as (T,).

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from attnviz.measures.transformer.residual_stream import states
 from attnviz.reprs import ShortRepr
 from attnviz.trace.whole import Trace
 
 COUNT = 5
-"""How many of the likeliest tokens of each state are told"""
+"""How many of the likeliest tokens of each state are shown"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,12 +56,11 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     if vocabulary is None or (norm is None and stack in trace.final_norms):
         return None
     blocks = trace.blocks[stack]
-    found = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
-    states = [state[row] for state in found if state is not None]
-    if len(states) < len(found):
+    found = states(blocks)
+    if found is None:
         return None
     with torch.inference_mode():
-        x = torch.stack(states)
+        x = torch.stack([state[row] for state in found])
         logits = vocabulary.logits(x if norm is None else norm.apply(x))
         probabilities = logits.softmax(-1)
         of_last = probabilities[:, int(logits[-1].argmax())]

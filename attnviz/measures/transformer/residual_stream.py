@@ -52,6 +52,13 @@ class Stream(ShortRepr):
         return functional.cosine_similarity(self.vectors, self.vectors[:, token, None], dim=-1)
 
 
+def states(blocks: Sequence[Block]) -> list[Tensor] | None:
+    """Return the input of the first block and the output of each, (T, C); None if they are not known."""
+    found = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None
+
+
 def residual_stream(blocks: Sequence[Block]) -> Stream | None:
     """Return the stream through the blocks of one stack, one after another; None if their steps are not known."""
     x = blocks[0].input

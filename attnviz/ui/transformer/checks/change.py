@@ -1,4 +1,4 @@
-"""Change a word: which tokens notice, block by block."""
+"""Change a word: which rows change, block by block."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from attnviz.ui.transformer.checks.stack import NOT_KNOWN, choose_stack, choose_
 from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from attnviz.sources.transformer import ShownPart
-    from attnviz.trace.block import Block
 
 
 def show(here: ShownPart) -> None:
@@ -28,6 +25,7 @@ def show(here: ShownPart) -> None:
 
     from attnviz.figures.plots import heatmap
     from attnviz.measures.transformer.differences import row_differences
+    from attnviz.measures.transformer.residual_stream import states
     from attnviz.tokens import NoTokensError
 
     trace = here.trace(RESOURCES)
@@ -52,16 +50,19 @@ def show(here: ShownPart) -> None:
     if len(changed.query_tokens(kind)) != len(tokens):
         st.info(f"“{plain(other)}” is not one token here, so the rows can't be compared one by one.")
         return
-    before, after = _outputs(blocks), _outputs(changed.blocks[kind])
+    if changed.query_tokens(kind).ids == tokens.ids:
+        st.info("This is the same token for the model, so nothing changes.")
+        return
+    before, after = states(blocks), states(changed.blocks[kind])
     if before is None or after is None:
         st.info(NOT_KNOWN)
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
     said = (
-        "The causal mask holds: no row before the change knows of it."
-        if past == 0
-        else "Every token looks at all others, so rows before the change know of it too."
+        "The causal mask hides the change from them."
+        if trace.layer(0, kind).mask.kind == "causal"
+        else "Every token looks at all others, so rows before the change depend on it too."
     )
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
@@ -69,13 +70,3 @@ def show(here: ShownPart) -> None:
     )
     rows = ["X", *(f"after block {number}" for number in range(len(blocks)))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
-
-
-def _outputs(blocks: tuple[Block, ...]) -> list[Tensor] | None:
-    """Return the input of the first block and the output of each, (T, C); None if they are not known."""
-    found = [blocks[0].input]
-    for block in blocks:
-        steps = block.steps()
-        found.append(None if steps is None else steps.block_output)
-    known = [one for one in found if one is not None]
-    return known if len(known) == len(found) else None

@@ -16,9 +16,6 @@ from attnviz.ui.walk.checks import plot
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
-CHANGE = 1.0
-"""What is added to every second number of a token, to see who notices; the same for all would change no mean"""
-
 
 def show(here: ShownPart) -> None:
     """Show the norm after the first attention (post-norm) or before the feed-forward (pre-norm) of the first block."""
@@ -26,7 +23,7 @@ def show(here: ShownPart) -> None:
     from torch.nn.functional import layer_norm
 
     from attnviz.figures.plots import lines
-    from attnviz.measures.transformer.differences import row_differences
+    from attnviz.measures.transformer.differences import CHANGE, change_row, row_differences
     from attnviz.measures.transformer.layer_norm import moments, norm_over_all
 
     blocks, tokens = choose_stack(here)
@@ -50,16 +47,18 @@ def show(here: ShownPart) -> None:
             listed = {name: one.tolist() for name, one in series.items()}
             plot(lines(listed, labels, colours, title=what, across="token"), f"check_{what}")
     token = choose_token(tokens, "Change this token")
-    changed = x.clone()
-    changed[token, ::2] += CHANGE
-    moved = row_differences(with_norm(x), with_norm(changed))
-    past = moved[:token].max().item() if token else 0.0
+    moved = row_differences(with_norm(x), with_norm(change_row(x, token)))
+    before_it = (
+        f"Rows before it change by at most **{nonzero(moved[:token].max().item(), 3)}**."
+        if token
+        else "No row stands before it."
+    )
     st.markdown(
-        f"Add {number(CHANGE, 2)} to every second number of **“{plain(tokens.labels[token])}”**, and look who changes. "
-        f"Tokens before it change by at most **{nonzero(past, 3)}**."
+        f"Add {number(CHANGE, 2)} to every second number of **“{plain(tokens.labels[token])}”**: which rows change? "
+        + before_it
         + (
             " The future leaks into the past, and no causal mask can prevent it."
-            if past > 0
+            if over_all
             else " Nothing leaks: each token is normalised alone."
         )
     )
