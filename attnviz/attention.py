@@ -196,7 +196,7 @@ def attend(
 
 
 def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor:
-    """Set hidden cells to −inf: a float mask is added; where a bool mask is False, `value` is filled in.
+    """Return `scaled` under a mask: a float mask is added; where a bool mask is False, `value` is filled in.
 
     Returns a tensor of the shape of `scaled`.
 

@@ -89,14 +89,13 @@ class Exporter:
         found = self._shown(view)
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
         name = slug(view["model"]) if found.source.has_names else found.source.key
-        is_whole = isinstance(found, ShownPart)
         places = found.places if isinstance(found, ShownPart) else ()
         for layer, head in product(_expand(layers, found.documents), _expand(heads, found.heads)):
-            here = found.at(layer, head)  # raises IndexError
-            if is_whole:
+            found.at(layer, head)  # raises IndexError
+            if places:
                 steps = names_at(found.model.description, places[layer])
                 stem = f"{prefix}{name}-transformer-attention{layer}-head{head}"
-                yield Job({**view, "block": layer, "head": here.head}, stem, self.page, steps)
+                yield Job({**view, "block": layer, "head": head}, stem, self.page, steps)
             else:
                 where = f"-layer{layer}" if found.source.has_layers else ""
                 yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)

@@ -22,8 +22,8 @@ class SeededProjection(nn.Module):
     """The projection from X to "query", "key" or "value", for all heads.
 
     Linear weights have variance 1/C, so the projection preserves the variance of X. Position-mixing weights have
-    variance 1/16 for every length, so a longer text does not change them. Biases are drawn as a
-    row of linear weights is.
+    variance 1/16 for every length, so a longer text does not change them. Biases are drawn as a row of linear weights
+    is.
     """
 
     def __init__(self, name: str, config: ToyConfig, n: int) -> None:

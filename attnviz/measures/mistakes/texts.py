@@ -30,7 +30,7 @@ TEXTS: dict[str, Text] = {
         "q = W @ x  # W: (T, T)",
         "q = x @ W  # W: (C, D)",
         "A linear layer does the same to each token alone, for any number of tokens. A T × T map fits one length only, "
-        "and the query of a token already knows of the tokens after it, before any mask can hide them.",
+        "and the query of a token already depends on the tokens after it, before any mask can hide them.",
     ),
     "fill": Text(
         "−1e10, before scaling",
@@ -64,8 +64,8 @@ TEXTS: dict[str, Text] = {
         "One mean and one variance are taken of all tokens together.",
         "y = layer_norm(x, x.shape)  # (T, C)",
         "y = layer_norm(x, x.shape[-1:])  # (C,)",
-        "Each row then depends on all rows: the future leaks into the past, and no causal mask can prevent it. The "
-        "rows are not normalised either.",
+        "Each row then depends on all rows: the future leaks into the past, and no causal mask can prevent it. Nor is "
+        "any row normalised.",
     ),
     "width": Text(
         "A width that the heads don't divide",
@@ -80,16 +80,16 @@ TEXTS: dict[str, Text] = {
         "The weights are the softmax of all scores: nothing is hidden.",
         "s = q @ k.T / D**0.5\nweights = softmax(s, -1)",
         "s = q @ k.T / D**0.5 + mask  # 0 or -inf\nweights = softmax(s, -1)",
-        "A model that is to predict the next token then reads it. Its loss in training looks splendid, and it can't "
-        "write, for there the next token does not exist yet.",
+        "A model that is to predict the next token then reads it. Its loss in training is low, but it can't write: "
+        "there, the next token does not exist yet.",
     ),
     "sum": Text(
         "Heads summed, not joined",
         "The outputs of the heads are added up, and one small matrix maps the sum to the model's width.",
         "y = sum(heads) @ W_O[:D] + b_O",
         "y = cat(heads, -1) @ W_O + b_O",
-        "A sum forgets which head said what: if two heads change places, nothing changes. Side by side, each head has "
-        "rows of W_O of its own.",
+        "A sum does not depend on the order of its terms: if two heads change places, nothing changes. Side by side, "
+        "each head has rows of W_O of its own.",
     ),
     "same": Text(
         "Q = K = V on random vectors",

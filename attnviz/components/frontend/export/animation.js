@@ -8,7 +8,7 @@ const SAMPLES = 8; // moments whose colours the palette has
 const TOGETHER = 6; // frames after which the page may do something else
 
 /**
- * Draws all frames; `said` hears how far it has come, from 0 to 1.
+ * Draws all frames; `said` is called with the share that is done, from 0 to 1.
  * @param {PageAnimation} animation @param {(share: number) => void} said
  */
 export async function gifOf(animation, said) {

@@ -5,7 +5,7 @@ import { unpack } from "../core/packing.js";
 
 const LONG = 2000; // characters that mail and chat programs carry without cutting
 const MOVED = "currententrychange"; // the Navigation API's event of each change of the address in this document
-const SETTLED = 200; // ms after a change until the server hears of it: what Streamlit sends about it comes first
+const SETTLED = 200; // ms after a change until it is sent: what Streamlit sends about it comes first
 const TOUCHES = ["focusin", "pointerenter"]; // when the address is read again in browsers without that API
 const QUIET = 4; // white modules around a QR code (ISO/IEC 18004, section 6.3.8)
 const SHOWN = 160; // characters of an address under the code

@@ -1,5 +1,5 @@
 // The walk as a component of the page Step by step: its documents come from the server. What is chosen goes into the
-// address at once; the server hears of it before it hears of anything else.
+// address at once; it is sent to the server before anything else.
 
 import { fetchArrays, fetchFile, fromServer } from "../core/arrays.js";
 import { read } from "../core/document.js";
@@ -67,7 +67,7 @@ class WalkComponent {
     window.addEventListener("popstate", () => this.went(), { signal });
   }
 
-  /** A lesson's question ends when the row is revealed: the page hears of it at once. */
+  /** A lesson's question ends when the row is revealed: the page is notified at once. */
   answered() {
     if (!this.asks) return;
     this.walk.choose({ predict: false });

@@ -104,7 +104,7 @@ class Tour {
     act();
   }
 
-  /** Goes away at once; the server hears of it. */
+  /** Closes at once; the server is notified. */
   end() {
     open.stop = 0;
     this.close();

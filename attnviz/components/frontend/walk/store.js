@@ -1,4 +1,4 @@
-// The state of a walk: the document, and what the view is shaped by. Who listens hears of each change once.
+// The state of a walk: the document, and what the view is shaped by. Listeners are called once for each change.
 
 import { matricesOf } from "./matrices.js";
 

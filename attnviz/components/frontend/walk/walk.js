@@ -1,5 +1,5 @@
 // The walk of a document in one element: steps, formula, picture, what to notice, arithmetic, code. What the user does
-// is painted at once; the page that it stands in (Home in types/walk.d.ts) hears of it afterwards.
+// is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.js";
 import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.js";
@@ -82,10 +82,10 @@ export class Walk {
     DARK.addEventListener("change", () => this.setTheme(), { signal });
   }
 
-  // ---- what the page says, and what it hears
+  // ---- messages from the page, and to it
 
   /**
-   * Shows what the page says: a link, another program. It does not hear of it.
+   * Shows what the page says: a link, another program. The page is not notified.
    * @param {Partial<WalkValues>} values @param {WalkDocument} [document] of another text or model; else that of the
    *   layer is loaded where it is not there
    */

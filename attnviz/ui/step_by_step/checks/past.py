@@ -73,7 +73,7 @@ def _listed(rows: list[int]) -> str:
 def _why(walk: Walk) -> str:
     mask, maps = walk.layer.mask, walk.layer.projections
     if maps and maps["query"].kind == "positions":
-        return "U mixes positions before any mask, so that every row knows of those after it."
+        return "U mixes positions before any mask, so that every row depends on those after it."
     if walk.kind != "decoder":
         return "Without a causal mask a row takes from the rows after it too."
     if mask.hides_rows and not mask.is_infinite:

@@ -33,7 +33,7 @@ def show(here: ShownPart) -> None:
     by_length = [cost(sizes, length) for length in LENGTHS]
     st.markdown(
         f"Scores and weighted values grow with T², all else with T. At **{equal_at(sizes):,.0f} tokens** both cost the "
-        f"same number of multiplications; a longer text pays for attention above all. Here T = {tokens}."
+        f"same number of multiplications; in a longer text, scores and values cost more. Here T = {tokens}."
     )
     for place, (field, unit) in zip(st.columns(2), UNITS.items(), strict=True):
         named = {part.name: [getattr(one[n], field) for one in by_length] for n, part in enumerate(by_length[0])}

@@ -61,4 +61,4 @@ def show(here: ShownPart) -> None:
     )
     series = {"distance": away}
     plot(lines(series, list(map(str, COUNTS)), colours, title="distance from x", across="draws"), "check_draws")
-    st.caption("Srivastava et al. 2014; the paper's p is 0.1 (Vaswani et al. 2017, section 5.4).")
+    st.caption("Srivastava et al. 2014. The original transformer has p = 0.1 (Vaswani et al. 2017, section 5.4).")

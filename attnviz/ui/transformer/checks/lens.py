@@ -17,11 +17,11 @@ from attnviz.ui.walk.checks import plot
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
-NO_HEAD = "This model has no language head that is known here: it gives a row of numbers a token, and names no token."
+NO_HEAD = "This model has no language head that is known here: it gives numbers for each token, and names none."
 
 
 def show(here: ShownPart) -> None:
-    """Show the likeliest tokens after each block, and the way of the one that is likeliest in the end."""
+    """Show the likeliest tokens after each block, and the probability of the one that is likeliest in the end."""
     from attnviz.figures.plots import lines
     from attnviz.measures.transformer.logit_lens import logit_lens
 
@@ -42,7 +42,7 @@ def show(here: ShownPart) -> None:
     likeliest = label(int(lens.tokens[-1, 0]))
     st.markdown(
         f"**“{plain(tokens.labels[row])}” through the logit lens.** After each block, the final norm and the language "
-        "head are applied at once, as if the other blocks were left out. In the end "
+        "head are applied to its row, as if the blocks that follow were left out. After the last block, "
         f"“{plain(likeliest)}” is the likeliest token."
     )
     shown = [

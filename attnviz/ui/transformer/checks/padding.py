@@ -40,9 +40,9 @@ def show(here: ShownPart) -> None:
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
     st.markdown(
-        "Texts in a batch must have one length, so short ones are filled up with tokens that mean nothing. With the "
-        f"padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, by "
-        f"up to **{nonzero(free, 3)}**"
+        "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
+        f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
+        f"by up to **{nonzero(free, 3)}**"
         + (
             ": the causal mask hides them too, as they come after the text."
             if causal

@@ -33,6 +33,6 @@ def show(here: ShownPart) -> None:
     st.caption(
         plain(
             "An attention has 4 · (C² + C), a feed-forward 2 · C · F + F + C with biases. The number of heads changes "
-            "nothing: they share the maps."
+            "nothing: the same matrices are split among them."
         )
     )

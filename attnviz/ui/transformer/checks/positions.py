@@ -71,7 +71,7 @@ def _show_order(here: ShownPart) -> None:
         series = {"without positions": without.tolist()}
         if position is not None:
             series["with positions"] = order_matters(encoder, x, position, order).tolist()
-    causal = " The causal mask knows an order by itself." if encoder.causal else ""
+    causal = " The causal mask alone makes the order matter." if encoder.causal else ""
     st.markdown(
         f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
         f"{nonzero(without.max().item(), 3)}.{causal}"
