@@ -63,6 +63,14 @@ def test_cells_have_one_size_where_there_is_room(page: Page, served: str) -> Non
     assert len(sizes) == 1
 
 
+def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:
+    panels = [{"name": "embeddings", "title": "X", "shape": [11, 32], "rows": "query", "cols": "feature", "bar": True}]
+    picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1], "labels": {"query": ["word"] * 11}}
+    given = {"picture": picture, "width": 1150, "height": 800}
+    (place,) = imported(page, served, "board/layout.js", PLACE, given)
+    assert 740 < place["y"] + place["height"] < 800
+
+
 def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str) -> None:
     body = "return given.map(([text, room]) => m.shorten(text, room, (t) => 10 * Array.from(t).length))"
     shortened = imported(

@@ -86,6 +86,22 @@ def test_both_stacks_of_twelve_blocks_fit_a_laptop_with_closed_blocks_folded(run
     assert laid_out(run, given, layer=20, width=930, letters=18)["layout"]["type"] == 18
 
 
+@pytest.mark.parametrize("layer", [0, 3], ids=["encoder open", "decoder open"])
+def test_a_stack_without_an_open_block_is_as_low_as_its_boxes(run: Run, layer: int) -> None:
+    layout = laid_out(run, model("both", 2), layer=layer, width=930)["layout"]
+    names = {one["text"]: one for one in layout["words"] if one["text"] in ("Encoder", "Decoder")}
+    (frame,) = layout["frames"]
+    closed, opened = ("Decoder", "Encoder") if layer == 0 else ("Encoder", "Decoder")
+    assert names[opened]["y"] == frame["y"]
+    inside = frame["y"], frame["y"] + frame["height"]
+    boxes = [one for one in layout["boxes"] if not inside[0] <= one["y"] < inside[1]]
+    assert boxes
+    for box in boxes:
+        assert box["x"] > 7 * 0.55 * 12.5
+        assert box["y"] < names[closed]["y"] < box["y"] + box["height"]
+    assert layout["height"] - frame["height"] <= boxes[0]["height"] + 18 + 6
+
+
 @pytest.mark.parametrize(("norm_first", "first"), [(False, "attention"), (True, "norm")])
 def test_the_stream_goes_past_each_part_that_is_added(run: Run, norm_first: bool, first: str) -> None:
     """It splits before the part, or before its norm where that comes first, and ends in the sum."""

@@ -12,7 +12,7 @@ const INDEX_GUTTER = 22; // labels that are numbers only
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
 const NUMBERED = 24; // tokens from which on thinned labels carry their number
 const LARGEST_CELL = { width: 60, height: 42 };
-const FEWEST = { width: 14, height: 17 }; // cells that fill a large picture: those of fewer are larger than that
+const FEWEST = { width: 14, height: 11 }; // cells that fill a large picture: those of fewer are larger than that
 const EVEN = { width: 20, height: 11.5 }; // from this size on, in units of type, all matrices get cells of one size
 export const TURN = (55 * Math.PI) / 180;
 

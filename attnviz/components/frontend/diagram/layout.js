@@ -9,6 +9,7 @@ const CLOSED = 26; // a block, at least
 const BETWEEN = 13; // blocks
 const HEIGHTS = { box: 42, label: 17, bypass: 11, below: 8, bus: 18 };
 const LOW = { box: 36, label: 16, bypass: 9, below: 5, bus: 18 }; // of two stacks
+const LOWEST = { above: 6, label: 10 }; // of a stack without an open block: over its boxes, and between name and boxes
 const STRIPE = { thick: 22, thin: 2 }; // the line of the widest matrix, and the thinnest line
 const ROUND = 5;
 const FEWEST = 3; // closed blocks that are folded into one box
@@ -17,6 +18,9 @@ const SMALL = 11; // px, the type of a diagram that does not fit otherwise
 /** @typedef {{ chosen: string, width: number, type: number, least?: number, widthOf: WidthOf }} Given
  * `chosen` is the id of a part, `width` the room, `type` the size of letters and `least` the smallest one that may
  * replace it, `widthOf` measures a text of the size `type`
+ */
+/** @typedef {{ top: number, above: number, height: number, isLow: boolean }} Lane
+ * where a stack lies: `above` is what stands over its boxes
  */
 /** @typedef {{ open: string | null, gap: number, type: number, folds?: boolean }} Density
  * `open` is the id of the one block that is open, null where all are; `gap` lies between parts; whether closed blocks
@@ -70,10 +74,7 @@ class Layout {
     this.widthOf = (/** @type {string} */ text) => (given.widthOf(text) * type) / given.type;
     this.unit = type / 12.5;
     this.heights = stacks.length > 1 ? LOW : HEIGHTS;
-    const { label, bypass, box, below } = this.heights;
-    this.above = label * this.unit + bypass;
-    this.box = box * this.unit;
-    this.lane = this.above + this.box + below;
+    this.box = this.heights.box * this.unit;
     const widest = Math.max(...stacks.flatMap(widthsIn));
     this.scale = STRIPE.thick / widest;
     /** @type {DiagramBox[]} */
@@ -88,33 +89,56 @@ class Layout {
     this.crossings = [];
     this.order = 0;
     this.width = 0;
-    this.ends = stacks.map((stack, n) => this.stack(stack, n * (this.lane + this.heights.bus)));
+    this.lanes = this.lanesOf(stacks);
+    this.ends = stacks.map((stack, n) => this.stack(stack, this.lanes[n]));
   }
 
   /** @returns {DiagramLayout} */
   done() {
     this.bus();
-    const { boxes, lines, frames, words, width, lane, stacks, type } = this;
-    const height = stacks.length * lane + (stacks.length - 1) * this.heights.bus;
+    const { boxes, lines, frames, words, width, type } = this;
+    const { top, height: last } = this.lanes[this.lanes.length - 1];
+    const height = top + last;
     return { boxes, lines, frames, words, type, width: Math.ceil(width), height: Math.ceil(height) };
   }
 
-  /** Draws a stack; returns where its stream ends. @param {Stack} stack @param {number} top */
-  stack({ name, blocks }, top) {
-    const middle = top + this.above + this.box / 2;
-    this.words.push({ text: name === "encoder" ? "Encoder" : "Decoder", x: 0, y: top });
-    let x = 1; // for the outline of the first box
-    let stream = 0; // columns of what flows from the part before
+  /**
+   * Where each stack lies, and how much stands over its boxes: in one without an open block nothing does, and its name
+   * stands beside them.
+   * @param {Stack[]} stacks @returns {Lane[]}
+   */
+  lanesOf(stacks) {
+    const { label, bypass, below, bus } = this.heights;
+    let top = 0;
+    return stacks.map(({ blocks }) => {
+      const isLow = stacks.length > 1 && blocks.every((block) => block.number === null || this.isClosed(block));
+      const above = isLow ? LOWEST.above : label * this.unit + bypass;
+      const height = above + this.box + (isLow ? 0 : below);
+      const lane = { top, above, height, isLow };
+      top += height + bus;
+      return lane;
+    });
+  }
+
+  /** Draws a stack; returns where its stream ends. @param {Stack} stack @param {Lane} lane */
+  stack({ name, blocks }, lane) {
+    const { top, isLow } = lane;
+    const middle = top + lane.above + this.box / 2;
+    const text = name === "encoder" ? "Encoder" : "Decoder";
+    this.words.push({ text, x: 0, y: isLow ? middle - 0.6 * this.type : top });
+    let x = 1 + (isLow ? Math.ceil(this.widthOf(text)) + LOWEST.label : 0); // 1 for the outline of the first box
+    /** @type {number | null} columns of what flows from the part before */
+    let stream = null;
     for (const several of this.folded(blocks)) {
       const [block] = several;
-      if (x > 1) x = this.flow(x, Math.min(BETWEEN, this.gap), middle, stream);
-      if (this.isClosed(block)) x = this.closed(several, x, top);
-      else x = this.opened(block, x, top, middle);
+      if (stream !== null) x = this.flow(x, Math.min(BETWEEN, this.gap), middle, stream);
+      if (this.isClosed(block)) x = this.closed(several, x, middle);
+      else x = this.opened(block, x, middle, lane);
       const { parts } = several[several.length - 1];
       stream = parts[parts.length - 1].widths[1];
     }
     this.width = Math.max(this.width, x + 1);
-    return { x, middle, stream };
+    return { x, middle, stream: stream ?? 0 };
   }
 
   /** @param {ModelBlock} block */
@@ -147,16 +171,16 @@ class Layout {
 
   /**
    * A block that is closed, or several, whose box opens the one in the middle.
-   * @param {ModelBlock[]} several @param {number} x @param {number} top
+   * @param {ModelBlock[]} several @param {number} x @param {number} middle
    */
-  closed(several, x, top) {
+  closed(several, x, middle) {
     const { parts } = several[(several.length - 1) >> 1];
     const [first] = parts;
     const [from, to] = [several[0], several[several.length - 1]];
     const isOne = from === to;
     const text = isOne ? String(from.number) : `${from.number} – ${to.number}`;
     const width = Math.max(CLOSED, this.widthOf(text) + 2 * PAD);
-    const y = top + this.above;
+    const y = middle - this.box / 2;
     const label = isOne ? first.place : `${from.parts[0].place} to ${to.number}`;
     this.boxes.push({
       ...{ id: `block ${text} ${first.id}`, kind: "block", x, y, width, height: this.box },
@@ -172,9 +196,9 @@ class Layout {
 
   /**
    * The parts of a block.
-   * @param {ModelBlock} block @param {number} left @param {number} top @param {number} middle
+   * @param {ModelBlock} block @param {number} left @param {number} middle @param {Lane} lane
    */
-  opened({ parts, number }, left, top, middle) {
+  opened({ parts, number }, left, middle, { top, height }) {
     const isBlock = number !== null;
     const splits = splitsIn(parts);
     let x = left;
@@ -192,7 +216,7 @@ class Layout {
     }
     if (!isBlock) return x;
     x += this.gap / 2;
-    this.frames.push({ x: left, y: top, width: x - left, height: this.lane, label: `Block ${number}` });
+    this.frames.push({ x: left, y: top, width: x - left, height, label: `Block ${number}` });
     return x;
   }
 
@@ -242,8 +266,9 @@ class Layout {
     const [encoder] = this.ends;
     const [, decoder] = this.stacks;
     if (!this.crossings.length || !decoder) return;
-    const y = this.lane + this.heights.bus / 2;
-    const top = this.lane + this.heights.bus + this.above;
+    const [{ height }, { top: second, above }] = this.lanes;
+    const y = height + this.heights.bus / 2;
+    const top = second + above;
     const far = encoder.x + BETWEEN;
     this.width = Math.max(this.width, far + 6);
     const first = Math.min(...this.crossings.map(({ order }) => order));
