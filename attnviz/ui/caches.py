@@ -1,9 +1,11 @@
-"""Caches that all sessions share: models, traces and surveys. Values are immutable, sizes are bounded."""
+"""Caches that all sessions share: models, traces, surveys and mistakes. Values are immutable, sizes are bounded."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -16,6 +18,8 @@ from attnviz.settings import settings
 from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -35,6 +39,8 @@ RANKING_BYTES = 2 * 2**20
 """The heads that stand out on some hundred texts."""
 ROLLOUT_BYTES = 32 * 2**20
 """Two rollouts of 512 tokens and twelve layers, or five of the built-in model's six layers."""
+MISTAKE_BYTES = 16 * 2**20
+"""Some 250 mistakes on a sentence, or ten on 512 tokens."""
 
 
 failures: TTLCache[str, str] = TTLCache(64, FAILURE_SECONDS)
@@ -175,6 +181,29 @@ def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     results: SingleFlightCache[NDArray[np.float32]] = _cache_of("rollouts", ROLLOUT_BYTES)
     with queue_note() as on_wait:
         return results.get(name, partial(heads.rolled_out, trace, kind), on_wait)
+
+
+@dataclass(frozen=True, slots=True)
+class _Html:
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return sys.getsizeof(self.text)
+
+
+def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
+    """Return the cached HTML of a mistake on a text, or draw it; `settings` are all that it depends on besides.
+
+    Raises:
+        Exception: what `draw` raises.
+    """
+    from attnviz.measures.survey import survey_name
+
+    results: SingleFlightCache[_Html] = _cache_of("mistakes", MISTAKE_BYTES)
+    key = survey_name(trace, trace.kinds[0]), settings
+    with queue_note() as on_wait:
+        return results.get(key, lambda: _Html(draw()), on_wait).text
 
 
 @cache

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ import torch
 from cachetools import TTLCache
 
 from attnviz import pretrained
+from attnviz.measures.mistakes.case import NotKnownError
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.serving.work.cache import cache_usage
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.whole import Trace
 from attnviz.ui import caches
 from tests.unit.families import save
 
@@ -140,6 +143,39 @@ def test_all_toys_share_one_cache_of_bounded_size() -> None:
     assert caches.trace(toy(2), "one text", None) is not first
     assert cache_usage()["toy"][0] == count + 1
     assert toy(1).trace_budget.nbytes == 16 * 2**20
+
+
+def test_a_mistake_is_drawn_once_for_a_trace_and_its_settings() -> None:
+    def traced(text: str) -> Trace:
+        return caches.trace(Toy(ToyConfig(), WordTokenizer().tokenize), text, None)
+
+    drawn: list[str] = []
+
+    def draw(text: str) -> str:
+        drawn.append(text)
+        return text
+
+    count, _ = cache_usage().get("mistakes", (0, 0))
+    asked = [("a b", "mask"), ("a b", "mask"), ("a b", "sum"), ("a c", "mask"), ("a b", "mask")]
+    got = [caches.mistake(traced(text), way, partial(draw, f"{text} {way}")) for text, way in asked]
+    assert got == [f"{text} {way}" for text, way in asked]
+    assert drawn == ["a b mask", "a b sum", "a c mask"]
+    large = "x" * (caches.MISTAKE_BYTES // 2)
+    for number in range(4):
+        assert caches.mistake(traced("a b"), number, lambda: large) is large
+    assert cache_usage()["mistakes"][1] <= caches.MISTAKE_BYTES
+    assert cache_usage()["mistakes"][0] - count <= 4
+
+
+def test_a_mistake_that_cannot_be_drawn_says_so_each_time() -> None:
+    trace = caches.trace(Toy(ToyConfig(), WordTokenizer().tokenize), "a b", None)
+
+    def fail() -> str:
+        raise NotKnownError("no")
+
+    for _ in range(2):
+        with pytest.raises(NotKnownError, match="no"):
+            caches.mistake(trace, "fail", fail)
 
 
 def test_garbage_that_was_frozen_with_a_model_is_freed_at_the_next_load(loads: Loads, folders: list[str]) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.links.link import KEYS
 from attnviz.measures.mistakes.texts import TEXTS
-from attnviz.ui import state
+from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
+
+DRAWN_FROM = ("mistake", "source", "seed")
+"""What a mistake depends on besides a text and a model, by link key"""
 
 
 def show(here: ShownPart) -> None:
@@ -27,10 +31,13 @@ def show(here: ShownPart) -> None:
     in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
     if not in_lesson:
         _choose()
-    theme = THEMES["dark" if st.context.theme.type == "dark" else "light"]
+    colours = "dark" if st.context.theme.type == "dark" else "light"
     view = {name: state.get(name) for name in KEYS}
+    trace, answer = here.trace(RESOURCES), state.get("answer")
+    settings = (*(view[name] for name in DRAWN_FROM), colours, answer, in_lesson)
     try:
-        st.html(html(view, here.trace(RESOURCES), theme, answer=state.get("answer"), brief=in_lesson))
+        draw = partial(html, view, trace, THEMES[colours], answer=answer, brief=in_lesson)
+        st.html(caches.mistake(trace, settings, draw))
     except (NotKnownError, FontError) as error:
         st.info(plain(str(error)))
 
