@@ -85,7 +85,16 @@ def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int,
     of = walk if step.matrices else walk.query_tokens
     fact = step.fact(of) or unavailable(step, walk)
     return Sheet(
-        step.name, step.title, walk, step.formula(of), step.notice(of), fact, step.code(of), layout, place, theme
+        step.name,
+        step.title_of(walk.kind),
+        walk,
+        step.formula(of),
+        step.notice(of),
+        fact,
+        step.code(of),
+        layout,
+        place,
+        theme,
     )
 
 

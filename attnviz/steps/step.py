@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from attnviz.formulas import Expression
     from attnviz.steps.picture import Picture
-    from attnviz.trace.model import Need
+    from attnviz.trace.model import Kind, Need
     from attnviz.trace.walk import Walk
 
 S = TypeVar("S")
@@ -26,7 +26,7 @@ class Step(Generic[S]):
     name: str
     """The name in links and code"""
     title: str
-    """The title on the screen"""
+    """The title on the screen; see `title_of`"""
     formula: Callable[[S], Expression]
     """The formula for this walk's settings, with the term of this step in a box; the same for all heads of a layer"""
     notice: Callable[[S], str]
@@ -63,6 +63,12 @@ class Step(Generic[S]):
     """Whether rows of the result can be covered, for students to guess"""
     can_be_stretched: bool = False
     """Whether it shows weights, whose colour domain can end at the largest weight"""
+    cross_title: str = ""
+    """The title at an attention to the encoder; the same as at another if empty"""
+
+    def title_of(self, kind: Kind) -> str:
+        """Return the title at an attention of this kind: a decoder's block may have two sums, and two norms."""
+        return self.cross_title if kind == "cross" and self.cross_title else self.title
 
 
 def unavailable(step: Step[Walk], walk: Walk) -> str:

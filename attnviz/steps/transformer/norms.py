@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _X, _I = Symbol("x"), Symbol("i")
 
 
-def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str) -> Step[Walk]:
+def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str, cross_title: str = "") -> Step[Walk]:
     """Return a step that normalises the rows of the matrix that `read` names."""
 
     def vectors(walk: Walk) -> tuple[str | None, str | None]:
@@ -61,6 +61,7 @@ def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str) -> St
     return Step(
         name=name,
         title=title,
+        cross_title=cross_title,
         formula=lambda walk: _formula(*vectors(walk)),
         notice=lambda _: notice,
         code=code,
@@ -98,11 +99,11 @@ _ALONE = "Each row i is normalised alone: its own mean μ and variance σ². So 
 
 INPUT = _norm(
     "input_norm", "Norm (attention)", lambda _: "embeddings",
-    f"Pre-norm: attention reads a normalised copy, while X itself goes on. {_ALONE}",
+    f"Pre-norm: attention reads a normalised copy, while X itself goes on. {_ALONE}", "Norm (cross-attention)",
 )  # fmt: skip
 ATTENTION = _norm(
     "attention_norm", "Norm (attention)", lambda _: "attention_residual",
-    f"Post-norm: the sum itself is normalised, and goes on so. {_ALONE}",
+    f"Post-norm: the sum itself is normalised, and goes on so. {_ALONE}", "Norm (cross-attention)",
 )  # fmt: skip
 FEED_FORWARD = _norm(
     "feed_forward_norm", "Norm (feed-forward)", lambda _: "attention_residual",

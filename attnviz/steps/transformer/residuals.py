@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def _sum(
-    name: str, title: str, terms: Callable[[Walk], tuple[str, str]], formula: Expression, notice: str
+    name: str,
+    title: str,
+    terms: Callable[[Walk], tuple[str, str]],
+    formula: Expression,
+    notice: str,
+    cross_title: str = "",
 ) -> Step[Walk]:
     """Return a step that adds two matrices; `terms` are the stream and what is added."""
     said = marked(notice)
@@ -43,6 +48,7 @@ def _sum(
     return Step(
         name=name,
         title=title,
+        cross_title=cross_title,
         formula=lambda _: formula,
         notice=lambda _: said,
         code=lambda walk: f"{name} = {' + '.join(terms(walk))}".replace("embeddings", "x"),
@@ -60,6 +66,7 @@ ATTENTION = _sum(
     Relation("=", (Symbol("R"), Box(Sum((Symbol("X"), Name("output")))))),
     "The residual sum: attention does not replace a token's row, it [adds to it](matrix=output). What stood in "
     "[X](matrix=embeddings) is still there.",
+    "Add (cross-attention)",
 )
 FEED_FORWARD = _sum(
     "feed_forward_residual",

@@ -31,7 +31,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
                 "block": place.layer,
                 "kind": place.kind,
                 "heads": description.layers[place.kind][1],
-                "steps": [[name, PARTS[name].title] for name in names_at(description, place)],
+                "steps": [[name, PARTS[name].title_of(place.kind)] for name in names_at(description, place)],
             }
             for place in here.places
         ],

@@ -53,9 +53,7 @@ def _check_step(here: ShownPart) -> None:
         return
     order = list(PARTS)
     nearest = max((name for name in there if order.index(name) < order.index(asked)), key=order.index)
-    place = here.place.name[0].upper() + here.place.name[1:]
-    state.note(
-        f"{place} has no step “{PARTS[asked].title}” in this model: the nearest before it, “{PARTS[nearest].title}”, "
-        "is shown."
-    )
+    place, kind = here.place.name[0].upper() + here.place.name[1:], here.place.kind
+    missing, shown = (PARTS[name].title_of(kind) for name in (asked, nearest))
+    state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
     state.put("part", nearest)

@@ -166,7 +166,8 @@ def test_a_layers_texts_are_those_of_each_head_and_held_once_if_they_are_the_sam
             held = getattr(said, field)
             assert held == (texts[0] if len(set(texts)) == 1 else tuple(texts)), (said.name, field)
         assert said.missing == unavailable(step, walk)
-        fields = ("title", "is_by_cell", "can_be_covered", "can_be_stretched")
+        assert said.title == step.title_of(walk.kind)
+        fields = ("is_by_cell", "can_be_covered", "can_be_stretched")
         assert [getattr(said, one) for one in fields] == [getattr(step, one) for one in fields]
 
 

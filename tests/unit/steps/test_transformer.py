@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -49,6 +49,14 @@ def test_each_attention_has_the_steps_up_to_the_next(config: TransformerConfig) 
     places = [walk.block.place for walk in walks(config) if walk.block]
     assert len(set(places)) == len(places)
     assert list(steps_of(walks(config)[0]))[:3] == ["tokens", "embeddings", "input_norm" if pre else "qkv"]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_parts_of_a_decoder_block_have_titles_of_their_own(norm: Literal["post", "pre"]) -> None:
+    decoder = walks(TransformerConfig(architecture="both", depth=1, norm=norm))[1:]
+    titles = [step.title for walk in decoder for step in document_of_layer(walk).header.steps if step.name not in STEPS]
+    assert len(set(titles)) == len(titles)
+    assert {"Add (attention)", "Add (cross-attention)", "Norm (attention)", "Norm (cross-attention)"} <= set(titles)
 
 
 @pytest.mark.parametrize("config", CONFIGS)
