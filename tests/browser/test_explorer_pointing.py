@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.apps.attention import Model
 from tests.browser.apps.explored import HALF_A_STEP, Explore
 
-REST = "Point at a token or a cell; a click pins it, Esc lets it go."
+REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go."
 
 
 def test_a_token_in_the_lines_lights_its_row_in_the_heatmap(explore: Explore) -> None:

@@ -11,7 +11,7 @@ from tests.browser.apps.operands import HOSTILE, Operands, oracle
 from tests.browser.apps.walk_page import See, WalkView
 from tests.browser.settle import frames, in_the_end
 
-FRESH = "Point at a cell to see its arithmetic; click to pin it."
+FRESH = "Point at a cell to see its arithmetic; click or tap to pin it."
 
 
 def test_hovering_lights_the_same_row_and_column_in_every_panel(see: See) -> None:

@@ -161,7 +161,7 @@ def test_a_row_is_guessed_and_revealed(page: Page, walks: WalkPage) -> None:
     view = WalkView.open(page, walks.url, step="weights", q=3)
     expect(page.locator(".fact")).not_to_be_empty()
     page.get_by_role("switch", name="Guess a row").click()
-    guess = page.get_by_text("Row 3, “didn”, is covered. Guess, then click a cell; R shows the row.")
+    guess = page.get_by_text("Row 3, “didn”, is covered. Guess, then choose a cell; R shows the row.")
     expect(guess).to_be_visible()
     covered = "(css) => [2, 5].map((k) => deepFind(css).attnviz.covers('weights')(3, k))"
     assert page.evaluate(covered, view.picture) == [True, True]

@@ -15,7 +15,7 @@ const NARROW = 640; // px: from here on the matrices stand side by side
 const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
 const EACH = 330; // px: the height of one of several stacked matrices
 const ROWS = "divergence"; // the one column that has a number for each row
-const HINT = "Point at a cell to read both numbers and their difference; click pins it.";
+const HINT = "Point at a cell to read both numbers and their difference; a click or a tap pins it.";
 
 class Compare {
   /** @param {HTMLElement} root */

@@ -6,10 +6,11 @@ import { layoutOf } from "./layout.js";
 import { allParts, partAt, stacksOf } from "./parts.js";
 
 const TYPE = 12.5; // px
-const HINT = "Click a part to open it. The arrows ‹ › go through all of them.";
+const HINT = "Choose a part to open it. The arrows ‹ › go through all of them.";
 const BETWEEN = 20; // px, the diagram and the hint
 const HINT_WIDTH = { least: 150, most: 260 }; // px
 const PHONE = 600; // px, room in which the hint stands below the diagram
+const FRAME = 8; // px, between the frame of a block and its name
 const BESIDE = 60; // px that are seen beside the part that is chosen
 const SVG = "http://www.w3.org/2000/svg";
 const INKS = /** @type {const} */ (["residual", "key", "query", "value"]);
@@ -122,9 +123,10 @@ export class Diagram {
     });
     this.drawLines(layout, order);
     this.drawBoxes(layout.boxes, part);
-    const frames = layout.frames.map(({ label, ...box }) =>
-      placed(element("div", { class: "frame" }, element("span", {}, label)), box),
-    );
+    const frames = layout.frames.map(({ label, room: free, ...box }) => {
+      const name = element("div", { style: `max-width: ${free - 2 * FRAME}px` }, element("span", {}, label));
+      return placed(element("div", { class: "frame" }, name), box);
+    });
     const words = layout.words.map(({ text, x, y }) => placed(element("span", {}, text), { x, y }));
     this.words.replaceChildren(...frames, ...words, ...hint(room, layout));
     this.below.hidden = room >= PHONE;

@@ -203,6 +203,7 @@ class Layout {
     const splits = splitsIn(parts);
     let x = left;
     let from = x;
+    let room = Infinity; // for the block's name, up to the next word
     for (const [n, part] of parts.entries()) {
       const columns = part.widths[0];
       if (splits.includes(n)) from = x + this.gap / 3;
@@ -210,13 +211,23 @@ class Layout {
       if (part.kind === "add") this.bypass(from, x, top, middle, columns);
       const box = this.part(part, x, middle);
       if (part.kind === "attention") this.operands(part, box, middle);
-      if (part.kind === "widen") this.words.push({ text: "Feed-forward", x, y: top });
+      if (part.kind === "widen") {
+        this.words.push({ text: "Feed-forward", x, y: top });
+        room = x - left;
+      }
       x += box.width;
       this.order += 1;
     }
     if (!isBlock) return x;
     x += this.gap / 2;
-    this.frames.push({ x: left, y: top, width: x - left, height, label: `Block ${number}` });
+    this.frames.push({
+      x: left,
+      y: top,
+      width: x - left,
+      height,
+      label: `Block ${number}`,
+      room: Math.min(room, x - left),
+    });
     return x;
   }
 

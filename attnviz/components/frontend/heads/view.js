@@ -32,8 +32,8 @@ const LEAST_SHARE = 0.8; // this much
 const WIDE = 760; // px from which on there are two columns; the same as in explorer.css
 const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
-const HINT = "Click or arrow keys choose a head; Ctrl or Shift adds it.";
-const REST = "Point at a token or a cell; a click pins it, Esc lets it go.";
+const HINT = "A click, a tap or arrow keys choose a head; Ctrl or Shift adds it.";
+const REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go.";
 
 /**
  * @typedef {object} Acts what the viewer can do

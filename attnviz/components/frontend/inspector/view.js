@@ -10,7 +10,7 @@ import { hasOwnWeights } from "./ways.js";
 
 /** @typedef {import("./arithmetic.js").Attention} Attention */
 
-export const HINT = "Point at a cell to see its arithmetic; click to pin it.";
+export const HINT = "Point at a cell to see its arithmetic; click or tap to pin it.";
 /** @type {Record<string, string>} */
 const BADGES = { pinned: "pinned", pointer: "under the pointer" };
 

@@ -52,7 +52,7 @@ export const STOPS = [
   },
   {
     title: "Guess a row",
-    says: "This covers a row of the weights. Guess where its token looks, then click a cell. The key R shows the row.",
+    says: "This covers a row of the weights. Guess where its token looks, then choose a cell. The key R shows the row.",
     at: [{ walk: "[data-name=predict]" }, { walk: ".switches" }, { walk: ".heads" }],
   },
   {

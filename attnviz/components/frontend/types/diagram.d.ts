@@ -70,6 +70,8 @@ interface DiagramLine {
 }
 interface DiagramFrame extends Box {
   label: string;
+  /** of the label, px: it stays in sight where the diagram is scrolled, but not over the next word */
+  room: number;
 }
 interface DiagramLayout extends Size {
   /** the size of letters, px */

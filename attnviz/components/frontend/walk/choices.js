@@ -5,7 +5,7 @@ import { darkens, MANY, turned } from "../core/dark_end.js";
 import { darkened } from "./pictures.js";
 
 const GUESS =
-  "Covers one row of the result: the pinned one, or an early one. A click reveals a cell, R the row, A all.";
+  "Covers one row of the result: the pinned one, or an early one. Choose a cell to reveal it; R shows the row, A all.";
 const LARGEST = "They end at the largest weight.";
 const LONG = "On by itself in a long text: of ten rows, nine have no weight above it.";
 
@@ -73,7 +73,7 @@ export const firstGuess = ({ mask, query }) =>
 
 /** Which row is covered, and what to do. @param {number} row @param {string} label */
 export const guessLine = (row, label) =>
-  `Row ${row}, “${label}”, is covered. Guess, then click a cell; R shows the row.`;
+  `Row ${row}, “${label}”, is covered. Guess, then choose a cell; R shows the row.`;
 
 /** What a link asks for in vain. @param {string} focus @param {string} step */
 export const noFocus = (focus, step) =>
