@@ -21,6 +21,9 @@ LETTER, LONGEST = 6, 28
 """px: of a letter of a label that a narrow plot turns; letters: of the longest label"""
 NUMBERS, WORDS = 12, 40
 """The most labels of an axis"""
+ROUNDING, AROUND = 1e-5, 0.01
+"""Lines that are nowhere higher than the first are drawn on an axis that goes to the second, and so near 0: on one that
+ends with them the rounding of float32 would look like a result"""
 LEGEND = 20
 """px: of a row of the legend, which has one line on a phone"""
 
@@ -96,6 +99,7 @@ def lines(
     ]
     scale = {"type": "log"} if is_logarithmic else {}
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
+    is_rounding = all(abs(x) < ROUNDING for numbers in series.values() for x in numbers)
     layout = {
         **_base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0)),
         "showlegend": len(series) > 1,
@@ -106,6 +110,7 @@ def lines(
             "rangemode": "tozero",
             "automargin": True,
             "gridcolor": palette.rule,
+            **({"range": [-AROUND / 20, AROUND]} if is_rounding else {}),
             **scale,
         },
     }

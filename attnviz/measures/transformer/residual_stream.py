@@ -18,7 +18,7 @@ from attnviz.trace.block import Block
 AFTER = {
     "attention_residual": "+ attention",
     "attention_norm": "norm",
-    "cross_attention_residual": "+ attention to the encoder",
+    "cross_attention_residual": "+ cross-attention",
     "cross_attention_norm": "norm",
     "feed_forward_residual": "+ feed-forward",
     "block_output": "norm",

@@ -46,3 +46,13 @@ def test_many_columns_have_few_labels() -> None:
 def test_two_matrices_can_have_the_same_colours() -> None:
     shown = heatmap(torch.ones(2, 2), ["a", "b"], ["c", "d"], LIGHT, across="", limit=3.0)["data"][0]
     assert (shown["zmin"], shown["zmax"]) == (-3.0, 3.0)
+
+
+@pytest.mark.parametrize(("highest", "is_flat"), [(0.0, True), (9e-7, True), (2e-5, False), (3.0, False)])
+def test_the_rounding_of_float32_does_not_look_like_a_result(highest: float, is_flat: bool) -> None:
+    """`highest` is a number among smaller ones; numbers are drawn as they are either way."""
+    series = {"one": [0.0, highest, highest / 2], "other": [0.0, 0.0, 0.0]}
+    made = lines(series, ["a", "b", "c"], LIGHT, title="change", across="token")
+    assert made["data"][0]["y"] == series["one"]
+    shown = made["layout"]["yaxis"].get("range")
+    assert shown is None if not is_flat else shown[1] >= 1000 * highest

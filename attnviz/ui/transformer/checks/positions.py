@@ -43,6 +43,7 @@ def show(here: ShownPart) -> None:
         left, right = st.columns(2)
         dimensions = list(map(str, range(position.shape[-1])))
         with left:
+            st.caption("The positions, one row each.")
             plot(heatmap(position, labels, dimensions, colours, across="dimension"), "check_positions")
         with right:
             st.caption("Dot products of the rows with each other: how alike two positions are.")
