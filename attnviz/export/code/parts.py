@@ -64,10 +64,9 @@ NORM_WEIGHTS = {
     False: {"said": "times γ", "weights": "self.gamma = nn.Parameter(torch.ones(C))", "beta": ""},
 }  # fmt: skip
 
-ENCODER_LAYER = {
-    "post": """\
+ENCODER_LAYER = """\
 class EncoderLayer(nn.Module):
-    \"\"\"Attention, then feed-forward: each is added to its input, and the sum is normalised (post-norm).\"\"\"
+    \"\"\"Attention, then feed-forward: {said}.\"\"\"
 
     def __init__(self):
         super().__init__()
@@ -75,67 +74,60 @@ class EncoderLayer(nn.Module):
         self.feed_forward, self.feed_forward_norm = FeedForward(), LayerNorm()
 
     def forward(self, x, place, mask=None):
+{forward}\
+"""
+DECODER_LAYER = """\
+class DecoderLayer(EncoderLayer):
+    \"\"\"An encoder layer with an attention to the encoder's output between its two parts.\"\"\"
+
+    def __init__(self):
+        super().__init__()
+        self.cross_attention, self.cross_attention_norm = Attention(), LayerNorm()
+
+    def forward(self, y, encoded, place, mask):
+{forward}\
+"""
+SAID = {
+    "post": "each is added to its input, and the sum is normalised (post-norm)",
+    "pre": "each reads its input normalised, and is added to the input (pre-norm)",
+}
+ENCODER_FORWARD = {
+    "post": """\
         keep(place, "embeddings", x)
         x = keep(place, "attention_residual", x + self.attention(x, x, place, mask))
         x = keep(place, "attention_norm", self.attention_norm(x))
         x = keep(place, "feed_forward_residual", x + self.feed_forward(x, place))
-        return keep(place, "block_output", self.feed_forward_norm(x))\
-""",
+        return keep(place, "block_output", self.feed_forward_norm(x))""",
     "pre": """\
-class EncoderLayer(nn.Module):
-    \"\"\"Attention, then feed-forward: each reads its input normalised, and is added to the input (pre-norm).\"\"\"
-
-    def __init__(self):
-        super().__init__()
-        self.attention, self.attention_norm = Attention(), LayerNorm()
-        self.feed_forward, self.feed_forward_norm = FeedForward(), LayerNorm()
-
-    def forward(self, x, place, mask=None):
         normed = keep(place, "input_norm", self.attention_norm(keep(place, "embeddings", x)))
         x = keep(place, "attention_residual", x + self.attention(normed, normed, place, mask))
         normed = keep(place, "feed_forward_norm", self.feed_forward_norm(x))
-        return keep(place, "feed_forward_residual", x + self.feed_forward(normed, place))\
-""",
+        return keep(place, "feed_forward_residual", x + self.feed_forward(normed, place))""",
 }
-DECODER_LAYER = {
+DECODER_FORWARD = {
     "post": """\
-class DecoderLayer(EncoderLayer):
-    \"\"\"An encoder layer with an attention to the encoder's output between its two parts.\"\"\"
-
-    def __init__(self):
-        super().__init__()
-        self.cross_attention, self.cross_attention_norm = Attention(), LayerNorm()
-
-    def forward(self, y, encoded, place, mask):
         keep(place, "embeddings", y)
         y = keep(place, "attention_residual", y + self.attention(y, y, place, mask))
         y = keep(place, "attention_norm", self.attention_norm(y))
         place = f"{place}, attention to the encoder"
-        keep(place, "embeddings", y), keep(place, "embeddings_k", encoded)
+        keep(place, "embeddings", y)
+        keep(place, "embeddings_k", encoded)
         y = keep(place, "attention_residual", y + self.cross_attention(y, encoded, place))
         y = keep(place, "attention_norm", self.cross_attention_norm(y))
         y = keep(place, "feed_forward_residual", y + self.feed_forward(y, place))
-        return keep(place, "block_output", self.feed_forward_norm(y))\
-""",
+        return keep(place, "block_output", self.feed_forward_norm(y))""",
     "pre": """\
-class DecoderLayer(EncoderLayer):
-    \"\"\"An encoder layer with an attention to the encoder's output between its two parts.\"\"\"
-
-    def __init__(self):
-        super().__init__()
-        self.cross_attention, self.cross_attention_norm = Attention(), LayerNorm()
-
-    def forward(self, y, encoded, place, mask):
         normed = keep(place, "input_norm", self.attention_norm(keep(place, "embeddings", y)))
         y = keep(place, "attention_residual", y + self.attention(normed, normed, place, mask))
         place = f"{place}, attention to the encoder"
-        keep(place, "embeddings", y), keep(place, "embeddings_k", encoded)
+        keep(place, "embeddings", y)
+        keep(place, "embeddings_k", encoded)
         normed = keep(place, "input_norm", self.cross_attention_norm(y))
         y = keep(place, "attention_residual", y + self.cross_attention(normed, encoded, place))
         normed = keep(place, "feed_forward_norm", self.feed_forward_norm(y))
-        return keep(place, "feed_forward_residual", y + self.feed_forward(normed, place))\
-""",
+        return keep(place, "feed_forward_residual", y + self.feed_forward(normed, place))""",
 }
+"""By the place of the norm"""
 STACK = """\
 class {name}(nn.Module):
     \"\"\"L layers one after another{ended}.\"\"\"

@@ -17,11 +17,14 @@ from attnviz.export.code.parts import (
     ACTIVATIONS,
     ATTENTION,
     CAUSAL,
+    DECODER_FORWARD,
     DECODER_LAYER,
+    ENCODER_FORWARD,
     ENCODER_LAYER,
     FEED_FORWARD,
     LAYER_NORM,
     NORM_WEIGHTS,
+    SAID,
     STACK,
 )
 from attnviz.export.code.shown import compare
@@ -240,10 +243,10 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
     yield Cell("markdown", "## LayerNorm")
     yield Cell("code", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
     yield Cell("markdown", "## A layer: both, with their residual sums")
-    yield Cell("code", ENCODER_LAYER[config.norm])
+    yield Cell("code", ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm]))
     if config.architecture == "both":
         yield Cell("markdown", "## A layer of the decoder: with an attention to the encoder between them")
-        yield Cell("code", DECODER_LAYER[config.norm])
+        yield Cell("code", DECODER_LAYER.format(forward=DECODER_FORWARD[config.norm]))
     for stack in stacks:
         yield Cell("markdown", f"## The {stack}")
         yield Cell("code", _stack(config, stack))
