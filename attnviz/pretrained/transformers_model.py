@@ -281,7 +281,7 @@ class TransformersModel(PretrainedModel):
         """Return F as the first block computes it, or as the configuration states it; None if neither is known."""
         kind = self.blocks[0].kind
         steps = self._blocks_of(calls)[kind][0].steps()
-        if steps is not None:
+        if steps is not None and steps.feed_forward_hidden is not None:
             return steps.feed_forward_hidden.shape[-1]
         stated = (getattr(self._model.config, name, None) for name in FEED_FORWARD_WIDTHS)
         return next((width for width in stated if isinstance(width, int)), None)

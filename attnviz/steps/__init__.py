@@ -27,6 +27,12 @@ _INPUT = ("tokens", "embeddings")
 PARTS: dict[str, Step[Any]] = {**{name: STEPS[name] for name in _INPUT}, **BEFORE, **STEPS, **AFTER}
 """All steps of a transformer, by name, in order; a part of a block has those whose matrices it has"""
 
+_OF_PART = {
+    "norm": ("input_norm", "feed_forward_norm", "final_norm"),
+    "feed_forward": ("feed_forward_norm", "feed_forward_hidden", "feed_forward_output", "feed_forward_residual"),
+}
+"""The steps of each part that a pre-norm block may lack"""
+
 
 def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
@@ -52,6 +58,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
                 ends = model.shows_logits and (place.kind != "encoder" or not crosses)
                 there |= {"logits", "probabilities"} if ends else set()
                 there |= {"transform_hidden", "transform_norm"} if ends and model.head_transform else set()
+    there -= {name for part in model.lacks for name in _OF_PART[part]}
     return tuple(name for name in PARTS if name in there)
 
 

@@ -195,7 +195,7 @@ class _Layer(nn.Module):
         norms = {name: Norm.of(one) for name, one in self.named_children() if isinstance(one, nn.LayerNorm)}
         return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
 
-    def finish(self, stream: Tensor, **before: Tensor) -> BlockSteps:
+    def finish(self, stream: Tensor, **before: Any) -> BlockSteps:
         """Apply the feed-forward.
 
         Args:

@@ -30,21 +30,24 @@ class BlockSteps(ShortRepr):
     """Every step of a block after its attention.
 
     The norms follow the residual sums in a post-norm block, such as BERT's, and precede attention and feed-forward in a
-    pre-norm block, such as GPT-2's.
+    pre-norm block, such as GPT-2's. A reduced block (`is_reduced`) is a pre-norm one without its norms, without its
+    feed-forward, or without both: what it lacks is None.
     """
 
     attention_residual: Tensor
     """(T, C): X + output"""
-    attention_norm: Tensor
+    attention_norm: Tensor | None
     """(T, C): LayerNorm(attention_residual) in a post-norm block, LayerNorm(X) in a pre-norm block"""
-    feed_forward_hidden: Tensor
-    """(T, F): activation(x @ W_1 + b_1), with x = attention_norm (post-norm) or feed_forward_norm (pre-norm)"""
-    feed_forward_output: Tensor
+    feed_forward_hidden: Tensor | None
+    """(T, F): activation(x @ W_1 + b_1), with x = attention_norm (post-norm) or feed_forward_norm (pre-norm), or
+    attention_residual (without norms)"""
+    feed_forward_output: Tensor | None
     """(T, C): feed_forward_hidden @ W_2 + b_2"""
-    feed_forward_residual: Tensor
+    feed_forward_residual: Tensor | None
     """(T, C): attention_norm (post-norm) or attention_residual (pre-norm) + feed_forward_output"""
     block_output: Tensor
-    """(T, C): the next block's input: LayerNorm(feed_forward_residual) (post-norm) or that sum itself (pre-norm)"""
+    """(T, C): the next block's input: LayerNorm(feed_forward_residual) (post-norm) or that sum itself (pre-norm), or
+    attention_residual (without feed-forward)"""
     feed_forward_norm: Tensor | None = None
     """(T, C): what a pre-norm block's feed-forward reads: LayerNorm(attention_residual), or
     LayerNorm(cross_attention_residual) where there is one; None in a post-norm block"""
@@ -54,6 +57,8 @@ class BlockSteps(ShortRepr):
     cross_attention_norm: Tensor | None = None
     """(T, C): LayerNorm(cross_attention_residual) (post-norm) or LayerNorm(attention_residual) (pre-norm), which that
     attention's queries are made from; None if the block has none"""
+    is_reduced: bool = False
+    """Whether it is a pre-norm block that may lack parts"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -83,14 +88,17 @@ class BlockWeights(ShortRepr):
 
     norms: Mapping[str, Norm]
     """By the names of their results in `BlockSteps`; `feed_forward_norm` is also the one that ends a post-norm block"""
-    first: LinearMap
-    """W_1, (C, F)"""
-    second: LinearMap
-    """W_2, (F, C)"""
+    first: LinearMap | None
+    """W_1, (C, F); None if the block has no feed-forward"""
+    second: LinearMap | None
+    """W_2, (F, C); likewise"""
     activation: Activation | None = None
     """None if it is another"""
 
     def _summary(self) -> Iterator[str]:
+        if self.first is None:
+            yield "no feed-forward"
+            return
         width, hidden = self.first.weight.shape
         yield from (f"{width} to {hidden} and back", self.activation or "another activation")
 

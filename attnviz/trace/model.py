@@ -69,6 +69,8 @@ class Description(ShortRepr):
     norm_first: bool | None = None
     """Whether blocks normalise before attention and feed-forward (pre-norm); None if what follows attention is
     unknown"""
+    lacks: frozenset[str] = frozenset()
+    """What a reduced pre-norm block lacks: "norm", "feed_forward", or both"""
     final_norm: bool = False
     """Whether a norm that is known follows the last block"""
     shows_logits: bool = False
@@ -76,9 +78,11 @@ class Description(ShortRepr):
     head_transform: bool = False
     """Whether its language head transforms the last hidden state before it maps it to the logits, as BERT's does"""
     feed_forward: int | None = None
-    """F; None if the model has no feed-forward layer or its width is not known"""
+    """F; 0 if the model has no feed-forward layer, None if its width is not known"""
     vocabulary: int | None = None
     """V; None if every integer is a valid token id"""
+    outputs: int | None = None
+    """The columns of the logits; None if they are those of the tokens that occur, or more than can be shown"""
     parameters: dict[str, int] = field(default_factory=dict)
     """Number of parameters by part: embeddings, attention, ..."""
     unavailable: dict[str, str] = field(default_factory=dict)

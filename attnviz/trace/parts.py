@@ -33,13 +33,14 @@ class _Maker:
         self.matrices[name] = result
         if norm is not None:
             self.eps[name] = norm.eps
-            self._add({f"gamma_{name}": norm.weight, f"beta_{name}": norm.bias})
+            self.add(**{f"gamma_{name}": norm.weight, f"beta_{name}": norm.bias})
 
     def map(self, name: str, linear: LinearMap) -> None:
         """Add the weights of a linear map."""
-        self._add({f"W_{name}": linear.weight, f"b_{name}": linear.bias})
+        self.add(**{f"W_{name}": linear.weight, f"b_{name}": linear.bias})
 
-    def _add(self, tensors: dict[str, Tensor | None]) -> None:
+    def add(self, **tensors: Tensor | None) -> None:
+        """Add matrices by name, those that are there."""
         self.matrices |= {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
 
@@ -82,30 +83,33 @@ def _around_attention(made: _Maker, steps: BlockSteps, weights: BlockWeights | N
     if crosses and steps.cross_attention_residual is not None and steps.cross_attention_norm is not None:
         residual, normed, name = steps.cross_attention_residual, steps.cross_attention_norm, "cross_attention_norm"
     norm = None if weights is None else weights.norms.get(name)
-    if steps.feed_forward_norm is not None:  # pre-norm
-        made.norm("input_norm", normed, norm)
+    if steps.is_reduced or steps.feed_forward_norm is not None:  # pre-norm
+        if normed is not None:
+            made.norm("input_norm", normed, norm)
         made.matrices["attention_residual"] = residual
         return residual
     made.matrices["attention_residual"] = residual
+    if normed is None:
+        return residual
     made.norm("attention_norm", normed, norm)
     return normed
 
 
 def _feed_forward(made: _Maker, stream: Tensor, steps: BlockSteps, weights: BlockWeights | None) -> Tensor:
-    """Add the feed-forward with its sum and norm, and return the block's output."""
+    """Add the feed-forward with its sum and norm, if there is one, and return the block's output."""
     norm = None if weights is None else weights.norms.get("feed_forward_norm")
+    first, second = (None, None) if weights is None else (weights.first, weights.second)
     normed_first = steps.feed_forward_norm
     if normed_first is not None:
         made.norm("feed_forward_norm", normed_first, norm)
-    if weights is not None:
-        made.map("1", weights.first)
-        made.matrices["feed_forward_inner"] = weights.first.apply(stream if normed_first is None else normed_first)
-    made.matrices["feed_forward_hidden"] = steps.feed_forward_hidden
-    if weights is not None:
-        made.map("2", weights.second)
-    made.matrices["feed_forward_output"] = steps.feed_forward_output
-    made.matrices["feed_forward_residual"] = steps.feed_forward_residual
-    if normed_first is None:
+    if first is not None:
+        made.map("1", first)
+        made.matrices["feed_forward_inner"] = first.apply(stream if normed_first is None else normed_first)
+    made.add(feed_forward_hidden=steps.feed_forward_hidden)
+    if second is not None:
+        made.map("2", second)
+    made.add(feed_forward_output=steps.feed_forward_output, feed_forward_residual=steps.feed_forward_residual)
+    if normed_first is None and not steps.is_reduced:
         made.norm("block_output", steps.block_output, norm)
     return steps.block_output
 

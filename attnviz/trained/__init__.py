@@ -4,3 +4,7 @@
 
 Importing this imports no torch; loading a model does.
 """
+
+from attnviz.trained.shipped import load, names
+
+__all__ = ["load", "names"]

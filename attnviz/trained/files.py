@@ -80,7 +80,10 @@ def read(data: bytes) -> Saved:
         weights = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelError("This safetensors file is damaged.") from error
-    module = build(plan.model, 0)
+    try:
+        module = build(plan.model, 0)
+    except (ValueError, RuntimeError) as error:  # such as an activation that does not exist
+        raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
     _check_weights(weights, module.state_dict())
     module.load_state_dict({name: one.float() for name, one in weights.items()})
     return Saved(plan, labels, card, module.eval().requires_grad_(False))

@@ -19,6 +19,7 @@ from attnviz.trace.model import Activation
 EXAMPLE = (512, 6, 8)
 """C of the original paper, with a number of heads that does not divide it, and its own"""
 AFTER = "what follows its attention"
+FEED_FORWARD = "its feed-forward"
 
 
 def relu(case: Case) -> Found:
@@ -26,7 +27,7 @@ def relu(case: Case) -> Found:
     steps, weights = known(case.block.steps(), AFTER), known(case.block.weights, AFTER)
     name: Activation = known(weights.activation, "its activation")
     activation = ACTIVATIONS[name]
-    first, second = weights.first, weights.second
+    first, second = known(weights.first, FEED_FORWARD), known(weights.second, FEED_FORWARD)
     x = _read_by_feed_forward(steps)
     right, wrong = second.apply(activation(first.apply(x))), activation(second.apply(first.apply(x)))
     one = first.weight @ second.weight  # (C, C): both maps as one
@@ -137,7 +138,8 @@ def _read_by_feed_forward(steps: BlockSteps) -> Tensor:
     """Return what the feed-forward of a block reads, (T, C)."""
     if steps.feed_forward_norm is not None:
         return steps.feed_forward_norm
-    return steps.attention_norm if steps.cross_attention_norm is None else steps.cross_attention_norm
+    normed = steps.attention_norm if steps.cross_attention_norm is None else steps.cross_attention_norm
+    return steps.attention_residual if normed is None else normed
 
 
 def _joined(heads: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ def residual_stream(blocks: Sequence[Block]) -> Stream | None:
         steps = block.steps()
         if steps is None:
             return None
-        is_pre_norm = steps.feed_forward_norm is not None
+        is_pre_norm = steps.is_reduced or steps.feed_forward_norm is not None
         for field in IN_STREAM if is_pre_norm else AFTER:
             vector = getattr(steps, field)
             if vector is not None:  # a block without attention to an encoder has no such fields

@@ -47,7 +47,7 @@ def first_of(walk: Walk, *names: str) -> str:
 
 def read_by_feed_forward(walk: Walk) -> str:
     """Return the name of what the feed-forward reads."""
-    return first_of(walk, "feed_forward_norm", "attention_norm")
+    return first_of(walk, "feed_forward_norm", "attention_norm", "attention_residual")
 
 
 def before_feed_forward(walk: Walk) -> str:
@@ -57,12 +57,12 @@ def before_feed_forward(walk: Walk) -> str:
 
 def end_of_block(walk: Walk) -> str:
     """Return the name of the block's output."""
-    return first_of(walk, "block_output", "feed_forward_residual")
+    return first_of(walk, "block_output", "feed_forward_residual", "attention_residual")
 
 
 def end_of_stack(walk: Walk) -> str:
     """Return the name of the last hidden state."""
-    return first_of(walk, "final_norm", "block_output", "feed_forward_residual")
+    return first_of(walk, "final_norm", "block_output", "feed_forward_residual", "attention_residual")
 
 
 def read_by_vocabulary(walk: Walk) -> str:

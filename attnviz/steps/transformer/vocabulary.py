@@ -103,6 +103,8 @@ def _logits_notice(walk: Walk) -> str:
     if part.rest:
         whole = part.rest + len(part.vocabulary)
         return marked(f"{said}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown.")
+    if part.has_learned:
+        return marked(f"{said}All {len(part.vocabulary)} that the model can answer with have one.")
     return marked(
         f"{said}The columns are the token embeddings themselves, transposed, as in the paper. Here only tokens of the "
         "text have one."

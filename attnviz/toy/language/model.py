@@ -11,9 +11,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past
+from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past, linear_map
 from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.trace.block import BlockSteps, BlockWeights, Norm
 from attnviz.trace.recorder import watch_norm
+
+NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, what follows an attention is not shown."
 
 
 class ReducedLayer(nn.Module):
@@ -42,6 +45,42 @@ class ReducedLayer(nn.Module):
         if self.feed_forward is not None:
             x = self._joined(x, self.feed_forward(self.feed_forward_norm(x)))
         return x
+
+    def after(self, x: Tensor, output: Tensor) -> BlockSteps:
+        """Compute the steps after attention from the block's input and its attention's output, both (..., T, C).
+
+        Raises:
+            ValueError: the block has no residual sums.
+        """
+        if not self.residual:
+            raise ValueError(NO_RESIDUAL)
+        has_norm, stream = isinstance(self.attention_norm, nn.LayerNorm), self._joined(x, output)
+        before: dict[str, Any] = {
+            "attention_residual": stream,
+            "attention_norm": self.attention_norm(x) if has_norm else None,
+        }
+        forward = self.feed_forward
+        if not isinstance(forward, FeedForward):
+            return BlockSteps(
+                **before, feed_forward_hidden=None, feed_forward_output=None, feed_forward_residual=None,
+                block_output=stream, is_reduced=True,
+            )  # fmt: skip
+        normed = self.feed_forward_norm(stream)
+        hidden = forward.hidden(normed)
+        added = forward.second(hidden)
+        summed = self._joined(stream, added)
+        return BlockSteps(
+            **before, feed_forward_hidden=hidden, feed_forward_output=added, feed_forward_residual=summed,
+            block_output=summed, feed_forward_norm=normed if has_norm else None, is_reduced=True,
+        )  # fmt: skip
+
+    def weights(self) -> BlockWeights:
+        """Return the weights of what follows the attention."""
+        forward = self.feed_forward
+        norms = {name: Norm.of(one) for name, one in self.named_children() if isinstance(one, nn.LayerNorm)}
+        if not isinstance(forward, FeedForward):
+            return BlockWeights(norms, None, None)
+        return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
 
     def _joined(self, x: Tensor, output: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(output)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Hashable, Iterator
+from functools import cached_property
 
 import torch
-from torch import Tensor, nn
 
-from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
-from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, FACTOR, TransformerConfig
 from attnviz.toy.transformer.model import Transformer, shared_stack
-from attnviz.trace.block import Block, BlockSteps, Norm
-from attnviz.trace.layer import LayerTrace, LinearMap
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
-from attnviz.trace.recorder import Call, recording
+from attnviz.trace.layer import LinearMap
+from attnviz.trace.model import Description, TraceBudget, layers_and_heads
+from attnviz.trace.recorder import recording
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.whole import Trace
 
 NO_HEAD = "The toy's encoder alone has no language head: it gives a row of numbers for each token, and stops there."
-SAME_BLOCK = "They are among the steps after this block's first attention."
 TRACE_BUDGET = TraceBudget("transformer", 64 * 2**20)
 """Of all toy transformers: two traces of 128 tokens of the largest, and hundreds of the default's"""
 
@@ -54,7 +49,7 @@ class ToyTransformer(ShortRepr):
             final_norm=config.norm == "pre",
             shows_logits=config.architecture != "encoder",
             feed_forward=FACTOR * config.width,
-            parameters=_parameters(shared_stack(config)),
+            parameters=parameters_of(shared_stack(config)),
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
         )
 
@@ -99,81 +94,13 @@ def trace_transformer(tokens: Tokens, target: Tokens | None, config: Transformer
     return Trace(
         tokens,
         target,
-        _blocks(model.stack, recorder.calls),
+        blocks_of(model.stack, recorder.calls),
         hidden,
         embedding_parts=parts,
         decoder_embedding_parts=decoder_parts,
-        final_norms=_final_norms(model.stack, config),
+        final_norms=final_norms(model.stack),
         vocabulary=Vocabulary(LinearMap(model.embedding.detach().T), labels.__getitem__) if has_head else None,
         weights=tuple(one for one in (model.embedding, model.position) if one is not None),
         language_head=model.logits if has_head else None,
         model=f"toy transformer, seed {config.seed}",
     )
-
-
-def _blocks(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
-    """Return the traced blocks; `calls` are in order of computation."""
-    remaining = iter(calls)
-    if isinstance(stack, Encoder):
-        kind: Kind = "decoder" if stack.causal else "encoder"
-        return {kind: tuple(_encoder_block(layer, next(remaining)) for layer in _encoder_layers(stack))}
-    encoder = tuple(_encoder_block(layer, next(remaining)) for layer in _encoder_layers(stack.encoder))
-    found: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
-    for layer in stack.decoder.layers:
-        if not isinstance(layer, DecoderLayer):
-            raise TypeError("a decoder consists of decoder layers")
-        own, cross = next(remaining), next(remaining)
-        if cross.key_input is None:
-            raise TypeError("an attention of the toy is recorded with its inputs")
-        after = partial(_after, layer, cross.key_input)
-        found["decoder"].append(Block(_attention(layer.attention, own), after, "", own.block_input, layer.weights()))
-        found["cross"].append(
-            Block(_attention(layer.cross_attention, cross), None, SAME_BLOCK, cross.block_input, layer.weights())
-        )
-    return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in found.items()}}
-
-
-def _encoder_layers(stack: Encoder) -> Iterator[EncoderLayer]:
-    return (layer for layer in stack.layers if isinstance(layer, EncoderLayer))
-
-
-def _encoder_block(layer: EncoderLayer, call: Call) -> Block:
-    return Block(_attention(layer.attention, call), layer.after, "", call.block_input, layer.weights())
-
-
-def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> BlockSteps:
-    return layer.after(x, output, encoded)
-
-
-def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
-    return LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=Mask.recognise(call.mask),
-        query_input=call.query_input,
-        key_input=call.key_input,
-        projections=module.projections(),
-        output_projection=module.output_projection(),
-    )
-
-
-def _final_norms(stack: Encoder | Seq2Seq, config: TransformerConfig) -> dict[str, Norm]:
-    """Return the norms after the last blocks, by the stack that they end."""
-    if isinstance(stack, Encoder):
-        ends = {config.architecture: stack.norm}
-    else:
-        ends = {"encoder": stack.encoder.norm, "decoder": stack.decoder.norm}
-    return {name: Norm.of(norm) for name, norm in ends.items() if isinstance(norm, nn.LayerNorm)}
-
-
-def _parameters(stack: nn.Module) -> dict[str, int]:
-    """Count the parameters of each part of the blocks."""
-    parts = {"attention": MultiHeadAttention, "feed_forward": FeedForward, "norms": nn.LayerNorm}
-    return {
-        name: sum(
-            parameter.numel() for one in stack.modules() if isinstance(one, kind) for parameter in one.parameters()
-        )
-        for name, kind in parts.items()
-    }

@@ -39,7 +39,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
         "width": description.width,
         "hidden": description.feed_forward,
         "head_size": description.head_size,
-        "vocabulary": len(ids) if description.shows_logits else None,
+        "vocabulary": (description.outputs or len(ids)) if description.shows_logits else None,
         "tokens": labels,
         "positions": positions,
         "final_norm": description.final_norm,

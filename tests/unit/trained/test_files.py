@@ -173,6 +173,8 @@ def test_what_the_header_says_is_checked() -> None:
         ({"plan": {**of, "model": {"kind": "transformer"}}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "heads": 3}}}, "can't be"),
         ({"plan": {**of, "model": {**of["model"], "architecture": "encoder"}}}, "can't read"),
+        ({"plan": {**of, "model": {**of["model"], "activation": "swish"}}}, "can't be"),
+        ({"plan": {**of, "model": {**of["model"], "architecture": "x"}}}, "can't read"),
         ({"plan": None}, "can't be"),
         ({"card": {}}, "can't be"),
         ({"card": {**CARD.to_json(), "loss": float("inf")}}, "can't be"),

@@ -1,0 +1,205 @@
+"""A trained model as a `Model`: from a text to its trace, and from ids to logits.
+
+Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of each position.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.pretrained.names import ModelError
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import NO_ID, CharVocab, NoTokensError, Tokens
+from attnviz.tokens.value import label_of
+from attnviz.toy.language.config import BigramConfig, TokenConfig
+from attnviz.toy.language.model import NO_RESIDUAL, TokenModel
+from attnviz.toy.layers import linear_map
+from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.recorder import recording
+from attnviz.trace.vocabulary import ALL, Vocabulary
+from attnviz.trace.whole import Trace
+from attnviz.trained.card import Card
+from attnviz.trained.files import Saved
+from attnviz.training.plan import Plan
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
+
+NO_ATTENTION = "This model has no attention: there is nothing to show of it step by step."
+TRACE_BUDGET = TraceBudget("trained", 64 * 2**20)
+"""Of all trained models: hundreds of traces of a task's, dozens of the character GPT's"""
+
+
+class TrainedModel(ShortRepr):
+    """A model that was trained here. It is immutable, so all sessions share it."""
+
+    trace_budget = TRACE_BUDGET
+
+    def __init__(self, name: str, saved: Saved, digest: str) -> None:
+        """Take a model from its file; `digest` identifies the file, so that equal digests mean equal numbers."""
+        self.name, self.digest = name, digest
+        self.plan: Plan = saved.plan
+        self.card: Card = saved.card
+        self.labels: tuple[str, ...] = saved.labels
+        """The vocabulary: labels[i] is the token with id i"""
+        self.module = saved.module
+        """float32, in evaluation mode, without gradients"""
+        self._traced = _with_unknown(saved.module) if isinstance(saved.module, TokenModel) else None
+
+    def _summary(self) -> Iterator[str]:
+        yield self.name
+        yield layers_and_heads(self.description.layers) if self.has_attention else "no attention"
+
+    @property
+    def task(self) -> Task | None:
+        """The task that it learned; None if it was trained on a text."""
+        return TASKS.get(self.plan.subject)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What each logit stands for, V."""
+        return self.labels
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether there is something to trace."""
+        return isinstance(self.plan.model, TokenConfig) and self.plan.model.layers > 0
+
+    @property
+    def block_size(self) -> int:
+        """The longest sequence."""
+        return 1 if isinstance(self.plan.model, BigramConfig) else self.plan.model.block_size
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Yield the parameters, which need no gradients."""
+        return self.module.parameters()
+
+    def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+        """Return the logits of each position: (B, T) -> (B, T, V), (T,) -> (T, V).
+
+        Args:
+            ids: integers from 0 to the vocabulary's size - 1.
+            source: (B, S) or (S,), what the encoder reads, if the model has both.
+
+        Raises:
+            ValueError: a sequence is longer than the block size, or there is a source and no encoder, or the reverse.
+            IndexError: an id is not in the vocabulary.
+        """
+        if source is not None and not isinstance(self.module, TokenModel):
+            raise ValueError("this model has no encoder to read a source")
+        with torch.inference_mode():
+            logits: Tensor = self.module(ids) if source is None else self.module(ids, source)
+        return logits
+
+    @cached_property
+    def description(self) -> Description:
+        """The architecture.
+
+        Raises:
+            ModelError: the model has no attention.
+        """
+        config = self._config()
+        whole = config.residual
+        lacks = {"norm": config.norm, "feed_forward": config.feed_forward != 0}
+        kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+        if config.architecture != "both":
+            kinds = (config.architecture,)
+        embeddings = (self.labels, range(config.block_size))
+        return Description(
+            name=self.name,
+            layers=dict.fromkeys(kinds, (config.layers, config.heads)),
+            width=config.width,
+            head_size=config.width // config.heads,
+            norm_first=True if whole else None,
+            lacks=frozenset(name for name, there in lacks.items() if not there),
+            final_norm=config.norm and whole,
+            shows_logits=whole,
+            feed_forward=4 * config.width if config.feed_forward is None else config.feed_forward,
+            vocabulary=len(self.labels),
+            outputs=len(self.outputs) if len(self.outputs) <= ALL else None,
+            parameters={
+                "embeddings": sum(map(len, embeddings)) * config.width,
+                **parameters_of(_token_model(self.module).blocks),
+                "output": len(self.outputs) * (config.width + 1),
+            },
+            unavailable={} if whole else {"attention_residual": NO_RESIDUAL},
+        )
+
+    def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a text; symbols that are not in the vocabulary are marked as unknown."""
+        del pair
+        if self.task is None:
+            return CharVocab(self.labels).tokenize(text, max_tokens=self.block_size), None
+        return self.task.read(text)
+
+    def trace_key(self, text: str, pair: str | None = None) -> Hashable:
+        """Return the tokens and the file's digest, which determine the trace."""
+        return *self.read(text, pair), self.digest
+
+    def trace(self, text: str, pair: str | None = None) -> Trace:
+        """Run the model on a text. A token that is not in the vocabulary has the position's row alone as its input.
+
+        Raises:
+            NoTokensError: the text has no tokens.
+            ModelError: the model has no attention.
+        """
+        self._config()
+        model = _token_model(self._traced)
+        tokens, target = self.read(text, pair)
+        if not len(tokens) or (target is not None and not len(target)):
+            raise NoTokensError
+        read, written = self._ids(tokens), None if target is None else self._ids(target)
+        with torch.inference_mode(), recording() as recorder:
+            hidden = model.hidden(read) if written is None else model.hidden(written, read)
+            parts = _summands(model, read)
+            decoder_parts = {} if written is None else _summands(model, written)
+        outputs = self.outputs
+        return Trace(
+            tokens,
+            target,
+            blocks_of(model.blocks, recorder.calls),
+            hidden,
+            embedding_parts=parts,
+            decoder_embedding_parts=decoder_parts,
+            final_norms=final_norms(model.blocks),
+            vocabulary=Vocabulary(linear_map(model.head), lambda one: label_of(outputs[one])),
+            has_learned=True,
+            language_head=model.head,
+            model=self.name,
+        )
+
+    def _config(self) -> TokenConfig:
+        if not isinstance(self.plan.model, TokenConfig) or not self.has_attention:
+            raise ModelError(NO_ATTENTION)
+        return self.plan.model
+
+    def _ids(self, tokens: Tokens) -> Tensor:
+        """Return the ids, (T,); of a token without one, that of the row of zeros after all others."""
+        return torch.tensor([len(self.labels) if one == NO_ID else one for one in tokens.ids])
+
+
+def _token_model(module: nn.Module | None) -> TokenModel:
+    if not isinstance(module, TokenModel):
+        raise ModelError(NO_ATTENTION)
+    return module
+
+
+def _with_unknown(model: TokenModel) -> TokenModel:
+    """Return the model with a row of zeros after its token embeddings, for tokens that it does not know.
+
+    All other weights are the model's own.
+    """
+    made = copy.copy(model)
+    rows = torch.cat([model.token.weight, model.token.weight.new_zeros(1, model.token.embedding_dim)])
+    made._modules = {**model._modules, "token": nn.Embedding.from_pretrained(rows, freeze=True)}
+    return made
+
+
+def _summands(model: TokenModel, ids: Tensor) -> dict[str, Tensor]:
+    """Return the summands of a stack's input, (T, C) each, by name."""
+    return {"token": model.token(ids), "position": model.position.weight[: len(ids)]}

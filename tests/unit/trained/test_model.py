@@ -1,0 +1,188 @@
+"""A trained model against plain torch with the same weights, and its trace against nn.MultiheadAttention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.pretrained import ModelError
+from attnviz.steps import names_at, steps_of
+from attnviz.tokens import NoTokensError
+from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.model import NO_RESIDUAL
+from attnviz.trained.card import Card
+from attnviz.trained.files import Saved
+from attnviz.trained.model import NO_ATTENTION, TrainedModel
+from attnviz.training.plan import Plan, build
+from attnviz.training.settings import TrainingSettings
+
+LABELS = tuple("abcdefghij")
+TEXT = "decade"
+IDS = torch.tensor([LABELS.index(one) for one in TEXT])
+GPT = TokenConfig(10, 8, layers=2, heads=2, width=8)
+REDUCED = [
+    replace(GPT, feed_forward=0),
+    replace(GPT, norm=False),
+    replace(GPT, feed_forward=0, norm=False),
+    replace(GPT, residual=False),
+    replace(GPT, residual=False, feed_forward=0, norm=False),
+]
+
+
+def model(config: ModelConfig, seed: int = 0) -> TrainedModel:
+    module = build(config, seed).eval().requires_grad_(False)
+    plan = Plan("text", config, TrainingSettings())
+    return TrainedModel("mine", Saved(plan, LABELS, Card("mine", 0.0, 0.0, 0.0), module), f"{config}{seed}")
+
+
+class Plain(nn.Module):
+    """A decoder of torch's own modules, with or without parts, that takes the weights of ours."""
+
+    def __init__(self, ours: TrainedModel, config: TokenConfig) -> None:
+        super().__init__()
+        self.config, self.weights = config, ours.module.state_dict()
+
+    def attend(self, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
+        width = self.config.width
+        theirs = nn.MultiheadAttention(width, self.config.heads, batch_first=True)
+        own = {name: self.weights[f"blocks.layers.{layer}.attention.{name}"] for name in self.names()}
+        order = ("query", "key", "value")
+        theirs.load_state_dict(
+            {
+                "in_proj_weight": torch.cat([own[f"{one}.weight"] for one in order]),
+                "in_proj_bias": torch.cat([own[f"{one}.bias"] for one in order]),
+                "out_proj.weight": own["output.weight"],
+                "out_proj.bias": own["output.bias"],
+            }
+        )
+        hidden = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
+        found: tuple[Tensor, Tensor] = theirs(x, x, x, attn_mask=hidden, average_attn_weights=False)
+        return found
+
+    @staticmethod
+    def names() -> list[str]:
+        return [f"{one}.{kind}" for one in ("query", "key", "value", "output") for kind in ("weight", "bias")]
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        if not self.config.norm:
+            return x
+        weights = self.weights[f"blocks.{name}.weight"], self.weights[f"blocks.{name}.bias"]
+        return functional.layer_norm(x, x.shape[-1:], *weights)
+
+    def linear(self, name: str, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    def run(self, ids: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Return the logits, (T, V), and the weights of each layer, (H, T, T)."""
+        x, maps = self.weights["token.weight"][ids] + self.weights["position.weight"][: len(ids)], []
+        for layer in range(self.config.layers):
+            at = f"layers.{layer}"
+            added, weights = self.attend(layer, self.norm(f"{at}.attention_norm", x))
+            maps.append(weights)
+            x = x + added if self.config.residual else added
+            if self.config.feed_forward != 0:
+                normed = self.norm(f"{at}.feed_forward_norm", x)
+                hidden = functional.gelu(self.linear(f"blocks.{at}.feed_forward.first", normed))
+                added = self.linear(f"blocks.{at}.feed_forward.second", hidden)
+                x = x + added if self.config.residual else added
+        return self.linear("head", self.norm("norm", x)), maps
+
+
+@pytest.mark.parametrize("config", [GPT, *REDUCED])
+def test_logits_and_attention_are_those_of_plain_torch(config: TokenConfig) -> None:
+    ours = model(config)
+    logits, maps = Plain(ours, config).run(IDS)
+    torch.testing.assert_close(ours.logits(IDS), logits, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours.logits(IDS[None])[0], logits, atol=1e-5, rtol=1e-5)
+    trace = ours.trace(TEXT)
+    assert trace.has_learned
+    assert trace.model == "mine"
+    assert trace.logits is not None
+    torch.testing.assert_close(trace.logits, logits, atol=1e-5, rtol=1e-5)
+    for layer, weights in enumerate(maps):
+        torch.testing.assert_close(trace.attentions(layer), weights, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("config", [GPT, *REDUCED])
+def test_the_steps_lead_from_the_embeddings_to_the_logits(config: TokenConfig) -> None:
+    ours = model(config)
+    trace = ours.trace(TEXT)
+    assert set(trace.embedding_parts) == {"token", "position"}
+    assert trace.embeddings is not None
+    assert torch.equal(sum(trace.embedding_parts.values()), trace.embeddings)  # type: ignore[arg-type]
+    for number, place in enumerate(trace.places):
+        walk = trace.walk_at(number, 0)
+        assert tuple(steps_of(walk)) == names_at(ours.description, place)
+    assert walk.block is not None
+    there = walk.block.matrices
+    if not config.residual:
+        assert there == {}
+        assert trace.block(0).unavailable_reason == NO_RESIDUAL
+        assert ours.description.unavailable == {"attention_residual": NO_RESIDUAL}
+        return
+    torch.testing.assert_close(there["logits"], ours.logits(IDS), atol=1e-5, rtol=1e-5)
+    assert walk.block.vocabulary == LABELS
+    assert ("input_norm" in there, "final_norm" in there) == (config.norm, config.norm)
+    assert ("feed_forward_hidden" in there) == (config.feed_forward != 0)
+    first, second = trace.block(0).steps(), trace.block(1)
+    assert first is not None
+    assert second.input is not None
+    torch.testing.assert_close(first.block_output, second.input)
+
+
+def test_the_future_changes_no_row_before_it() -> None:
+    ours = model(GPT)
+    one, other = ours.trace("abcdef"), ours.trace("abcdeh")
+    assert torch.equal(one.last_hidden_state[:5], other.last_hidden_state[:5])
+    assert not torch.equal(one.last_hidden_state[5], other.last_hidden_state[5])
+
+
+def test_a_symbol_without_an_embedding_is_marked_and_the_rest_goes_on() -> None:
+    ours = model(GPT)
+    trace = ours.trace("ab🙂d")
+    assert trace.tokens.unknown == (False, False, True, False)
+    assert torch.equal(trace.embedding_parts["token"][2], torch.zeros(8))
+    assert torch.equal(trace.embedding_parts["token"][3], ours.module.get_parameter("token.weight")[3])
+    assert trace.last_hidden_state.isfinite().all()
+    with pytest.raises(IndexError):
+        ours.logits(torch.tensor([0, 10]))
+
+
+def test_a_text_is_cut_to_the_block_size_and_an_empty_one_has_no_trace() -> None:
+    ours = model(GPT)
+    tokens, _ = ours.read("abcdefghij")
+    assert (len(tokens), tokens.dropped) == (8, 2)
+    with pytest.raises(NoTokensError):
+        ours.trace("")
+    with pytest.raises(ValueError, match="more than the block size"):
+        ours.logits(torch.zeros(9, dtype=torch.long))
+
+
+def test_traces_of_other_weights_or_texts_have_other_keys() -> None:
+    keys = {model(GPT, seed).trace_key(text) for seed in (0, 1) for text in ("abc", "abd")}
+    assert len(keys) == 4
+    assert model(GPT).trace_key("abc") == model(GPT).trace_key("abc")
+
+
+@pytest.mark.parametrize("config", [GRUConfig(10, 8, width=4), BigramConfig(10), replace(GPT, layers=0)])
+def test_a_model_without_attention_has_logits_and_no_trace(config: ModelConfig) -> None:
+    ours = model(config)
+    assert ours.logits(IDS[None]).shape == (1, 6, 10)
+    assert not ours.has_attention
+    for ask in (lambda: ours.trace(TEXT), lambda: ours.description):
+        with pytest.raises(ModelError, match=NO_ATTENTION):
+            ask()
+    assert repr(ours)
+
+
+def test_it_holds_what_notebooks_ask_for() -> None:
+    ours = model(GPT)
+    assert ours.block_size == 8
+    assert not any(one.requires_grad for one in ours.parameters())
+    described = ours.description
+    assert described.layers == {"decoder": (2, 2)}
+    assert sum(described.parameters.values()) == sum(one.numel() for one in ours.parameters())

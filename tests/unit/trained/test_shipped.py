@@ -1,0 +1,96 @@
+"""The models that ship: what their cards say is true, and they do their tasks."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+import torch
+
+from attnviz import trained
+from attnviz.pretrained import ModelError
+from attnviz.toy.language.model import TokenModel
+from attnviz.trained import shipped
+from attnviz.trained.card import as_file
+from attnviz.training.attention import scores_of, weights_of
+from attnviz.training.evaluation import evaluate
+from attnviz.training.plan import TEXT
+from attnviz.training.tasks import TASKS
+
+ALL = trained.names()
+OF_TASKS = [name for name in ALL if shipped.card(name)[1].subject != TEXT]
+MOST_BYTES = 8 * 2**20
+
+
+def test_they_are_small_and_each_has_its_card() -> None:
+    assert "induction" in ALL
+    files = sorted(shipped.FOLDER.iterdir())
+    assert sum(one.stat().st_size for one in files) < MOST_BYTES
+    assert [one.name for one in files] == sorted(f"{name}.{kind}" for name in ALL for kind in ("json", "safetensors"))
+    for name in ALL:
+        model = trained.load(name)
+        assert shipped.card(name) == (model.card, model.plan)
+        assert (shipped.FOLDER / f"{name}.json").read_bytes() == as_file(model.plan, model.card)
+        assert model.card.command.startswith(f"python -m attnviz train {name}")
+        assert len(model.card.date) == 10
+        assert model.digest == hashlib.sha256((shipped.FOLDER / f"{name}.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", OF_TASKS)
+def test_a_task_is_done_on_sequences_that_it_was_not_trained_on(name: str) -> None:
+    model, task = trained.load(name), TASKS[name]
+    found = evaluate(model.module, task)
+    assert found.accuracy >= 0.99
+    assert found.accuracy == pytest.approx(model.card.accuracy, abs=2e-3)
+    assert found.loss == pytest.approx(model.card.loss, rel=0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", OF_TASKS)
+def test_the_named_heads_show_their_patterns(name: str) -> None:
+    model, task = trained.load(name), TASKS[name]
+    batch = task.held_out()
+    assert isinstance(model.module, TokenModel)
+    weights = weights_of(model.module, batch)
+    assert set(model.card.heads) == {pattern.name for pattern in task.patterns}
+    for pattern in task.patterns:
+        named = model.card.heads[pattern.name]
+        scores = {
+            (place.kind, place.layer, head): float(score)
+            for place, row in scores_of(weights, batch, pattern).items()
+            for head, score in enumerate(row)
+        }
+        assert max(scores.values()) == pytest.approx(scores[named.kind, named.layer, named.head], abs=0.02)
+        assert named.score == pytest.approx(scores[named.kind, named.layer, named.head], abs=0.02)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_can_be_traced_and_needs_no_gradients(name: str) -> None:
+    model = trained.load(name)
+    task = TASKS.get(name)
+    trace = model.trace("To be, or not to be" if task is None else task.examples[0])
+    assert trace.last_hidden_state.isfinite().all()
+    assert not any(one.requires_grad for one in model.parameters())
+    assert not trace.last_hidden_state.requires_grad
+    for kind in trace.kinds:
+        torch.testing.assert_close(
+            trace.attentions(0, kind).sum(-1), torch.ones(()).expand_as(trace.attentions(0, kind)[..., 0])
+        )
+
+
+def test_models_are_shared_and_others_are_refused_in_a_sentence() -> None:
+    assert trained.load(" induction ") is trained.load("induction")
+    for name in ("", "nonsense", "../../etc/passwd", "trained-000000000000"):
+        with pytest.raises(ModelError) as found:
+            trained.load(name)
+        assert str(found.value).endswith(".")
+
+
+def test_a_visitor_s_file_is_kept_by_a_name_made_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (shipped.FOLDER / "induction.safetensors").read_bytes()
+    model = shipped.keep(data)
+    assert model.name == f"trained-{hashlib.sha256(data).hexdigest()[:12]}"
+    assert trained.load(model.name) is model
+    monkeypatch.setattr(shipped, "KEPT_BYTES", len(data) - 1)
+    shipped.keep(data)
+    with pytest.raises(ModelError, match="no longer on this server"):
+        trained.load(model.name)
