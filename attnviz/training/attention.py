@@ -19,6 +19,7 @@ from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import recording
+from attnviz.training.loop import inputs_of
 from attnviz.training.tasks.task import Batch, Pattern
 
 
@@ -55,7 +56,7 @@ def _attention(layer: nn.Module, kind: Kind) -> MultiHeadAttention:
 def weights_of(model: TokenModel, batch: Batch) -> Mapping[Place, Tensor]:
     """Run a model on a batch and return the weights of all its attentions, (B, H, Tq, Tk) each."""
     with torch.no_grad(), recording(keeps_batch=True) as recorder:
-        model.hidden(batch.ids, batch.source)
+        model.hidden(*inputs_of(model, batch))
     steps = (attend(one.query, one.key, one.value, mask=one.mask, scale=one.scale) for one in recorder.calls)
     return {place: one.weights for place, one in zip(attentions(model), steps, strict=True)}
 

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import HeadOf, best_head, weights_of
+from attnviz.training.loop import inputs_of
 from attnviz.training.tasks.task import IGNORED, Batch, Subject, Task
 
 AT_ONCE = 128
@@ -52,7 +53,7 @@ def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
 
 
 def _logits(model: nn.Module, batch: Batch) -> Tensor:
-    logits: Tensor = model(batch.ids) if batch.source is None else model(batch.ids, batch.source)
+    logits: Tensor = model(*inputs_of(model, batch))
     return logits.float()
 
 

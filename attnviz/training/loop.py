@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnviz.toy.language.model import TokenModel
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import IGNORED, Batch
 
@@ -31,10 +32,18 @@ class DivergedError(ArithmeticError):
     """The loss is no longer a finite number."""
 
 
+def inputs_of(model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
+    """Return what a model reads of a batch: the ids, and the source if it has an encoder and a decoder.
+
+    A decoder can so be trained without an encoder on sequences that have a source.
+    """
+    reads_source = isinstance(model, TokenModel) and model.config.architecture == "both"
+    return (batch.ids, batch.source) if reads_source and batch.source is not None else (batch.ids,)
+
+
 def loss_of(model: nn.Module, batch: Batch) -> Tensor:
     """Return the mean cross-entropy over all positions that count, in nats."""
-    given = (batch.ids,) if batch.source is None else (batch.ids, batch.source)
-    logits: Tensor = model(*given)  # (B, T, V)
+    logits: Tensor = model(*inputs_of(model, batch))  # (B, T, V)
     return functional.cross_entropy(logits.float().flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
 
 

@@ -7,17 +7,17 @@ import string
 import torch
 from torch import Tensor
 
-from attnviz.tokens import CharVocab, Tokens
+from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, mean_weight
+from attnviz.training.tasks.reading import parts_of, tokens_of
+from attnviz.training.tasks.task import IGNORED, Answering, Batch, Pattern, Task, continued, known, mean_weight
 
 PERIODS = 5, 14
 """The shortest and the longest pattern"""
 LENGTH = 32
 """T"""
 LETTERS = string.ascii_lowercase
-HELD_OUT, SEED = 512, 2**31
 
 
 def _previous(weights: Tensor, batch: Batch) -> Tensor:
@@ -56,8 +56,7 @@ class Induction(Task):
         Pattern("match", "looks at what came after the same letter", _match),
     )
     control = "One layer cannot do it: to find what came after a letter takes two steps, one after another."
-    examples = ("qweasdqweasdqweasd", "hello, again hello")
-    _vocab = CharVocab(labels)
+    examples = ("qweasdqweasdqweasd", "theraininspaintherain")
 
     @property
     def model(self) -> TokenConfig:
@@ -74,7 +73,7 @@ class Induction(Task):
         """Slow enough to watch: 99 % after some 700 steps."""
         return TrainingSettings(steps=800, batch=64, learning_rate=1e-3)
 
-    def batch(self, size: int, generator: torch.Generator) -> Batch:
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw patterns of letters that differ."""
         periods = torch.randint(PERIODS[0], PERIODS[1] + 1, (size, 1), generator=generator)
         letters = torch.rand(size, len(self.labels), generator=generator).argsort(dim=1)  # a permutation of each row
@@ -82,10 +81,13 @@ class Induction(Task):
         known = torch.arange(LENGTH) >= periods  # the first place where the letter has been seen before
         return Batch(ids[:, :-1], ids[:, 1:].masked_fill(~known, IGNORED))
 
-    def held_out(self) -> Batch:
-        """Return sequences of a seed that training does not use; there are too many for any to occur twice."""
-        return self.batch(HELD_OUT, torch.Generator().manual_seed(SEED))
-
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text, a letter each."""
-        return self._vocab.tokenize(text.lower(), max_tokens=LENGTH), None
+        """Return the letters of a text, without white space."""
+        parts = parts_of(text.lower())
+        return tokens_of(text.lower(), parts[:LENGTH], self.labels, dropped=max(len(parts) - LENGTH, 0)), None
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return the letters that the model writes after a text until the line is full."""
+        ids = known(self.read(text)[0])
+        following = continued(model, ids, LENGTH + 1 - len(ids)) if ids else []
+        return "".join(self.labels[one] for one in following)

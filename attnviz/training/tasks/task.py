@@ -1,4 +1,4 @@
-"""What a task is: examples drawn from a seed, the answers that count, and the pattern that a head is to show.
+"""What a task is: sequences drawn from a seed, the answers that count, and the pattern that a head is to show.
 
 Shapes: B sequences, T tokens (S of the encoder's), V tokens of the vocabulary, H heads.
 """
@@ -6,8 +6,11 @@ Shapes: B sequences, T tokens (S of the encoder's), V tokens of the vocabulary, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -19,6 +22,17 @@ from attnviz.training.settings import TrainingSettings
 
 IGNORED = -100
 """A target that does not count, as torch's cross-entropy has it"""
+HELD_OUT = 512
+"""How many sequences are held out of a task that has more than anyone can list"""
+PART = 16
+"""One sequence of so many is never trained on"""
+
+
+class Answering(Protocol):
+    """A model that can be asked: in evaluation mode, with the vocabulary of its task."""
+
+    def logits(self, ids: Tensor, source: Tensor | None = None) -> Tensor:
+        """Return (B, T, V) for ids (B, T), and a source (B, S) where there is an encoder to read it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +58,8 @@ class Pattern:
     title: str
     """As a curve is named on the page, such as "looks one token back" """
     score: Callable[[Tensor, Batch], Tensor]
-    """Of the weights of a layer, (B, H, Tq, Tk): the mean weight on the cells of the pattern, (H,), from 0 to 1"""
+    """Of the weights of a layer, (B, H, Tq, Tk): how much each head shows it, (H,), from 0 to 1; most often the mean
+    weight on the cells of the pattern"""
     kind: Kind = "decoder"
     """The attention in which to look for it"""
 
@@ -92,6 +107,8 @@ class Task(Subject):
     """What the control lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]
     """Texts that `read` takes, to begin with"""
+    whole = False
+    """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
 
     @property
     @abstractmethod
@@ -107,6 +124,97 @@ class Task(Subject):
     @abstractmethod
     def training(self) -> TrainingSettings:
         """The settings with which a hall can watch it."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What each logit stands for: the vocabulary, where the answers are not something else."""
+        return self.labels
+
+    @abstractmethod
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sequences, those that are held out among them."""
+
+    def batch(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sequences to train on: none of those that are held out."""
+        return self._kept(size, generator, held_out=False)
+
+    def held_out(self) -> Batch:
+        """Return the same sequences each time, which `batch` never draws."""
+        return self._held_out
+
+    @cached_property
+    def _held_out(self) -> Batch:
+        return self._kept(HELD_OUT, torch.Generator().manual_seed(0), held_out=True)
+
+    def accuracy(self, logits: Tensor, batch: Batch) -> float:
+        """Return the share of right answers: of sequences if `whole`, else of counted positions."""
+        if not self.whole:
+            return super().accuracy(logits, batch)
+        right = (logits.argmax(-1) == batch.targets) | (batch.targets == IGNORED)
+        return float(right.all(-1).float().mean())
+
+    def answer(self, model: Answering, text: str) -> str:
+        """Return what a model says to a text that a user types: here, one output for each token that it knows.
+
+        "" if there is none. What is to be written token by token is the likeliest one each time.
+        """
+        ids = known(self.read(text)[0])
+        return " ".join(self.outputs[one] for one in says(model, ids)) if ids else ""
+
+    def _kept(self, size: int, generator: torch.Generator, *, held_out: bool) -> Batch:
+        """Draw until there are enough of the wanted part."""
+        ids, targets = [], []
+        missing = size
+        while missing > 0:
+            drawn = self.draw(missing * PART if held_out else missing + missing // 8 + 1, generator)
+            wanted = is_held_out(drawn.ids) == held_out
+            ids.append(drawn.ids[wanted][:missing])
+            targets.append(drawn.targets[wanted][:missing])
+            missing -= len(ids[-1])
+        return Batch(torch.cat(ids), torch.cat(targets))
+
+
+def is_held_out(ids: Tensor) -> Tensor:
+    """Return which sequences, (B, T), are held out, (B,): one of `PART`, by a polynomial hash of its ids."""
+    value = torch.zeros(len(ids), dtype=torch.long)
+    for column in ids.unbind(1):
+        value = (value * 31 + column + 1) % 1_000_003
+    return value % PART == 0
+
+
+def held_out_of(count: int, number: int) -> Tensor:
+    """Return which rows of a table, (count,), are held out: `number` of them, by the order of a hash of their index."""
+    order = sorted(range(count), key=lambda row: blake2b(str(row).encode(), digest_size=8).digest())
+    found = torch.zeros(count, dtype=torch.bool)
+    found[order[:number]] = True
+    return found
+
+
+def known(tokens: Tokens) -> list[int]:
+    """Return the ids of the tokens that are in the vocabulary."""
+    return [one for one, unknown in zip(tokens.ids, tokens.unknown, strict=True) if not unknown]
+
+
+def says(model: Answering, ids: Sequence[int], source: Sequence[int] | None = None) -> list[int]:
+    """Return the likeliest output at each position of one sequence."""
+    with torch.no_grad():
+        read = torch.tensor([ids])
+        logits = model.logits(read) if source is None else model.logits(read, torch.tensor([source]))
+    found: list[int] = logits[0].argmax(-1).tolist()
+    return found
+
+
+def continued(
+    model: Answering, ids: Sequence[int], most: int, source: Sequence[int] | None = None, end: int | None = None
+) -> list[int]:
+    """Return what a model writes after `ids`, the likeliest token each time: `most` tokens, or those before `end`."""
+    written: list[int] = []
+    while len(written) < most:
+        following = says(model, [*ids, *written], source)[-1]
+        if following == end:
+            break
+        written.append(following)
+    return written
 
 
 def mean_weight(weights: Tensor, cells: Tensor) -> Tensor:

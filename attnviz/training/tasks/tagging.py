@@ -1,0 +1,185 @@
+"""Tagging: the part of speech of each word of a sentence from a small grammar, in which context decides some words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attnviz.tokens import Tokens
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks.reading import added, parts_of, tokens_of
+from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, mean_weight
+
+LENGTH = 18
+"""T: two clauses of eight words, "and", and a full stop"""
+DRAWS = 40
+"""The most random numbers that a sentence takes"""
+FILL, STOP, AND = "<fill>", ".", "and"
+TAGS = ("det", "adj", "noun", "pron", "verb", "adv", "conj", "stop")
+SUBJECTS = ("she", "he", "everyone", "nobody")
+DETERMINERS = ("the", "a", "every")
+PLURAL_DETERMINERS = ("the", "some", "many")
+ADJECTIVES = ("old", "small", "clever", "quiet", "new")
+NOUNS = ("teacher", "child", "neighbour", "student", "sailor", "aunt")
+OBJECTS = ("houses", "letters", "rivers", "songs", "stories")
+VERBS = ("finds", "knows", "describes", "remembers", "wants")
+ADVERBS = ("often", "slowly", "today", "again")
+EITHER = ("plans", "walks", "answers", "paints", "visits", "drinks", "calls", "dreams")
+"""A verb of a singular subject, or a noun in the plural"""
+HER = "her"
+"""A pronoun, or a determiner before a noun"""
+FAST = ("late", "early", "fast", "hard")
+"""An adjective before a noun, or an adverb at the end"""
+
+Word = tuple[str, str]
+"""A word and its tag"""
+Choose = Callable[[tuple[str, ...]], str]
+"""Draws one of several"""
+Chance = Callable[[float], bool]
+"""Draws whether something of this probability happens"""
+
+
+def sentence(choose: Choose, chance: Chance) -> list[Word]:
+    """Draw one clause or two, and a full stop.
+
+    Args:
+        choose: draws one of several words.
+        chance: draws whether something of this probability happens.
+    """
+    words = _clause(choose, chance)
+    if chance(0.7):
+        words += [(AND, "conj"), *_clause(choose, chance)]
+    return [*words, (STOP, "stop")]
+
+
+def _clause(choose: Choose, chance: Chance) -> list[Word]:
+    """Draw a subject, a verb, and perhaps an object and an adverb."""
+    if chance(0.3):
+        words = [(choose(SUBJECTS), "pron")]
+    else:
+        words = _noun_phrase(choose, (*DETERMINERS, HER), NOUNS, adjective=chance(0.4))
+    words.append((choose(EITHER if chance(0.7) else VERBS), "verb"))
+    if chance(0.2):
+        words.append((HER, "pron"))
+    elif chance(0.8):
+        nouns = EITHER if chance(0.7) else OBJECTS
+        phrase = _noun_phrase(choose, (*PLURAL_DETERMINERS, HER, HER), nouns, adjective=chance(0.5))
+        words += phrase[1:] if chance(0.4) else phrase  # without its determiner
+    if chance(0.5):
+        words.append((choose(FAST if chance(0.6) else ADVERBS), "adv"))
+    return words
+
+
+def _noun_phrase(
+    choose: Choose, determiners: tuple[str, ...], nouns: tuple[str, ...], *, adjective: bool
+) -> list[Word]:
+    found = [(choose(determiners), "det")]
+    if adjective:
+        found.append((choose(ADJECTIVES + FAST), "adj"))
+    return [*found, (choose(nouns), "noun")]
+
+
+def _before(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of words that can be noun or verb on what decides which, before them, (H,)."""
+    return mean_weight(weights, deciding(batch.ids).tril())
+
+
+def _after(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of the other words with two tags on what decides which, after them, (H,)."""
+    return mean_weight(weights, deciding(batch.ids).triu())
+
+
+def deciding(ids: Tensor) -> Tensor:
+    """Return which words decide the tag of a word that has two, (B, T, T) bool, from ids (B, T).
+
+    For a noun or verb, they are the words before it up to the nearest that is not one of these; for the others, the
+    words after it up to the nearest that is not one of those.
+    """
+    back, ahead = (torch.isin(ids, torch.tensor(one)) for one in (_BACK, _AHEAD))
+    length = ids.shape[1]
+    cells = torch.zeros(len(ids), length, length, dtype=torch.bool)
+    for query in range(length):
+        looking = back[:, query]
+        for key in range(query - 1, -1, -1):
+            cells[:, query, key] = looking
+            looking = looking & back[:, key]
+        looking = ahead[:, query]
+        for key in range(query + 1, length):
+            cells[:, query, key] = looking
+            looking = looking & ahead[:, key]
+    return cells
+
+
+class Tagging(Task):
+    """Sentences of a small grammar, and the part of speech of each word."""
+
+    name, title = "tagging", "Tagging: noun or verb?"
+    explanation = (
+        "For each word of a sentence, its part of speech is to be said: determiner, adjective, noun, pronoun, verb or "
+        "adverb. Some words have two, such as plans, her and late, and the words around them decide."
+    )
+    expected = (
+        "Words with two tags look at the one that decides: plans and walks at the word before, her and late at the "
+        "word after. Each becomes the work of one head."
+    )
+    labels = (
+        FILL, STOP, AND, HER, *SUBJECTS, *DETERMINERS, *PLURAL_DETERMINERS[1:], *ADJECTIVES, *NOUNS, *OBJECTS,
+        *VERBS, *ADVERBS, *EITHER, *FAST,
+    )  # fmt: skip
+    patterns = (
+        Pattern("before", "plans, walks and such look at the word before", _before, kind="encoder"),
+        Pattern("after", "her, late and such look at the word after", _after, kind="encoder"),
+    )
+    control = "Without a layer it sees each word alone, and can only say the more frequent tag of words that have two."
+    examples = ("the teacher plans walks", "she visits her late", "the clever child answers her late calls")
+    whole = True
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The parts of speech."""
+        return TAGS
+
+    @property
+    def model(self) -> TokenConfig:
+        """An encoder of one layer with two heads."""
+        return TokenConfig(
+            len(self.labels), LENGTH, "encoder", layers=1, heads=2, width=32, outputs=len(TAGS), padding=0
+        )
+
+    @property
+    def control_model(self) -> TokenConfig:
+        """Embeddings and the output layer alone."""
+        return TokenConfig(
+            len(self.labels), LENGTH, "encoder", layers=0, heads=2, width=32, outputs=len(TAGS), padding=0
+        )
+
+    @property
+    def training(self) -> TrainingSettings:
+        """Slow enough to watch."""
+        return TrainingSettings(steps=700, batch=64, learning_rate=2e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw sentences."""
+        numbers = iter(torch.rand(size * DRAWS, generator=generator).tolist())
+        ids, targets = [], []
+        for _ in range(size):
+            words = sentence(lambda some: some[int(next(numbers) * len(some))], lambda share: next(numbers) < share)
+            rest = LENGTH - len(words)
+            ids.append([_IDS[word] for word, _ in words] + [_IDS[FILL]] * rest)
+            targets.append([_TAG_IDS[tag] for _, tag in words] + [IGNORED] * rest)
+        return Batch(torch.tensor(ids), torch.tensor(targets))
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the words of a text, and a full stop where it has none."""
+        parts = parts_of(text.lower(), r"\w+|[^\w\s]")
+        kept = parts[: LENGTH - 1]
+        stop = added([STOP]) if kept and kept[-1][0] != STOP else []
+        return tokens_of(text.lower(), kept + stop, self.labels, dropped=len(parts) - len(kept)), None
+
+
+_IDS = {label: id_ for id_, label in enumerate(Tagging.labels)}
+_TAG_IDS = {tag: id_ for id_, tag in enumerate(TAGS)}
+_BACK, _AHEAD = ([_IDS[word] for word in words] for words in (EITHER, (HER, *FAST)))
