@@ -19,6 +19,8 @@ LINES = 280
 """px: of a plot of lines without its labels and its legend"""
 LETTER, LONGEST = 6, 28
 """px: of a letter of a label that a narrow plot turns; letters: of the longest label"""
+SIDE = 10
+"""px: right of a plot"""
 NUMBERS, WORDS = 12, 40
 """The most labels of an axis"""
 ROUNDING, AROUND = 1e-5, 0.01
@@ -100,8 +102,10 @@ def lines(
     scale = {"type": "log"} if is_logarithmic else {}
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
     is_rounding = all(abs(x) < ROUNDING for numbers in series.values() for x in numbers)
+    # Plotly leaves out a label that ends beyond the plot, as the last one does where labels are turned a little.
+    right = max(SIDE, _turned([str(over[-1])]) // 2) if over and not is_logarithmic else SIDE
     layout = {
-        **_base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0)),
+        **_base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
         "showlegend": len(series) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "xaxis": x_axis if is_logarithmic else _labelled([str(one) for one in over], across, palette),
@@ -134,11 +138,11 @@ def _line(name: str, number: int, palette: Palette) -> Spec:
     }
 
 
-def _base(palette: Palette, height: int) -> Spec:
+def _base(palette: Palette, height: int, right: int = SIDE) -> Spec:
     return {
         "template": {"layout": {}},
         "height": height,
-        "margin": {"l": 60, "r": 10, "t": 30, "b": 40},
+        "margin": {"l": 60, "r": right, "t": 30, "b": 40},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": '"Source Sans", sans-serif', "size": 14, "color": palette.text},

@@ -34,6 +34,8 @@ def test_a_plot_has_room_for_its_legend_and_for_labels_that_are_turned() -> None
     assert two["height"] == one["height"] + 2 * LEGEND
     assert two["showlegend"] and not one["showlegend"]
     assert one["height"] < long["height"] < one["height"] + 200
+    last = lines({"a": [1.0, 2.0]}, ["x", "y" * 99], LIGHT, title="", across="")["layout"]
+    assert one["margin"]["r"] == long["margin"]["r"] < last["margin"]["r"] < 100
 
 
 def test_many_columns_have_few_labels() -> None:
