@@ -62,6 +62,16 @@ class Settings:
     """The name of this server if it is one of several behind a load balancer"""
     passes: int = 0
     """Forward passes that run in parallel; 0 is one per processor"""
+    trainings: int = 2
+    """Trainings that run at once, a process each; others wait"""
+    training_steps: int = 100_000
+    """The most steps of a training"""
+    training_parameters: int = 12_000_000
+    """The most parameters of a model that is trained"""
+    training_block: int = 1024
+    """The longest sequence of a training, in tokens"""
+    training_batch: int = 4096
+    """The most sequences a step"""
 
     def allows(self, model: str) -> bool:
         """Whether a visitor may request this model, a name on the hub or a folder."""
@@ -89,6 +99,10 @@ PUBLIC = Settings(
     requests=12_000,
     changes=1_200,
     frame_ancestors=("'self'",),
+    training_steps=6_000,
+    training_parameters=2_000_000,
+    training_block=128,
+    training_batch=256,
 )
 """The defaults for a public link. They admit a class of 300 behind one address with a change every two seconds."""
 
@@ -99,6 +113,11 @@ LIMITS = {
     "requests": (0, 10_000_000),
     "changes": (0, 1_000_000),
     "passes": (0, 256),
+    "trainings": (1, 64),
+    "training_steps": (1, 100_000),
+    "training_parameters": (1_000, 100_000_000),
+    "training_block": (8, 4_096),
+    "training_batch": (1, 4_096),
 }
 """The range of each integer setting."""
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import HeadOf, best_head, weights_of
-from attnviz.training.loop import inputs_of
-from attnviz.training.tasks.task import IGNORED, Batch, Subject, Task
+from attnviz.training.loop import inputs_of, loss_from
+from attnviz.training.tasks.task import Batch, Subject, Task
 
 AT_ONCE = 128
 """The sequences that are run at once"""
@@ -31,15 +30,17 @@ class Evaluation:
     """As the subject counts it, from 0 to 1"""
 
 
-def evaluate(model: nn.Module, subject: Subject) -> Evaluation:
-    """Run a model on a subject's held-out sequences. The model is left in evaluation mode or in training as it was."""
-    batch, was_training = subject.held_out(), model.training
+def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> Evaluation:
+    """Run a model on a subject's held-out sequences, or on those of `batch`.
+
+    The model is left in evaluation mode or in training as it was.
+    """
+    batch, was_training = subject.held_out() if batch is None else batch, model.training
     model.eval()
     with torch.inference_mode():
         logits = torch.cat([_logits(model, one) for one in _parts(batch)])
     model.train(was_training)
-    loss = functional.cross_entropy(logits.flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
-    return Evaluation(loss.item(), subject.accuracy(logits, batch))
+    return Evaluation(loss_from(logits, batch).item(), subject.accuracy(logits, batch))
 
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:

@@ -43,7 +43,11 @@ def inputs_of(model: nn.Module, batch: Batch) -> tuple[Tensor, ...]:
 
 def loss_of(model: nn.Module, batch: Batch) -> Tensor:
     """Return the mean cross-entropy over all positions that count, in nats."""
-    logits: Tensor = model(*inputs_of(model, batch))  # (B, T, V)
+    return loss_from(model(*inputs_of(model, batch)), batch)
+
+
+def loss_from(logits: Tensor, batch: Batch) -> Tensor:
+    """Return the mean cross-entropy of logits, (B, T, V), over all positions that count, in nats."""
     return functional.cross_entropy(logits.float().flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED)
 
 

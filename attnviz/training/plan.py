@@ -11,8 +11,12 @@ from attnviz.training.settings import TrainingSettings
 if TYPE_CHECKING:
     from torch import nn
 
+    from attnviz.training.tasks.task import Subject
+
 TEXT = "text"
 """The subject that is a text, not a task"""
+BIGRAM_BLOCK = 8
+"""Tokens of a sequence on which a bigram model is trained: it reads one at a time, so that any length will do"""
 CONFIGS: dict[str, type[ModelConfig]] = {"transformer": TokenConfig, "gru": GRUConfig, "bigram": BigramConfig}
 """The kinds of models by their names in JSON"""
 
@@ -77,6 +81,27 @@ def build(config: ModelConfig, seed: int) -> nn.Module:
         if isinstance(config, GRUConfig):
             return GRUModel(config.vocabulary, width=config.width, layers=config.layers, block_size=config.block_size)
         return BigramModel(config.vocabulary)
+
+
+def subject_of(plan: Plan, text: str | None = None) -> Subject:
+    """Return what a plan trains on: a task, or a text.
+
+    Raises:
+        ValueError: the subject does not exist, the text can't be trained on, or the model has another vocabulary. The
+            message is a sentence.
+    """
+    from attnviz.training.tasks import TASKS
+    from attnviz.training.text.subject import Text
+
+    if plan.subject == TEXT:
+        subject: Subject = Text(text or "", getattr(plan.model, "block_size", BIGRAM_BLOCK))
+    elif plan.subject in TASKS:
+        subject = TASKS[plan.subject]
+    else:
+        raise ValueError(f"There is no task {plan.subject!r}: choose from {', '.join(TASKS)}, or a text.")
+    if plan.model.vocabulary != len(subject.labels):
+        raise ValueError(f"The model knows {plan.model.vocabulary} tokens, and its subject has {len(subject.labels)}.")
+    return subject
 
 
 def _checked(value: Any, names: set[str]) -> dict[str, Any]:

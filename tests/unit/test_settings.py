@@ -45,13 +45,15 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Pat
         "PUBLIC": "yes", "MODELS": "minilm, gpt2 ,", "HUB": "on", "FOLDERS": "0", "UPLOADS": "true",
         "LARGEST_UPLOAD": "2", "LARGEST_TEXT": "900", "SESSIONS": "7", "REQUESTS": "60",
         "CHANGES": "90", "TRUSTED_PROXIES": "10.0.0.0/8,::1", "FRAME_ANCESTORS": "'self',https://lms.example.org:8443",
-        "REPLICA": "a1", "PASSES": "3",
+        "REPLICA": "a1", "PASSES": "3", "TRAININGS": "1", "TRAINING_STEPS": "2000", "TRAINING_PARAMETERS": "50000",
+        "TRAINING_BLOCK": "64", "TRAINING_BATCH": "32",
     }  # fmt: skip
     assert {name.lower() for name in environment} == {field.name for field in fields(Settings)}
     expected = Settings(
         public=True, models=("minilm", "gpt2"), hub=True, folders=False, uploads=True, largest_upload=2,
         largest_text=900, sessions=7, requests=60, changes=90, trusted_proxies=("10.0.0.0/8", "::1"),
         frame_ancestors=("'self'", "https://lms.example.org:8443"), replica="a1", passes=3,
+        trainings=1, training_steps=2000, training_parameters=50_000, training_block=64, training_batch=32,
     )  # fmt: skip
     assert read({f"ATTNVIZ_{name}": value for name, value in environment.items()}) == expected
     file = tmp_path / "settings.toml"
@@ -60,6 +62,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(tmp_path: Pat
         "largest_upload = 2\nlargest_text = 900\nsessions = 7\nrequests = 60\nchanges = 90\n"
         'trusted_proxies = ["10.0.0.0/8", "::1"]\n'
         """frame_ancestors = ["'self'", "https://lms.example.org:8443"]\nreplica = "a1"\npasses = 3\n"""
+        "trainings = 1\ntraining_steps = 2000\ntraining_parameters = 50000\ntraining_block = 64\ntraining_batch = 32\n"
     )
     assert read({"ATTNVIZ_SETTINGS": str(file)}) == expected
     assert read({"ATTNVIZ_SETTINGS": str(file), "ATTNVIZ_SESSIONS": "8"}).sessions == 8

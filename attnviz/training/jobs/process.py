@@ -1,0 +1,82 @@
+"""A training process, as the server has it: commands go in, events come out, and nothing here waits for it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from attnviz.training.jobs.messages import BrokenMessageError, Message
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The folder that holds the package"""
+MOST_UNSENT = 200
+"""Commands; a process that leaves so many unread has stopped answering"""
+
+
+class WorkerProcess:
+    """One process of `attnviz.training.jobs.worker`."""
+
+    def __init__(
+        self, on_event: Callable[[WorkerProcess, Message], None], on_exit: Callable[[WorkerProcess], None]
+    ) -> None:
+        """Start it; torch is imported meanwhile.
+
+        Args:
+            on_event: is called with each event, from a thread of this process's own.
+            on_exit: is called once when it has ended, for whatever reason, from the same thread.
+
+        Raises:
+            OSError: the system starts no more processes.
+        """
+        found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "attnviz.training.jobs.worker"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        self._commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._on_event, self._on_exit = on_event, on_exit
+        threading.Thread(target=self._write, name="training-commands", daemon=True).start()
+        threading.Thread(target=self._read, name="training-events", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def send(self, kind: str, body: bytes = b"", **header: object) -> None:
+        """Send a command. One that does not answer any more is ended instead."""
+        if self._commands.qsize() > MOST_UNSENT:
+            self.end()
+        self._commands.put(Message({"kind": kind, **header}, body))
+
+    def end(self) -> None:
+        """End it at once: it holds nothing that is still needed."""
+        self._process.kill()
+        self._commands.put(Message({}))
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it has ended, at most so long."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None  # noqa: S101 — Popen was told to make a pipe
+        with suppress(OSError), self._process.stdin as pipe:
+            while (command := self._commands.get()).kind:
+                command.write(pipe)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 — as above
+        with suppress(OSError, BrokenMessageError), self._process.stdout as pipe:
+            while event := Message.read(pipe):
+                self._on_event(self, event)
+        self.end()  # if it closed the pipe or wrote nonsense
+        self._process.wait()
+        self._on_exit(self)

@@ -1,0 +1,79 @@
+"""What is known of a training job at one moment, as immutable values. It imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.reprs import ShortRepr
+from attnviz.trace.model import Place
+
+Status = Literal["queued", "running", "stopped", "done", "diverged", "failed"]
+"""queued: it waits for others. running: it has a process. The others go on only if `View.can_continue`; one
+that has failed then goes on from the step at which it was stopped last."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Snapshot(ShortRepr):
+    """The weights of the model after some steps; `weights.model_of` makes a model of them."""
+
+    step: int
+    weights: bytes
+    """In float16: see `attnviz.training.jobs.weights`"""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(ShortRepr):
+    """What the model does, after some steps, on sequences on which it is not trained."""
+
+    step: int
+    loss: float
+    """Held out, in nats"""
+    accuracy: float
+    """Held out, from 0 to 1"""
+    scores: dict[str, dict[Place, tuple[float, ...]]] = field(default_factory=dict)
+    """By the name of the task's pattern: how much each head of each attention shows it, (H,), from 0 to 1"""
+
+    def best(self, pattern: str) -> float | None:
+        """Return the score of the head that shows a pattern most; None if there is none."""
+        return max((one for heads in self.scores.get(pattern, {}).values() for one in heads), default=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class View(ShortRepr):
+    """A training job at one moment."""
+
+    status: Status
+    steps: int
+    """How many there will be"""
+    place: int = 0
+    """If queued: 1 is the next to start; else 0"""
+    message: str = ""
+    """If it has diverged or failed, or was stopped by the server: why, in one sentence"""
+    step: int = 0
+    """How many have been made"""
+    losses: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """(step,): the loss of each step on its own batch, before the step, in nats"""
+    learning_rate: float = 0.0
+    """Of the last step"""
+    evaluations: tuple[Evaluation, ...] = ()
+    """In order of their steps; the last of a training that is done is on all held-out sequences"""
+    snapshots: tuple[Snapshot, ...] = ()
+    """In order of their steps"""
+    speed: float = 0.0
+    """Steps a second, lately; 0 if it is not known"""
+    can_continue: bool = False
+    """Whether `Jobs.go_on` and `Jobs.one_step` do something"""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has come to an end, good or bad."""
+        return self.status in ("done", "diverged", "failed")
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will take at the present speed; None if it does not run or the speed is not known."""
+        return (self.steps - self.step) / self.speed if self.status == "running" and self.speed else None

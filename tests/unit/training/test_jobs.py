@@ -1,0 +1,322 @@
+"""Training jobs: what a process of its own tells equals a training here, and nothing that happens to it breaks more."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.training.attention import scores_of, weights_of
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import GONE, LEASE, TURN, Jobs
+from attnviz.training.jobs.limits import MEMORY_MB, Limits
+from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import TEXT, Plan, build, subject_of
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Batch
+
+INDUCTION = TASKS["induction"]
+SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16, dropout=0.1)
+ROOT = Path(__file__).resolve().parents[3]
+SLOW = 5.0
+"""Steps a second of a training that is to be there for a while"""
+
+
+def plan(steps: int = 30, model: ModelConfig = SMALL, subject: str = "induction", **settings: object) -> Plan:
+    return Plan(subject, model, TrainingSettings(steps=steps, batch=8, **settings))  # type: ignore[arg-type]
+
+
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Wait for what another process does; the machine may be busy."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def status(job: Job, *wanted: str) -> None:
+    until(lambda: job.view.status in wanted)
+
+
+def losses(made: Plan, text: str | None = None) -> np.ndarray:
+    """Train in this process, as the job does."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(made.training.seed)
+        trainer = Trainer(build(made.model, made.training.seed), subject_of(made, text).batch, made.training)
+        return np.array([trainer.advance() for _ in range(made.training.steps)], np.float32)
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Jobs]:
+    """Jobs of which no process ends between tests: torch is imported once."""
+    jobs = Jobs()
+    yield jobs
+    jobs.close()
+
+
+@pytest.fixture
+def jobs(shared: Jobs) -> Iterator[Jobs]:
+    yield shared
+    for visitor in "abc":
+        shared.release(visitor)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def single(clock: Clock) -> Iterator[Jobs]:
+    """A server on which one training runs at a time."""
+    jobs = Jobs(Limits(running=1), is_here=lambda _: True, clock=clock)
+    yield jobs
+    jobs.close()
+
+
+def test_a_job_tells_the_losses_and_weights_of_a_training_here(jobs: Jobs) -> None:
+    job = jobs.start("a", plan())
+    status(job, "done", "failed")
+    view = job.view
+    assert (view.status, view.message, view.step, view.seconds_left) == ("done", "", 30, None)
+    assert view.losses.tolist() == losses(plan()).tolist()
+    assert tuple(one.step for one in view.snapshots) == snapshot_steps(30)
+    assert tuple(one.step for one in view.evaluations) == evaluation_steps(30)
+    untrained = model_of(SMALL, view.snapshots[0].weights).state_dict()
+    for name, one in build(SMALL, 0).state_dict().items():
+        assert torch.equal(untrained[name], one.half().float()), name
+
+
+def test_an_evaluation_is_that_of_the_model_on_held_out_sequences(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(model=replace(SMALL, dropout=0.0)))
+    status(job, "done", "failed")
+    last = job.view.evaluations[-1]
+    model = model_of(SMALL, job.view.snapshots[-1].weights)
+    batch = INDUCTION.held_out()
+    expected = torch.nn.functional.cross_entropy(model(batch.ids).flatten(0, 1), batch.targets.flatten())
+    assert last.loss == pytest.approx(expected.item(), abs=2e-3)  # the snapshot is in float16
+    some = Batch(batch.ids[:64], batch.targets[:64])
+    for pattern in INDUCTION.patterns:
+        for place, heads in scores_of(weights_of(model, some), some, pattern).items():  # type: ignore[arg-type]
+            assert last.scores[pattern.name][place] == pytest.approx(heads.tolist(), abs=2e-3)
+    assert last.best("match") == max(max(heads) for heads in last.scores["match"].values())
+
+
+def test_stop_one_step_and_continue_change_no_number(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(), speed=SLOW)
+    until(lambda: job.view.step >= 2)
+    jobs.stop("a")
+    status(job, "stopped")
+    stopped = job.view.step
+    assert stopped < 30
+    assert job.view.snapshots[-1].step == stopped
+    jobs.one_step("a")
+    until(lambda: job.view.step == stopped + 1 and job.view.snapshots[-1].step == stopped + 1)
+    time.sleep(0.3)
+    assert (job.view.step, job.view.status, job.view.can_continue) == (stopped + 1, "stopped", True)
+    jobs.set_speed("a", 0)
+    jobs.go_on("a")
+    status(job, "done", "failed")
+    assert job.view.losses.tolist() == losses(plan()).tolist()
+
+
+def test_a_step_by_step_training_begins_with_one_step(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(), paused=True)
+    until(lambda: job.view.step == 1 and job.view.snapshots[-1].step == 1)
+    status(job, "stopped")
+    assert job.view.losses.tolist() == losses(plan())[:1].tolist()
+
+
+def test_slow_motion_keeps_to_its_speed_and_shows_every_step(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(8), speed=SLOW)
+    until(lambda: job.view.step >= 1)
+    began = time.monotonic()
+    status(job, "done", "failed")
+    assert time.monotonic() - began > 5 / SLOW
+    assert [one.step for one in job.view.snapshots] == list(range(9))
+
+
+def test_a_killed_process_is_said_and_the_training_goes_on_from_its_last_stop(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(), speed=SLOW)
+    until(lambda: job.view.step >= 2)
+    jobs.stop("a")
+    status(job, "stopped")
+    stopped = job.view.step
+    jobs.go_on("a")
+    until(lambda: job.view.step > stopped)
+    for process in jobs.processes():
+        os.kill(process, signal.SIGKILL)
+    status(job, "failed")
+    assert job.view.message == GONE
+    assert job.view.can_continue
+    jobs.set_speed("a", 0)
+    jobs.go_on("a")
+    status(job, "done")
+    assert job.view.losses.tolist() == losses(plan()).tolist()
+
+
+def test_a_diverging_training_is_said_to_diverge(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(200, learning_rate=100.0, warm_up=0, optimiser="sgd", clip=0.0))
+    status(job, "diverged", "done", "failed")
+    assert job.view.status == "diverged"
+    assert "diverged" in job.view.message
+    assert "learning rate" in job.view.message
+    assert not job.view.can_continue
+    model = model_of(SMALL, job.view.snapshots[-1].weights)
+    assert all(bool(torch.isfinite(one).all()) for one in model.parameters())
+
+
+def test_a_text_is_trained_on_and_one_without_a_block_is_refused_in_a_sentence(jobs: Jobs) -> None:
+    text = "To be, or not to be: that is the question. " * 20
+    made = plan(5, TokenConfig(len(set(text)), 16, layers=1, heads=1, width=8), TEXT)
+    job = jobs.start("a", made, text)
+    status(job, "done", "failed")
+    assert job.view.losses.tolist() == losses(made, text).tolist()
+    job = jobs.start("a", made, "no")
+    status(job, "done", "failed")
+    assert job.view.message.startswith("This text has 2 characters")
+
+
+def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> None:
+    there = jobs.start("b", plan(300), speed=SLOW)
+    wide = TokenConfig(26, 32, layers=4, heads=4, width=256)
+    job = jobs.start("a", Plan("induction", wide, TrainingSettings(batch=4096)))
+    status(job, "failed", "done")
+    assert job.view.message == (
+        f"The training needs more than {MEMORY_MB} MB of memory: choose a smaller batch, block size or model."
+    )
+    assert there.view.status == "running"
+    again = jobs.start("a", plan())
+    status(again, "done", "failed")
+    assert again.view.status == "done"
+
+
+def test_the_process_is_modest(jobs: Jobs) -> None:
+    job = jobs.start("a", plan())
+    status(job, "done")
+    for process in map(psutil.Process, jobs.processes()):
+        limit = process.rlimit(resource.RLIMIT_DATA)[0]
+        assert 0 < limit < MEMORY_MB * 2**20
+        assert process.memory_info().rss < MEMORY_MB * 2**20
+        assert process.nice() >= 10
+
+
+def test_others_wait_and_are_told_their_place(single: Jobs) -> None:
+    first, second, third = (single.start(name, plan(3000), speed=SLOW) for name in "abc")
+    assert [(one.view.status, one.view.place) for one in (first, second, third)] == [
+        ("running", 0), ("queued", 1), ("queued", 2)
+    ]  # fmt: skip
+    until(lambda: first.view.step >= 1)
+    single.stop("b")
+    assert (second.view.status, third.view.place) == ("stopped", 1)
+    single.go_on("b")
+    assert (second.view.status, second.view.place) == ("queued", 2)
+    single.stop("a")  # a stopped training gives its process to who waits, and keeps all that it needs to go on
+    status(third, "running")
+    assert (first.view.status, second.view.place) == ("stopped", 1)
+    until(lambda: third.view.step >= 1)
+    single.release("c")
+    status(second, "running")
+    single.go_on("a")
+    assert first.view.place == 1
+    single.release("b")
+    status(first, "running")
+    until(lambda: first.view.step >= 2)
+    assert len(single.processes()) == 1
+
+
+def test_a_long_training_lets_others_take_turns(single: Jobs, clock: Clock) -> None:
+    first = single.start("a", plan(60), speed=SLOW)
+    until(lambda: first.view.step >= 1)
+    second = single.start("b", plan(3))
+    single.look()
+    assert (first.view.status, second.view.status) == ("running", "queued")
+    clock.now = TURN + 1
+    single.look()
+    status(second, "done")
+    status(first, "running")
+    single.set_speed("a", 0)
+    status(first, "done")
+    assert first.view.losses.tolist() == losses(plan(60)).tolist()
+
+
+def test_a_training_ends_when_its_visitor_has_gone(clock: Clock) -> None:
+    here = {"b"}
+    jobs = Jobs(is_here=here.__contains__, clock=clock)
+    try:
+        gone, stays = (jobs.start(name, plan(3000), speed=SLOW) for name in "ab")
+        clock.now = LEASE - 1
+        jobs.look()
+        assert gone.view.status == "running"
+        clock.now = LEASE + 1
+        jobs.look()
+        assert (gone.view.status, gone.view.can_continue, jobs.job("a")) == ("stopped", False, None)
+        assert (stays.view.status, jobs.job("b")) == ("running", stays)
+        here.clear()
+        clock.now = 3 * LEASE
+        jobs.look()
+        assert jobs.job("b") is None
+        assert jobs.counts()[:2] == (0, 0)
+    finally:
+        processes = jobs.processes()
+        jobs.close()
+    assert processes
+    assert not [one for one in processes if psutil.pid_exists(one)]
+    assert jobs.start("a", plan()).view.status == "failed"
+
+
+def test_a_new_training_ends_the_one_before_and_both_stay(jobs: Jobs) -> None:
+    first = jobs.start("a", plan(3000), speed=SLOW)
+    until(lambda: first.view.step >= 1)
+    second = jobs.start("a", plan())
+    assert (first.view.status, first.view.can_continue) == ("stopped", False)
+    assert jobs.jobs("a") == (second, first)
+    status(second, "done")
+    assert second.view.losses.tolist() == losses(plan()).tolist()
+
+
+@pytest.mark.parametrize("ends", ["killed", "exits"])
+def test_a_process_ends_with_its_server(ends: str) -> None:
+    code = (
+        "import sys, time\nfrom tests.unit.training.test_jobs import *\njobs = Jobs()\n"
+        f"job = jobs.start('a', plan(3000), speed={SLOW})\nuntil(lambda: job.view.step)\n"
+        "print(*jobs.processes(), flush=True)\nsys.stdin.read()"
+    )
+    server = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with server:
+        assert server.stdout is not None
+        (process,) = (psutil.Process(int(one)) for one in server.stdout.readline().split())
+        assert process.is_running()
+        if ends == "killed":
+            server.kill()
+        else:
+            assert server.stdin is not None
+            server.stdin.close()
+        assert psutil.wait_procs([process], timeout=30)[1] == []
