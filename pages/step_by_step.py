@@ -26,7 +26,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
     with starting(state.get("source")):
         here = shown_with(model_name, resources=DESCRIBED)
     try:
-        if not CHECKS.fill_lecture():
+        if not CHECKS.stand_alone():
             show_walk(here)
         CHECKS.show_chosen(here)
     except NoTokensError as error:

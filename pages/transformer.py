@@ -28,7 +28,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
         here = shown_with(model_name, resources=DESCRIBED, page=PAGE.name)
     try:
         if isinstance(here, ShownPart):
-            if not CHECKS.fill_lecture():
+            if not CHECKS.stand_alone():
                 show_transformer(here)
             CHECKS.show(here)
     except NoTokensError as error:

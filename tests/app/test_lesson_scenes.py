@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from attnviz.lessons import shipped
+from attnviz.measures.mistakes.texts import TEXTS
 from tests.app.lessons import bar, link
-from tests.app.pages import go_to_page, open_page, payload, send_update
+from tests.app.pages import go_to_page, open_page, payload, payloads, send_update
 
 
 @pytest.mark.parametrize(("name", "number", "key"), [("transformer", 7, "predict"), ("mistakes", 3, "answer")])
@@ -40,3 +41,14 @@ def test_next_goes_through_the_steps_of_a_scene_of_a_whole_model() -> None:
     assert link(at)["scene"] == "7"
     at.button(key="scene_back_button").click().run()
     assert link(at)["scene"] == "6"
+
+
+def test_a_mistake_of_a_scene_is_all_that_is_shown_and_is_named_with_the_answer() -> None:
+    scene = shipped()["mistakes"].scenes[2]
+    at = go_to_page(open_page(), scene.page, {**scene.values(), "lesson": "mistakes", "scene": "3"})
+    assert not any(component == "walk" for component, _ in payloads(at))
+    names = [one.value for one in at.selectbox if one.key == "mistake"]
+    assert names == [] and TEXTS["cross"].title not in bar(at)
+    at.button(key="lesson_reveal").click().run()
+    assert [one.value for one in at.selectbox if one.key == "mistake"] == ["cross"]
+    assert not at.exception

@@ -30,10 +30,10 @@ class Checks:
     package: str
     """Of the modules"""
 
-    def fill_lecture(self) -> bool:
-        """Whether a check takes the place of the walk: in a lecture, which has one thing on the screen at a time."""
+    def stand_alone(self) -> bool:
+        """Whether a check takes the place of the walk: in a lecture and in a lesson, which show one thing at a time."""
         state.adopt(self.key)
-        return bool(state.get("lecture") and state.get(self.key))
+        return bool(state.get(self.key) and (state.get("lecture") or lesson_bar.is_open()))
 
     def show(self, here: Shown) -> None:
         """Show the choice of a check, and the one that is chosen.

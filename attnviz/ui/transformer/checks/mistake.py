@@ -11,6 +11,7 @@ from attnviz.links.link import KEYS
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 
@@ -29,7 +30,7 @@ def show(here: ShownPart) -> None:
     from attnviz.measures.mistakes.case import NotKnownError
 
     in_lesson = lesson_bar.is_open() and state.get("lecture")  # the bar says what there is to say
-    if not in_lesson:
+    if not in_lesson and not lesson_state.asks():  # its title gives the answer away
         _choose()
     colours = "dark" if st.context.theme.type == "dark" else "light"
     view = {name: state.get(name) for name in KEYS}

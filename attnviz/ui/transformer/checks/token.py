@@ -32,8 +32,8 @@ def show(here: ShownPart) -> None:
     st.markdown(
         f"**“{plain(tokens.labels[token])}” through all parts.** Each part reads this row of numbers and adds to it; a "
         f"norm rescales it. Its length goes from {number(norms[0].item(), 3)} to {number(norms[-1].item(), 3)}. At the "
-        f"end, its cosine to where it began is {number(start[-1].item(), 2)}. The numbers before the parts count "
-        "the blocks."
+        f"end, its cosine to where it began is {number(start[-1].item(), 2)}. In the pictures 0, 1, ... "
+        "are the blocks."
     )
     width, parts = stream.vectors.shape[-1], [part.removeprefix("block ") for part in stream.parts]  # fits a phone
     plot(
@@ -43,9 +43,9 @@ def show(here: ShownPart) -> None:
     left, right = st.columns(2)
     with left:
         series = {"length of the vector": norms.tolist()}
-        plot(lines(series, parts, colours, title="length", across=""), "check_norms")
+        plot(lines(series, stream.parts, colours, title="length", across=""), "check_norms")
     with right:
         series = {"cosine to where it began": start.tolist()}
-        plot(lines(series, parts, colours, title="cosine", across=""), "check_start")
+        plot(lines(series, stream.parts, colours, title="cosine", across=""), "check_start")
     st.caption("Its cosine to each token after the same part: tokens become more or less alike as they are mixed.")
     plot(heatmap(stream.similarity_to_others(token), parts, labels, colours, across="token"), "check_others")
