@@ -16,11 +16,23 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.bench import bertviz_views, first_visit, forward, frames, heads, hostile, load, memory, parts, screen
+from tests.bench import (
+    bertviz_views,
+    first_visit,
+    forward,
+    frames,
+    heads,
+    hostile,
+    load,
+    memory,
+    parts,
+    screen,
+    training,
+)
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "parts", "memory", "load", "hostile")
+PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "parts", "memory", "load", "hostile", "training")
 
 
 def main() -> None:
@@ -51,6 +63,7 @@ def main() -> None:
         "memory": lambda: memory.rows(asked.texts),
         "load": lambda: load.rows(asked.sessions, asked.seconds),
         "hostile": hostile.rows,
+        "training": training.rows,
     }
     rows = []
     for name in asked.only or PARTS:

@@ -1,0 +1,153 @@
+"""Training: a job against a plain torch loop, its first snapshot and memory, and what other visitors notice of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+
+import psutil
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.jobs.jobs import Jobs
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks import TASKS
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.subject import Text
+from tests.bench.load import ENTRANCE, Crowd, percentile, served
+from tests.bench.processes import memory
+from tests.bench.table import Row, alternating, compared
+
+BLOCK, BATCH, WIDTH, LAYERS, HEADS = 64, 12, 128, 4, 4
+STEPS, ROUNDS = 30, 6
+WARM = 5
+"""Steps before those that are measured"""
+FIRSTS = 10
+SESSIONS, SECONDS = 10, 20
+
+
+class PlainGPT(nn.Module):
+    """The same model as one writes it with torch's own layers."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.token, self.position = nn.Embedding(vocabulary, WIDTH), nn.Embedding(BLOCK, WIDTH)
+        layer = nn.TransformerEncoderLayer(
+            WIDTH, HEADS, 4 * WIDTH, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.blocks = nn.TransformerEncoder(layer, LAYERS, nn.LayerNorm(WIDTH), enable_nested_tensor=False)
+        self.head = nn.Linear(WIDTH, vocabulary)
+        self.mask = nn.Transformer.generate_square_subsequent_mask(BLOCK)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.token(ids) + self.position.weight
+        logits: Tensor = self.head(self.blocks(x, mask=self.mask, is_causal=True))
+        return logits
+
+
+def rows() -> Iterator[Row]:
+    """Measure all of it."""
+    torch.set_num_threads(1)
+    text = Text(built_in(), BLOCK)
+    config = TokenConfig(len(text.labels), BLOCK, layers=LAYERS, heads=HEADS, width=WIDTH)
+    plan = Plan(TEXT, config, TrainingSettings(steps=WARM + STEPS, batch=BATCH, weight_decay=0.1))
+    plain = _PlainLoop(text)
+    trainer = Trainer(build(config, 0), text.batch, plan.training)
+    series = alternating(plain.step_ms, lambda: _trainer_ms(trainer), ROUNDS)
+    yield compared("a step of training a GPT of 0.8 M parameters (peer: nn.TransformerEncoder)", *series, limit=1.0)
+    jobs = Jobs()
+    try:
+        series = alternating(plain.step_ms, lambda: _job_ms(jobs, plan), ROUNDS)
+        yield compared("the same in a job, with snapshots and evaluations", *series, limit=1 / 0.9)
+        (process,) = jobs.processes()
+        yield Row("memory of this job", 0, memory(psutil.Process(process)) / 1e6, 600, "MB")
+        yield Row("a training's start -> its first snapshot", 0, median(_first_ms(jobs) for _ in range(FIRSTS)), 1000)
+    finally:
+        jobs.close()
+    yield from _others(plan)
+
+
+class _PlainLoop:
+    def __init__(self, text: Text) -> None:
+        self._text, self._model = text, PlainGPT(len(text.labels)).train()
+        self._optimiser = torch.optim.AdamW(self._model.parameters(), lr=1e-3, weight_decay=0.1)
+        self._generator = torch.Generator().manual_seed(0)
+
+    def step_ms(self) -> float:
+        """Return the ms of a step, a mean of `STEPS`."""
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            batch = self._text.batch(BATCH, self._generator)
+            loss = functional.cross_entropy(self._model(batch.ids).flatten(0, 1), batch.targets.flatten())
+            self._optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
+            self._optimiser.step()
+            loss.item()
+        return (time.perf_counter() - began) * 1e3 / STEPS
+
+
+def _trainer_ms(trainer: Trainer) -> float:
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        trainer.advance()
+    return (time.perf_counter() - began) * 1e3 / STEPS
+
+
+def _job_ms(jobs: Jobs, plan: Plan) -> float:
+    """Return the ms of a step, from a job's fifth snapshot to its last: with all that is told between them."""
+    job = jobs.start("bench", plan, built_in())
+    while job.view.snapshots[-1:] == () or job.view.snapshots[-1].step < WARM:
+        time.sleep(0.001)
+    began = time.perf_counter()
+    while job.view.step < plan.training.steps and not job.view.has_ended:
+        time.sleep(0.001)
+    taken = (time.perf_counter() - began) * 1e3 / STEPS
+    while not job.view.has_ended:
+        time.sleep(0.01)
+    if job.view.status != "done":
+        raise RuntimeError(job.view.message)
+    return taken
+
+
+def _first_ms(jobs: Jobs) -> float:
+    task = TASKS["induction"]
+    began = time.perf_counter()
+    job = jobs.start("bench", Plan(task.name, task.model, task.training))
+    while not job.view.snapshots:
+        time.sleep(0.001)
+    return (time.perf_counter() - began) * 1e3
+
+
+def _others(plan: Plan) -> Iterator[Row]:
+    """Measure ten visitors' changes without and beside two trainings, as many as a server runs."""
+    with served(ours=True) as server:
+        process, crowd = psutil.Process(server.process.pid), Crowd(server.url + ENTRANCE, True, SESSIONS, SECONDS)
+        alone = crowd.measure(process)
+        with _two_trainings(plan):
+            beside = crowd.measure(process)
+    what = f"{SESSIONS} visitors beside two trainings (peer: without)"
+    yield Row(f"{what}: new texts, median", median(alone.texts), median(beside.texts), 1.5)
+    yield Row(f"{what}: 19 of 20 changes within", alone.p95(), beside.p95(), 1.5)
+    yield Row(f"{what}: 19 of 20 texts within", percentile(alone.texts, 95), percentile(beside.texts, 95), None)
+    wrong = sum((alone.wrong + beside.wrong).values())
+    yield Row(f"{what}: errors", 0, wrong, 0, unit="", alone=True)
+
+
+@contextmanager
+def _two_trainings(plan: Plan) -> Iterator[None]:
+    long = Plan(plan.subject, plan.model, TrainingSettings(steps=100_000, batch=BATCH))
+    jobs = Jobs(is_here=lambda _: True)
+    try:
+        there = [jobs.start(name, long, built_in()) for name in ("one", "two")]
+        while not all(job.view.step for job in there):
+            time.sleep(0.1)
+        yield
+    finally:
+        jobs.close()
