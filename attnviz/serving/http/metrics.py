@@ -13,6 +13,7 @@ from attnviz.serving.http.traffic import Traffic
 from attnviz.serving.work.arrays import array_store
 from attnviz.serving.work.cache import cache_usage
 from attnviz.serving.work.pool import worker_pool
+from attnviz.serving.work.training import training_jobs
 
 __all__ = ["MEDIA_TYPE", "metrics"]
 
@@ -48,6 +49,9 @@ class _Server(Collector):
         yield _gauge("passes_running", "Running computations.", running)
         yield _gauge("passes_waiting", "Computations in the queue.", waiting)
         yield _counter("passes", "Completed computations.", done)
+        training, queued, _ = training_jobs().counts()
+        yield _gauge("trainings_running", "Trainings that run or are stopped, with a process each.", training)
+        yield _gauge("trainings_waiting", "Trainings in the queue.", queued)
         yield _gauge("cache_entries", "Entries in the caches.", entries, "cache")
         yield _gauge("cache_bytes", "Bytes in the caches.", sizes, "cache")
 

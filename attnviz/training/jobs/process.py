@@ -36,7 +36,7 @@ class WorkerProcess:
         """
         found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "attnviz.training.jobs.worker"],
+            [sys.executable, "-P", "-m", "attnviz.training.jobs.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
