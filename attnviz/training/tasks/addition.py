@@ -78,7 +78,7 @@ class Addition(Task):
     @property
     def training(self) -> TrainingSettings:
         """Slow enough to watch."""
-        return TrainingSettings(steps=500, batch=128, learning_rate=2e-3)
+        return TrainingSettings(steps=800, batch=128, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw pairs of numbers that are not held out."""

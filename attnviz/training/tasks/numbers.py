@@ -31,6 +31,7 @@ DIGITS = 3
 LENGTH = 5
 """T: "seven hundred seventy seven" and its start"""
 HELD_OUT = 100
+"""Numbers of three digits: those of one or two are so few that each is trained on"""
 FILL, START, END = "<fill>", "<start>", "<end>"
 SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -72,6 +73,8 @@ class _Table(ShortRepr):
     """(1000, T, S) bool: which digits each next word stands for"""
     held_out: Tensor
     """(1000,) bool"""
+    drawn: Tensor
+    """(N,): what training draws from; shorter numbers several times, as there are few of them"""
 
 
 @cache
@@ -91,7 +94,10 @@ def _table() -> _Table:
         for row, (_, digit_places) in enumerate(words):
             for place in digit_places:
                 aligned[number, row, len(digits) - 1 - place] = True
-    return _Table(ids, targets, source, aligned, held_out_of(1000, HELD_OUT))
+    held_out = torch.cat([torch.zeros(100, dtype=torch.bool), held_out_of(900, HELD_OUT)])
+    times = torch.ones(1000, dtype=torch.long).masked_fill(held_out, 0)
+    times[:20], times[20:100] = 10, 2
+    return _Table(ids, targets, source, aligned, held_out, torch.arange(1000).repeat_interleave(times))
 
 
 def alignment(batch: Batch) -> Tensor:
@@ -133,13 +139,13 @@ class Numbers(Task):
 
     @property
     def model(self) -> TokenConfig:
-        """An encoder and a decoder of one layer each with one head."""
-        return TokenConfig(len(self.labels), LENGTH, "both", layers=1, heads=1, width=32, padding=0)
+        """An encoder and a decoder of one layer each with two heads."""
+        return TokenConfig(len(self.labels), LENGTH, "both", layers=1, heads=2, width=32, padding=0)
 
     @property
     def control_model(self) -> TokenConfig:
         """The decoder alone."""
-        return TokenConfig(len(self.labels), LENGTH, "decoder", layers=1, heads=1, width=32)
+        return TokenConfig(len(self.labels), LENGTH, "decoder", layers=1, heads=2, width=32)
 
     @property
     def training(self) -> TrainingSettings:
@@ -148,13 +154,13 @@ class Numbers(Task):
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw numbers that are not held out."""
-        rows = (~_table().held_out).nonzero().flatten()
+        rows = _table().drawn
         return self._batch(rows[torch.randint(len(rows), (size,), generator=generator)])
 
     batch = draw
 
     def held_out(self) -> Batch:
-        """Return the 100 of 1,000 numbers on which no training is done."""
+        """Return the 100 numbers, all of three digits, on which no training is done."""
         return self._batch(_table().held_out.nonzero().flatten())
 
     def _batch(self, rows: Tensor) -> Batch:

@@ -144,22 +144,22 @@ class Tagging(Task):
 
     @property
     def model(self) -> TokenConfig:
-        """An encoder of one layer with two heads."""
+        """An encoder of one layer with four heads."""
         return TokenConfig(
-            len(self.labels), LENGTH, "encoder", layers=1, heads=2, width=32, outputs=len(TAGS), padding=0
+            len(self.labels), LENGTH, "encoder", layers=1, heads=4, width=32, outputs=len(TAGS), padding=0
         )
 
     @property
     def control_model(self) -> TokenConfig:
         """Embeddings and the output layer alone."""
         return TokenConfig(
-            len(self.labels), LENGTH, "encoder", layers=0, heads=2, width=32, outputs=len(TAGS), padding=0
+            len(self.labels), LENGTH, "encoder", layers=0, heads=4, width=32, outputs=len(TAGS), padding=0
         )
 
     @property
     def training(self) -> TrainingSettings:
         """Slow enough to watch."""
-        return TrainingSettings(steps=700, batch=64, learning_rate=2e-3)
+        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw sentences."""

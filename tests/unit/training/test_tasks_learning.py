@@ -1,0 +1,237 @@
+"""Each task is learned in seconds by the head that its pattern names, and not by its control; what users type is read
+and answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from attnviz.tokens import NO_ID
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.trace.model import Place
+from attnviz.training.attention import best_head, weights_of, without_heads
+from attnviz.training.loop import Trainer, inputs_of
+from attnviz.training.plan import build
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
+
+FAST = {
+    "reverse": ({"steps": 100, "learning_rate": 1e-2}, 0.95, 0.3),
+    "sort": ({"steps": 150, "learning_rate": 3e-3}, 0.55, 0.1),
+    "recall": ({"steps": 300, "learning_rate": 3e-3, "batch": 32}, 0.9, 0.5),
+    "counting": ({"steps": 200, "learning_rate": 1e-2}, 0.8, 0.6),
+    "depth": ({"steps": 125, "learning_rate": 1e-2}, 0.9, 0.5),
+    "numbers": ({"steps": 200, "learning_rate": 5e-3}, 0.9, 0.05),
+    "tagging": ({"steps": 150, "learning_rate": 1e-2}, 0.85, 0.5),
+}
+"""Settings that are faster than those to watch; the accuracy that the model reaches, and the control does not"""
+PATTERNS = {
+    "reverse": {"opposite": (0, 0.85)},
+    "sort": {"next": (1, 0.4)},
+    "recall": {"key": (0, 0.35), "value": (1, 0.8)},
+    "counting": {"same": (0, 0.4)},
+    "depth": {"even": (0, 0.9)},
+    "numbers": {"aligned": (0, 0.9), "weight": (0, 0.85)},
+    "tagging": {"before": (0, 0.25), "after": (0, 0.4)},
+}
+"""The layer whose head shows a pattern most, and how much at least"""
+
+
+@cache
+def trained(name: str, *, control: bool = False) -> TokenModel:
+    task = TASKS[name]
+    model = build(task.control_model if control else task.model, 0)
+    trainer = Trainer(model, task.batch, replace(task.training, **FAST[name][0]))  # type: ignore[arg-type]
+    for _ in range(trainer.settings.steps):
+        trainer.advance()
+    assert isinstance(model, TokenModel)
+    return model.eval()
+
+
+def accuracy(model: TokenModel, task: Task) -> float:
+    held_out = task.held_out()
+    with torch.no_grad():
+        return task.accuracy(model.logits(*inputs_of(model, held_out)), held_out)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_task_is_learned_and_its_control_fails(name: str) -> None:
+    _, least, most = FAST[name]
+    assert accuracy(trained(name), TASKS[name]) > least
+    assert accuracy(trained(name, control=True), TASKS[name]) < most
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_head_shows_the_pattern(name: str) -> None:
+    task, model = TASKS[name], trained(name)
+    held_out = task.held_out()
+    weights = weights_of(model, held_out)
+    for pattern in task.patterns:
+        layer, least = PATTERNS[name][pattern.name]
+        found = best_head(weights, held_out, pattern)
+        assert found is not None
+        assert (found.kind, found.layer) == (pattern.kind, layer)
+        assert least < found.score <= 1
+
+
+def test_two_layers_add_tens_and_one_does_not() -> None:
+    """After 130 steps the two layers have found the digits of both places, one layer only those of the ones."""
+    task, found = TASKS["addition"], []
+    for config in (task.model, task.control_model):
+        model = build(config, 0)
+        trainer = Trainer(model, task.batch, task.training)
+        for _ in range(130):
+            trainer.advance()
+        held_out = task.held_out()
+        assert isinstance(model, TokenModel)
+        head = best_head(weights_of(model.eval(), held_out), held_out, task.patterns[0])
+        assert head is not None
+        found.append(head.score)
+    assert found[0] > 0.75
+    assert found[1] < 0.65
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("reverse", "opposite"), ("recall", "value"), ("tagging", "after")])
+def test_without_its_head_a_model_fails(name: str, pattern: str) -> None:
+    task, model = TASKS[name], trained(name)
+    held_out = task.held_out()
+    shown = next(one for one in task.patterns if one.name == pattern)
+    found = best_head(weights_of(model, held_out), held_out, shown)
+    assert found is not None
+    less = without_heads(model, [(Place(found.kind, found.layer), found.head)])
+    assert accuracy(less, task) < accuracy(model, task) - 0.3
+
+
+ANSWERS = {
+    "reverse": {"stressed": "desserts", "Ab c": "cba", "ab9c": "cba"},
+    "recall": {"a3f7k2a": "3", "t1o4k9e2n8k": "9", "a3,f7 f": "7"},
+    "depth": {"(())": "1 2 1 0", "f(x(y))": "0 1 1 2 2 1 0"},
+    "numbers": {"342": "three hundred forty two", "17": "seventeen", "8!": "eight"},
+    "tagging": {
+        "She plans walks": "pron verb noun stop",
+        "the teacher answers her late calls.": "det noun verb det adj noun stop",
+    },
+}
+"""Texts and what is right: known examples, none of the project's own making"""
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_trained_model_answers_what_a_user_types(name: str) -> None:
+    task, model = TASKS[name], trained(name)
+    assert {text: task.answer(model, text) for text in ANSWERS[name]} == ANSWERS[name]
+
+
+class Scripted:
+    """A model that says what it is told to, one token after each question."""
+
+    def __init__(self, task: Task, words: str) -> None:
+        self.task, self.words, self.asked = task, words, [""]
+
+    def logits(self, ids: torch.Tensor, source: torch.Tensor | None = None) -> torch.Tensor:
+        del source
+        self.asked.append("".join(self.task.labels[one] for one in ids[0].tolist()))
+        logits = torch.zeros(*ids.shape, len(self.task.outputs))
+        said = self.words[(len(self.asked) - 2) % len(self.words)]
+        logits[0, -1, self.task.outputs.index(said)] = 1
+        return logits
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "answer", "asked"),
+    [
+        ("addition", "47+85", "231", "132", ["47+85=", "47+85=2", "47+85=23"]),
+        ("addition", " 9 + 1 = 11", "010", "10", ["09+01=", "09+01=0", "09+01=01"]),
+        ("addition", "0+0", "000", "0", ["00+00=", "00+00=0", "00+00=00"]),
+        ("sort", "302", "023", "023", ["302·····>", "302·····>0", "302·····>02"]),
+        ("sort", "3, 0x2>44", "023", "023", ["302·····>", "302·····>0", "302·····>02"]),
+        ("induction", "ab" * 15 + "a", "ba", "ba", ["ab" * 15 + "a", "ab" * 16]),
+    ],
+)
+def test_an_answer_is_written_token_by_token(name: str, text: str, words: str, answer: str, asked: list[str]) -> None:
+    model = Scripted(TASKS[name], words)
+    assert TASKS[name].answer(model, text) == answer
+    assert model.asked[1:] == asked
+
+
+def test_a_control_without_an_encoder_answers_too() -> None:
+    task = TASKS["numbers"]
+    assert task.answer(trained("numbers", control=True), "342") != "three hundred forty two"
+
+
+@pytest.mark.parametrize("text", ["47", "4+", "+", "123+4", "4+5+6", "٤+٥", "4-5", "47+85=x\n"])
+def test_what_is_no_sum_has_no_answer(text: str) -> None:
+    task = TASKS["addition"]
+    is_sum = text == "47+85=x\n"
+    assert bool(task.answer(Scripted(task, "1"), text)) == is_sum
+
+
+READ = {
+    ("reverse", "Ab c"): ("abc" + "·" * 13, "abc", 0),
+    ("reverse", "x" * 20): ("x" * 16, "x" * 16, 4),
+    ("sort", "90210"): ("90210···>0012", "90210", 0),
+    ("sort", "1234567890"): ("12345678>1234567", "12345678", 2),
+    ("recall", "A3 f7"): ("a3f7", "a3f7", 0),
+    ("depth", "f(1)"): ("x(x)", "x(x)", 0),
+    ("addition", "7+ 85"): ("07+85=29", "7+85", 0),
+    ("addition", "7+8=15"): ("07+08=51", "7+8=", 0),
+    ("numbers", "3421"): ("342", "342", 1),
+    ("induction", "ab ab"): ("abab", "abab", 0),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), READ)
+def test_a_text_is_read(name: str, text: str) -> None:
+    tokens, _ = TASKS[name].read(text)
+    own = "".join(piece for piece, added in zip(tokens.pieces, tokens.special, strict=True) if not added)
+    assert ("".join(tokens.pieces), own, tokens.dropped) == READ[name, text]
+    assert [TASKS[name].labels[one] for one in tokens.ids] == list(tokens.pieces)
+
+
+def test_what_a_decoder_reads_are_the_right_words() -> None:
+    _, words = TASKS["numbers"].read("215")
+    assert words is not None
+    assert words.pieces == ("<start>", "two", "hundred", "fifteen")
+    assert all(words.special)
+
+
+HOSTILE = (
+    "", " \n\t", "\0", "\ud800", "é👍🏽‍", "<script>alert(1)</script>", "١٢+٣", "İİ", "·····", ">>>", "=", "+",
+    "a" * 9999, "1" * 9999, "(" * 9999, "her " * 999, "<fill> <start>", "_", "12 + 7 = 5", "\u202e123",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_any_text_is_read_and_answered(name: str) -> None:
+    task = TASKS[name]
+    model = build(task.model, 0).eval()
+    assert isinstance(model, TokenModel)
+    for text in (*HOSTILE, *task.examples):
+        for tokens in task.read(text):
+            if tokens is None:
+                continue
+            assert len(tokens) <= model.block_size
+            assert all((0 <= one < len(task.labels)) != (one == NO_ID) for one in tokens.ids)
+            assert tokens.unknown == tuple(one == NO_ID for one in tokens.ids)
+            assert all(tokens.text[start:end] for start, end in tokens.offsets if end > start)
+        answer = task.answer(model, text)
+        if not text.strip():
+            assert (len(task.read(text)[0]), answer) == (0, "")
+    for text in task.examples:
+        assert not any(task.read(text)[0].unknown)
+        assert task.read(text)[0].dropped == 0
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_control_has_another_shape_and_the_same_vocabulary(name: str) -> None:
+    task = TASKS[name]
+    shapes: tuple[TokenConfig, ...] = (task.model, task.control_model)
+    assert shapes[0] != shapes[1]
+    for shape in shapes:
+        assert shape.vocabulary == len(task.labels) == len(set(task.labels))
+        assert (shape.outputs or shape.vocabulary) == len(task.outputs)
+        assert shape.block_size == task.held_out().ids.shape[1]
