@@ -27,12 +27,26 @@ from tests.bench import (
     memory,
     parts,
     screen,
+    tasks,
     training,
 )
 from tests.bench.apps import PLAIN_SCRIPT, plain
 from tests.bench.table import Row, table
 
-PARTS = ("cold", "visit", "changes", "forward", "heads", "frames", "parts", "memory", "load", "hostile", "training")
+PARTS = (
+    "cold",
+    "visit",
+    "changes",
+    "forward",
+    "heads",
+    "frames",
+    "parts",
+    "memory",
+    "load",
+    "hostile",
+    "training",
+    "tasks",
+)
 
 
 def main() -> None:
@@ -64,6 +78,7 @@ def main() -> None:
         "load": lambda: load.rows(asked.sessions, asked.seconds),
         "hostile": hostile.rows,
         "training": training.rows,
+        "tasks": tasks.rows,
     }
     rows = []
     for name in asked.only or PARTS:

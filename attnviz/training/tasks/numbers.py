@@ -150,7 +150,7 @@ class Numbers(Task):
     @property
     def training(self) -> TrainingSettings:
         """Slow enough to watch."""
-        return TrainingSettings(steps=600, batch=64, learning_rate=2e-3, weight_decay=0.5)
+        return TrainingSettings(steps=800, batch=64, learning_rate=1e-3, weight_decay=0.5)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw numbers that are not held out."""
