@@ -68,14 +68,12 @@ def config_from_json(value: Any) -> ModelConfig:
 
 def build(config: ModelConfig, seed: int) -> nn.Module:
     """Return a model of this shape with weights drawn from a seed."""
-    import torch
-
     from attnviz.toy.language.bigram import BigramModel
     from attnviz.toy.language.gru import GRUModel
     from attnviz.toy.language.model import TokenModel
+    from attnviz.training.seeded import SeededWeights
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with SeededWeights(seed):
         if isinstance(config, TokenConfig):
             return TokenModel(config)
         if isinstance(config, GRUConfig):
