@@ -28,6 +28,8 @@ class Shot:
     width: int = 1280
     height: int = 720
     scheme: Literal["light", "dark"] = "light"
+    trains: bool = False
+    """Press Train first, and wait until the training is done"""
     whole: bool = False
     """Take the page to its end, not only what fits on the screen"""
 
@@ -43,6 +45,7 @@ README = [
     Shot("weights-dark", step_link("toy", "scores", text="you can follow every number", q=3, k=1), scheme="dark"),
     Shot("transformer", "/transformer?architecture=both&block=3&part=weights&q=7"),
     Shot("averages", "/averages?way=softmax"),
+    Shot("train", "/train?rate=0.003&steps=400&watch=decoder.1.1", trains=True),
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
@@ -61,7 +64,7 @@ SCREENS = {
 def every_view() -> Iterator[Shot]:
     """Yield every step of both sources and the other pages, on every screen; a phone's to the page's end."""
     views = {f"{source}-{step}": step_link(source, step) for source, step in product(("toy", "pretrained"), STEPS)}
-    views |= {name: f"/{name}" for name in ("averages", "tokens", "heads", "compare", "lessons")}
+    views |= {name: f"/{name}" for name in ("averages", "train", "tokens", "heads", "compare", "lessons")}
     views |= {f"{name}-lecture": f"/{name}?lecture=1" for name in ("", "averages", "tokens", "heads", "compare")}
     views |= {
         "heads-lines": "/heads?layer=3&head=8&chosen=3.8_2.2_4.1&q=3",
@@ -83,6 +86,11 @@ def take(browser: Browser, url: str, shot: Shot, folder: Path) -> None:
     page = context.new_page()
     page.goto(url + shot.link)
     settled(page)
+    if shot.trains:
+        page.keyboard.press("Enter")
+        page.locator(".training[data-state=done]").wait_for(timeout=180_000)
+        page.wait_for_timeout(2000)  # until all snapshots and the accuracies have come
+        settled(page)
     if shot.whole:  # the page scrolls inside the app, so the screen is made as high as what it holds
         height = page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollHeight")
         page.set_viewport_size({"width": shot.width, "height": max(shot.height, min(height, 8000))})

@@ -20,8 +20,9 @@ from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
-from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
+from attnviz.toy.config import MAX_HEADS, MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
 from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
+from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 MAX_TEXT = settings().largest_text
@@ -30,6 +31,8 @@ MAX_OTHER = 40
 """The maximum length in characters of the word that takes the place of another one"""
 MAX_DROPOUT, MAX_DRAW, MAX_PADS = 0.9, 999, 16
 """The largest dropout, seed of its draw, and number of padding tokens"""
+MAX_SAMPLE, MOST_BATCH = 200, 4096
+"""The most characters that a model in training is shown, and sequences a step"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
@@ -159,6 +162,29 @@ def write_heads(heads: Iterable[Head]) -> str:
     return "_".join(f"{layer}.{'r' if head == ROLLOUT else head}" for layer, head in heads)
 
 
+def read_name(raw: str) -> str:
+    """Parse the name of a task. Which there are, the page knows."""
+    if not re.fullmatch(r"[a-z_]{1,30}", raw):
+        raise BadValueError("is not the name of a task")
+    return raw
+
+
+def read_rate(raw: str) -> float:
+    """Parse a learning rate, from 0 to 10."""
+    if not (re.fullmatch(r"\d{0,2}(\.\d{1,10})?(e-\d{1,2})?", raw, re.ASCII) and re.match(r"\.?\d", raw)):
+        raise BadValueError("is not a number from 0 to 10")
+    if not float(raw) <= 10:
+        raise BadValueError("is not a number from 0 to 10")
+    return float(f"{float(raw):g}")
+
+
+def read_watched(raw: str) -> str:
+    """Parse a head of a model in training, such as decoder.1.0: its kind of attention, layer and head."""
+    if not re.fullmatch(r"(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}", raw, re.ASCII):
+        raise BadValueError("is not a head such as decoder.1.0")
+    return raw
+
+
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
@@ -232,6 +258,21 @@ KEYS: dict[str, Key] = {
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
+    "task": Key("induction", read_name),
+    "sample": Key("", short(MAX_SAMPLE)),
+    "steps": Key(None, whole(1, MOST_STEPS)),
+    "batch": Key(None, whole(1, MOST_BATCH)),
+    "rate": Key(None, read_rate, "{:g}".format),
+    "warm_up": Key(None, whole(0, MOST_STEPS)),
+    "decay": Key(None, one_of(*get_args(Decay))),
+    "optimiser": Key(None, one_of(*get_args(Optimiser))),
+    "weight_decay": Key(None, read_fraction, "{:g}".format),
+    "train_dropout": Key(None, read_dropout, "{:g}".format),
+    "train_layers": Key(None, whole(0, MAX_LAYERS)),
+    "train_heads": Key(None, whole(1, MAX_HEADS)),
+    "train_width": Key(None, whole(MIN_WIDTH, MAX_WIDTH)),
+    "watch": Key("", read_watched),
+    "snapshot": Key(None, whole(0, MOST_STEPS)),
     "lecture": Key(False, read_switch, write_switch),
     "lesson": Key("", short(60)),
     "scene": Key(1, whole(1, 100)),

@@ -114,6 +114,12 @@ PAGES: dict[str, Page] = {
              "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
             shows_source=True, sources=transformer.SOURCES, shows=transformer.shown_part, step_key="part",
         ),
+        Page(
+            "train", "Train", "/train",
+            ("task", "sample", "steps", "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay",
+             "train_dropout", "train_layers", "train_heads", "train_width", "watch", "snapshot", "q", "k"),
+            in_lessons=False,
+        ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
             "compare", "Compare", "/compare",

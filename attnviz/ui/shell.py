@@ -81,12 +81,18 @@ def begin(page: str, *, with_text: bool = True) -> DeltaGenerator:
         st.warning(plain(sentence), icon=":material/link:")
     busy_note()
     lesson_bar.show(page)
+    place = _text_of(page, with_field=with_text) if "text" in PAGES[page].keys else st.container()
+    said.show()
+    return place
+
+
+def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
+    """Show the text field, or return its place only, with the buttons beside it."""
     with st.sidebar, st.container(key="text_field"):
         place = st.container(key="text_place")
-        if with_text:
+        if with_field:
             text_field(place)
         _text_tools(page)
-    said.show()
     return place
 
 

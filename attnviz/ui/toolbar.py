@@ -25,6 +25,7 @@ CSS = """
 /* Reserve space for the toolbar, so that the navigation folds the rest into its menu. */
 .stAppToolbar { padding-right: 19rem; }
 :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 24rem; }
+[data-testid="stTopNavLink"] { padding-inline: 0.45rem !important; } /* all pages in a row at 1280 px */
 @media (max-width: 1100px) {
   .stAppToolbar { padding-right: 11rem; }
   :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 15rem; }

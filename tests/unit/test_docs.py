@@ -23,7 +23,9 @@ from attnviz.steps.picture import AXES
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-LETTERS = {"S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "X": "transformer", "T": "tokens"}
+LETTERS = {
+    "S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "X": "transformer", "T": "tokens", "R": "train",
+}  # fmt: skip
 
 
 def rows() -> dict[str, list[str]]:
@@ -66,7 +68,7 @@ def test_every_keys_values_and_default_are_documented(name: str) -> None:
         limit = len(key.read("x" * 10**6))
         assert takes == ("text" if name in ("text", "pair") else f"text, up to {limit} characters")
     else:
-        assert name in ("scale", "chosen", "focus", "part")
+        assert name in ("scale", "chosen", "focus", "part", "task", "watch")
         assert len(words) >= 1
     if name in ("focus", "part"):
         assert words == list((*AXES, *COMPARED) if name == "focus" else PARTS)

@@ -35,6 +35,7 @@ KINDS = {
     "lecture": Kind("page/lecture.js", "page/lecture.css"),
     "share": Kind("page/share.js", "page/share.css"),
     "tour": Kind("tour/tour.js", "tour/tour.css"),
+    "training": Kind("training/training.js", "training/training.css"),
     "transformer": Kind("page/transformer.js", "page/transformer.css", page_styles="chart"),
     "walk": Kind("page/walk.js", "page/walk.css", page_styles="chart"),
 }

@@ -51,6 +51,7 @@ def shortcuts(page: str) -> list[Shortcut]:
     """Return the shortcuts of a page for the current view, in the order of the list."""
     return [
         *_steps(page),
+        *_training(page),
         *_heads(page),
         *_pictures(page),
         Shortcut(("T",), "light or dark", {"t": "theme"}),
@@ -65,6 +66,19 @@ def _steps(page: str) -> list[Shortcut]:
     if lesson_bar.is_open():
         return [_forward_and_back("next (first the answer of a question), back", "scene_on", "scene_back")]
     return [_forward_and_back("next, previous step", "next", "previous")] if page in WITH_STEPS else []
+
+
+def _training(page: str) -> list[Shortcut]:
+    """Return the shortcuts for a training and its snapshots; the browser does them."""
+    if page != "train":
+        return []
+    return [
+        Shortcut(("Enter",), "train, stop, continue", {}),
+        Shortcut((".",), "one step of training", {}),
+        Shortcut(("→", "←"), "next, previous snapshot", {}),
+        Shortcut(("K",), "play the whole training, and pause", {}),
+        Shortcut(("H", "Shift H"), "next, previous head", {}),
+    ]
 
 
 def _forward_and_back(text: str, forward: str, back: str) -> Shortcut:

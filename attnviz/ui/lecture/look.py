@@ -13,6 +13,7 @@ CSS = """
 :root:root { --chrome: none;
   --walk-height: calc(100vh - 0.6rem - var(--bar, 0rem) - var(--note, 0rem)); --walk-corner: 5rem;
   --compare-below: 9.3rem;
+  --training-height: calc(100vh - 0.6rem - var(--note, 0rem));
   --explorer-height: calc(100vh - 1.7rem - var(--bar, 0rem)); }
 :root:root:has(.stMain .stAlert) { --note: 3.7rem; --explorer-height: 0rem; } /* it then measures itself */
 :root:has(.st-key-lesson_bar) { --bar: 5.4rem; --least-picture: 30vh; }

@@ -18,6 +18,7 @@ from attnviz.figures.compose import compose
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.steps import describe
 from tests.app.heads import shared, weights
+from tests.app.training import moment
 from tests.app.walking import document_of, of_head, step_of
 from tests.pictures import board_picture_of
 
@@ -187,6 +188,27 @@ def _comparison(header: Header, arrays: Arrays, seen: Seen) -> None:
         seen.arrays[f"comparison: {panel['title']}"].append(array)
 
 
+def _training(header: Header, arrays: Arrays, seen: Seen) -> None:
+    """Add what is said of trainings, and what the model does at the newest snapshot of each."""
+    task, chosen = header["task"], header["values"]
+    seen.texts += [task[name] for name in ("title", "explanation", "expected", "control")]
+    seen.texts += [f"pattern in the {one['kind']}: {one['title']}" for one in task["patterns"]]
+    seen.texts += [f"answers: {_joined(task['answers'])}", f"read: {_joined(task['read'])}", *_pin(chosen["pin"])]
+    seen.texts += [f"{name}: {chosen[name]}" for name in ("watch", "snapshot", "slow")]
+    for run in header["runs"]:
+        seen.texts += [f"{run['title']}: {run['state']} {run['message']}", f"step {run['step']} of {run['steps']}"]
+        seen.texts += [f"snapshots: {_joined(run['snapshots'])}"]
+        for one in run["kinds"]:
+            seen.texts.append(f"{one['kind']}: {one['layers']} layers of {one['heads']}, causal {one['causal']}")
+            seen.texts += _labels({"query": one["query"], "key": one["key"]})
+        for step in run["snapshots"][-1:]:
+            full = {"answer": 1, "probability": 1}
+            for name, array in moment(run["digest"], step).items():
+                seen.arrays[f"snapshot: {name}"].append(array / np.float32(full.get(name, 65535)))
+    for name, array in arrays.items():
+        seen.arrays[f"curve: {name}"].append(array)
+
+
 def _pin(header: Header) -> list[str]:
     pinned = (("row", header["q"]), ("column", header["k"]))
     return [f"pinned {axis}: {place}" for axis, place in pinned if place is not None]
@@ -208,5 +230,6 @@ COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
     "walk": _walk,
     "explorer": _grid,
     "compare": _comparison,
+    "training": _training,
 }
 """The readers of payloads, by the component's name"""

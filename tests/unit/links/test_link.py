@@ -13,6 +13,21 @@ from attnviz.steps import PARTS, STEPS
 from tests.unit.links.views import VALUES
 
 DEFAULTS = {
+    "task": "induction",
+    "sample": "",
+    "steps": None,
+    "batch": None,
+    "rate": None,
+    "warm_up": None,
+    "decay": None,
+    "optimiser": None,
+    "weight_decay": None,
+    "train_dropout": None,
+    "train_layers": None,
+    "train_heads": None,
+    "train_width": None,
+    "watch": "",
+    "snapshot": None,
     "text": DEFAULT_TEXT,
     "pair": "",
     "source": "toy",
@@ -158,6 +173,16 @@ GOOD = [
     ("dropout", "0.9", 0.9),
     ("dropout", "0", 0.0),
     ("draw", "999", 999),
+    ("task", "sort", "sort"),
+    ("sample", "x" * 300, "x" * 200),
+    ("steps", "100000", 100_000),
+    ("rate", "3e-4", 0.0003),
+    ("rate", "0.003", 0.003),
+    ("rate", "10", 10.0),
+    ("optimiser", "muon", "muon"),
+    ("decay", "cosine", "cosine"),
+    ("watch", "cross.0.11", "cross.0.11"),
+    ("snapshot", "0", 0),
     ("b_text", "Another text", "Another text"),
     ("b_layer", "3", 3),
     ("b_scale", "1e-1", "0.1"),
@@ -170,13 +195,15 @@ WHOLE |= {"depth": 13, "width": 129, "block": 100_001}
 WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
+WHOLE |= {"steps": 100_001, "batch": 4097, "warm_up": 100_001, "snapshot": 100_001}
+WHOLE |= {"train_layers": 13, "train_heads": 9, "train_width": 129}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
-CHOICES += ["mistake", "answer"]
+CHOICES += ["mistake", "answer", "decay", "optimiser"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -186,6 +213,11 @@ BAD = [
     *(("limit", raw) for raw in ["", "0", "0.001", "-1", "1e3", "1001", "nan", ".5"]),
     *(("threshold", raw) for raw in ["", ".", "1.01", "9", "-0.1", "1e-2", "0.123456789"]),
     *(("dropout", raw) for raw in ["", ".", "0.91", "1", "-0.1", "1e-2", "nan"]),
+    *(("rate", raw) for raw in ["", ".", "-1", "10.1", "11", "1e2", "nan", "inf", "1e-999", "٣"]),
+    *(("task", raw) for raw in ["", "Sort", "sort 10", "<b>", "x" * 31]),
+    *(("watch", raw) for raw in ["decoder", "decoder.1", "decoder.1.x", "other.1.0", "decoder.100.0", "decoder.٣.0"]),
+    ("steps", "0"),
+    ("train_width", "7"),
     ("pads", "0"),
     ("heads", "0"),
     ("head_size", "1"),

@@ -16,6 +16,7 @@ import { leastType } from "../core/type.js";
  * @property {Uint8Array | null} faded a byte a head: 1 where it stands back
  * @property {Theme} theme
  * @property {number} most px of height
+ * @property {number} [mostSide] px of a thumbnail's side at most
  * @property {{ head: HeadId, colour: string }[]} chosen
  * @property {HeadId} current
  * @property {(head: HeadId) => string} describe all about a head in one line
@@ -83,12 +84,13 @@ export class Grid {
 
   fit() {
     if (!this.given || !this.room.clientWidth) return; // not shown yet
-    const { layers, heads, order, most } = this.given;
+    const { layers, heads, order, most, mostSide } = this.given;
     const layout = layOut({
       layers,
       heads,
       width: this.room.clientWidth,
       most,
+      mostSide,
       ranked: Boolean(order),
       least: leastType(),
     });

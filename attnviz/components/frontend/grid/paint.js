@@ -31,9 +31,12 @@ const STRIPE = 4; // px from one line of the hatching to the next
 /**
  * Where everything stands: a grid as wide as there is room, and no higher than `most` where that leaves it readable.
  * In ranked order rows are no layers, so there are as many columns as make the thumbnails largest.
- * @param {{ layers: number, heads: number, width: number, most: number, ranked: boolean, least?: number }} given
+ * @param {object} given
+ * @param {number} given.layers @param {number} given.heads @param {number} given.width @param {number} given.most
+ * @param {boolean} given.ranked @param {number} [given.least]
+ * @param {number} [given.mostSide] px of a thumbnail's side at most
  */
-export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
+export function layOut({ layers, heads, width, most, ranked, least = 0, mostSide = SIDES.most }) {
   const type = typeFor(least, TYPE);
   const [left, top, caption] = (ranked ? [0, 0, CAPTION] : [GUTTER, TOP, 0]).map((length) =>
     Math.round(length * type.unit),
@@ -43,7 +46,7 @@ export function layOut({ layers, heads, width, most, ranked, least = 0 }) {
   const sideOf = (columns) => {
     const across = Math.floor((width - left + GAP) / columns) - GAP;
     const down = Math.floor((most - top + GAP) / Math.ceil(count / columns)) - GAP - caption;
-    return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), SIDES.most * type.unit));
+    return Math.max(SIDES.least, Math.min(across, ranked ? down : Math.max(down, SIDES.fair), mostSide * type.unit));
   };
   let columns = heads;
   if (ranked) for (let other = 1; other <= count; other += 1) if (sideOf(other) > sideOf(columns)) columns = other;

@@ -1,0 +1,41 @@
+// What the model answers after each token of the text, at the shown snapshot.
+
+import { element, span } from "../core/dom.js";
+import { percent } from "./words.js";
+
+export class Answer {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.list = element("ol", { class: "answer" });
+    this.section = element(
+      "section",
+      { class: "answers", "aria-label": "The model's answer" },
+      element("h2", {}, "Its answer after each token"),
+      this.list,
+    );
+    root.append(this.section);
+    this.key = "";
+    /** @type {{ said: HTMLElement, item: HTMLElement }[]} */
+    this.items = [];
+  }
+
+  /** @param {TrainingTask} task @param {TrainingMoment} moment */
+  update({ read, answers }, { answer, probability }) {
+    const key = JSON.stringify(read);
+    if (key !== this.key) {
+      this.key = key;
+      this.items = read.map((token) => {
+        const said = span("said");
+        return { said, item: element("li", {}, span("token", token), said) };
+      });
+      this.list.replaceChildren(...this.items.map(({ item }) => item));
+    }
+    this.items.forEach(({ said, item }, n) => {
+      const share = probability[n];
+      said.textContent = answers[answer[n]] ?? "";
+      item.style.setProperty("--share", String(share));
+      item.title = `after ${n} “${read[n]}”: “${said.textContent}” with ${percent(share)}`;
+    });
+    this.section.hidden = !read.length;
+  }
+}

@@ -1,0 +1,119 @@
+// The two charts of a training with their legends, which say each curve's number at the shown step.
+
+import { element, span } from "../core/dom.js";
+import { fixed } from "../core/format.js";
+import { Curves } from "./curves.js";
+import { bestOf, lastBefore, largestScores, valueAt } from "./numbers.js";
+import { percent } from "./words.js";
+
+/** @typedef {{ run: TrainingRun, curves: TrainingCurves }} Known */
+/** @typedef {{ look: string, name: string, at: (step: number) => string }} Entry of a legend */
+
+export class Charts {
+  /** @param {HTMLElement} root @param {(step: number) => void} onStep */
+  constructor(root, onStep) {
+    this.shares = section(root, "What it has learned");
+    this.sharesChart = new Curves(this.shares.room, "shares", onStep);
+    this.losses = section(root, "Loss, in nats");
+    this.lossChart = new Curves(this.losses.room, "losses", onStep);
+    /** @type {{ key: HTMLElement, entries: Entry[] }[]} */
+    this.legends = [];
+  }
+
+  /** @param {Known[]} known of each training, the shown one last @param {TrainingTask} task @param {number} step */
+  update(known, task, step) {
+    const high = Math.max(1, ...known.map(({ run }) => Math.max(run.steps, run.step)));
+    const shown = known.at(-1);
+    if (!shown) return;
+    /** @type {CurveLine[]} */
+    const shares = [];
+    /** @type {CurveLine[]} */
+    const losses = [];
+    for (const { run, curves } of known) {
+      const isOther = run !== shown.run;
+      const of = isOther ? `, ${run.title}` : "";
+      task.patterns.forEach(({ title }, p) => {
+        shares.push({ ...largestScores(curves.scores[p]), name: `${title}${of}`, look: patternLook(p, task), isOther });
+      });
+      shares.push({ ...curves.accuracy, name: `accuracy${of}`, look: "accuracy", isOther });
+      losses.push({ ...curves.loss, name: `training${of}`, look: "loss", isOther });
+      losses.push({ ...curves.held_out, name: `held out${of}`, look: "held", isOther });
+    }
+    const entries = this.entriesOf(shown, task);
+    this.legends = [
+      { key: this.shares.legend, entries: entries.shares },
+      { key: this.losses.legend, entries: entries.losses },
+    ];
+    const unit = (/** @type {number} */ y) => `${Math.round(y * 100)} %`;
+    const spoken = (/** @type {Entry[]} */ of) => of.map(({ name, at }) => `${name} ${at(Infinity)}`).join("; ");
+    const alt = `Over ${high} steps: `;
+    this.sharesChart.update({ lines: shares, high, ceiling: 1, unit, alt: alt + spoken(entries.shares) }, step);
+    const plain = (/** @type {number} */ y) => fixed(y, this.lossChart.top < 1 ? 2 : 1);
+    this.lossChart.update({ lines: losses, high, ceiling: null, unit: plain, alt: alt + spoken(entries.losses) }, step);
+    this.mark(step);
+  }
+
+  /** @param {Known} known @param {TrainingTask} task @returns {{ shares: Entry[], losses: Entry[] }} */
+  entriesOf({ curves }, task) {
+    const number = (/** @type {Series} */ of) => (/** @type {number} */ step) => {
+      const value = valueAt(of, step);
+      return value === null ? "–" : fixed(value, 3);
+    };
+    const shares = task.patterns.map(({ title }, p) => ({
+      look: patternLook(p, task),
+      name: title,
+      at: (/** @type {number} */ step) => {
+        const scores = curves.scores[p];
+        const best = bestOf(scores, lastBefore(scores.steps, step));
+        return best ? fixed(best.score, 2) : "–";
+      },
+    }));
+    const accuracy = {
+      look: "accuracy",
+      name: "accuracy, held out",
+      at: (/** @type {number} */ step) => {
+        const value = valueAt(curves.accuracy, step);
+        return value === null ? "–" : percent(value);
+      },
+    };
+    return {
+      shares: [accuracy, ...shares],
+      losses: [
+        { look: "held", name: "held out", at: number(curves.held_out) },
+        { look: "loss", name: "training", at: number(curves.loss) },
+      ],
+    };
+  }
+
+  /** Moves the markers, and writes the numbers of the step. @param {number} step */
+  mark(step) {
+    this.sharesChart.mark(step);
+    this.lossChart.mark(step);
+    for (const { key, entries } of this.legends) {
+      key.replaceChildren(
+        ...entries.map(({ look, name, at }) =>
+          element("li", {}, span(`swatch ${look}`), ` ${name} `, element("b", {}, at(step))),
+        ),
+      );
+    }
+  }
+
+  destroy() {
+    this.sharesChart.destroy();
+    this.lossChart.destroy();
+  }
+}
+
+/**
+ * The last pattern is what solves the task; those before it prepare it.
+ * @param {number} p @param {TrainingTask} task
+ */
+const patternLook = (p, task) => (p === task.patterns.length - 1 ? "pattern" : "pattern early");
+
+/** @param {HTMLElement} root @param {string} title */
+function section(root, title) {
+  const room = element("div", { class: "chart-room" });
+  const legend = element("ul", { class: "legend" });
+  root.append(element("section", { class: "curve", "aria-label": title }, element("h2", {}, title), legend, room));
+  return { room, legend };
+}

@@ -1,0 +1,161 @@
+// Curves over the steps of a training: accuracy and the scores of patterns above, the loss below. A press or a drag
+// chooses the snapshot that is nearest.
+
+import { element } from "../core/dom.js";
+import { leastType } from "../core/type.js";
+import { ticks } from "./numbers.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const EDGE = { left: 46, right: 12, top: 12, bottom: 26 }; // px around the lines, for 12 px type
+const TYPE = 12; // px
+const EVERY = { x: 70, y: 26 }; // px from one tick to the next, at least
+const MOST = 6; // ticks of an axis
+
+/**
+ * @typedef {object} Drawn
+ * @property {CurveLine[]} lines
+ * @property {number} high the last step of the horizontal axis
+ * @property {number | null} ceiling of the vertical axis; null for the largest number
+ * @property {(y: number) => string} unit
+ * @property {string} alt
+ */
+
+export class Curves {
+  /** @param {HTMLElement} root @param {string} name @param {(step: number) => void} onStep */
+  constructor(root, name, onStep) {
+    this.onStep = onStep;
+    this.svg = /** @type {SVGSVGElement} */ (make("svg", { class: `curves ${name}`, role: "img" }));
+    this.axes = this.svg.appendChild(make("g", { class: "axes" }));
+    this.lines = this.svg.appendChild(make("g", { class: "lines" }));
+    this.marker = this.svg.appendChild(make("line", { class: "marker" }));
+    this.room = element("div", { class: "chart" });
+    this.room.append(this.svg);
+    root.append(this.room);
+    /** @type {Drawn | null} */
+    this.drawn = null;
+    this.step = 0;
+    this.edge = EDGE;
+    this.size = { width: 0, height: 0 };
+    this.top = 1; // of the vertical axis
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes.observe(this.room);
+    for (const kind of /** @type {const} */ (["pointerdown", "pointermove"])) {
+      this.svg.addEventListener(kind, (event) => this.point(event));
+    }
+  }
+
+  /** @param {Drawn} drawn @param {number} step where the marker stands */
+  update(drawn, step) {
+    this.drawn = drawn;
+    this.step = step;
+    this.draw();
+  }
+
+  /** @param {number} step */
+  mark(step) {
+    this.step = step;
+    const x = String(this.x(step));
+    this.marker.setAttribute("x1", x);
+    this.marker.setAttribute("x2", x);
+    this.svg.dataset.step = String(step);
+  }
+
+  /** @param {PointerEvent} event */
+  point(event) {
+    if (!this.drawn || !(event.buttons & 1)) return;
+    const { left, right } = this.edge;
+    const inside = event.clientX - this.svg.getBoundingClientRect().left - left;
+    this.onStep((Math.max(0, inside) / Math.max(1, this.size.width - left - right)) * this.drawn.high);
+  }
+
+  draw() {
+    const { clientWidth: width, clientHeight: height } = this.room;
+    if (!this.drawn || !width || !height) return;
+    this.size = { width, height };
+    const unit = Math.max(1, leastType() / TYPE);
+    this.edge = {
+      left: EDGE.left * unit,
+      right: EDGE.right * unit,
+      top: EDGE.top * unit,
+      bottom: EDGE.bottom * unit,
+    };
+    const { lines, ceiling, alt } = this.drawn;
+    const largest = Math.max(0.1, ...lines.map(({ values }) => largestOf(values)));
+    this.top = ceiling ?? largest * 1.05;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.setAttribute("aria-label", alt);
+    this.svg.style.fontSize = `${TYPE * unit}px`;
+    this.drawAxes();
+    this.lines.replaceChildren(...lines.map((line) => this.path(line)));
+    this.marker.setAttribute("y1", String(this.edge.top));
+    this.marker.setAttribute("y2", String(height - this.edge.bottom));
+    this.mark(this.step);
+  }
+
+  /** @param {number} step */
+  x(step) {
+    const { left, right } = this.edge;
+    return round(left + ((this.size.width - left - right) * step) / (this.drawn?.high || 1));
+  }
+
+  /** @param {number} value */
+  y(value) {
+    const { top, bottom } = this.edge;
+    return round(this.size.height - bottom - ((this.size.height - top - bottom) * value) / this.top);
+  }
+
+  drawAxes() {
+    const { width, height } = this.size;
+    const { left, right, top, bottom } = this.edge;
+    const { high = 1, unit = String } = this.drawn ?? {};
+    const shown = [];
+    for (const value of ticks(this.top, count(height - top - bottom, EVERY.y))) {
+      const y = this.y(value);
+      shown.push(make("line", { class: "rule", x1: left, x2: width - right, y1: y, y2: y }));
+      shown.push(make("text", { x: left - 6, y, "text-anchor": "end", "dominant-baseline": "middle" }, unit(value)));
+    }
+    for (const step of ticks(high, count(width - left - right, EVERY.x))) {
+      const label = step.toLocaleString("en-US");
+      shown.push(make("text", { x: this.x(step), y: height - bottom + 6, class: "step" }, label));
+    }
+    this.axes.replaceChildren(...shown);
+  }
+
+  /** @param {CurveLine} line */
+  path({ steps, values, look, isOther, name }) {
+    const points = [];
+    for (let n = 0; n < steps.length; n += 1) {
+      if (!Number.isNaN(values[n])) points.push(`${this.x(steps[n])},${this.y(Math.min(values[n], this.top))}`);
+    }
+    const shape = points.length === 1 ? `M${points[0]}h0.01` : points.length ? `M${points.join("L")}` : "";
+    const path = make("path", { class: `${look}${isOther ? " other" : ""}`, d: shape });
+    path.append(make("title", {}, name));
+    return path;
+  }
+
+  destroy() {
+    this.sizes.disconnect();
+    this.room.remove();
+  }
+}
+
+/** @param {string} tag @param {Record<string, unknown>} attributes @param {string} [text] */
+function make(tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** @param {Numbers} values */
+function largestOf(values) {
+  let most = 0;
+  for (const y of values) if (y > most && y < Infinity) most = y;
+  return most;
+}
+
+/** @param {number} room @param {number} every */
+const count = (room, every) => Math.min(MOST, Math.max(1, Math.floor(room / every)));
+
+/** @param {number} x */
+const round = (x) => Math.round(x * 10) / 10;

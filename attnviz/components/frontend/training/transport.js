@@ -1,0 +1,129 @@
+// What starts, stops and paces a training, and what goes through its snapshots.
+
+import { element, span } from "../core/dom.js";
+
+const FRAME = 90; // ms a snapshot is shown while they are played
+const LONGEST = 9000; // ms that playing all of them takes at most
+const SLOW = 120; // ms a step in slow motion
+
+/**
+ * @typedef {{ can: "train" | "stop" | "continue", isLive: boolean, hasBegun: boolean, canControl: boolean }} Possible
+ */
+
+export class Transport {
+  /**
+   * @param {HTMLElement} root
+   * @param {{ onCommand: (name: string) => void, onSlow: (ms: number) => void }} does
+   */
+  constructor(root, { onCommand, onSlow }) {
+    this.main = button("main", "Train", () => onCommand(this.main.dataset.command ?? "train"));
+    this.again = button("again", "Train again", () => onCommand("train"));
+    this.one = button("one", "One step", () => onCommand("step"));
+    this.control = button("control", "Train the control", () => onCommand("control"));
+    this.slow = element("input", { type: "checkbox" });
+    this.slow.addEventListener("change", () => onSlow(this.slow.checked ? SLOW : 0));
+    this.state = element("p", { class: "state", role: "status" });
+    const slow = element("label", { class: "slow" }, this.slow, " slow motion");
+    root.append(
+      element("div", { class: "transport" }, this.main, this.one, this.again, this.control, slow, this.state),
+    );
+  }
+
+  /** @param {Possible} possible @param {{ state: string, slow: number, why: string }} given */
+  update({ can, isLive, hasBegun, canControl }, { state, slow, why }) {
+    const names = { train: hasBegun ? "Train again" : "Train", stop: "Stop", continue: "Continue" };
+    this.main.dataset.command = can;
+    setText(this.main, `${can === "stop" ? "■" : "▶"} ${names[can]}`);
+    this.main.classList.toggle("stop", can === "stop");
+    this.one.disabled = isLive;
+    this.again.hidden = can !== "continue";
+    this.control.hidden = !hasBegun;
+    this.control.disabled = !canControl;
+    this.control.title = why;
+    this.slow.checked = slow > 0;
+    setText(this.state, state);
+  }
+}
+
+/** The snapshots of a training on a slider, and playing through them. */
+export class Scrubber {
+  /** @param {HTMLElement} root @param {(step: number | null) => void} onStep null stands for the newest */
+  constructor(root, onStep) {
+    this.onStep = onStep;
+    /** @type {number[]} */
+    this.steps = [];
+    this.at = 0;
+    this.playing = 0; // the timer
+    this.play = button("play", "▶", () => this.toggle());
+    this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": "Snapshot" });
+    this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
+    this.said = span("said");
+    this.element = element("div", { class: "scrubber" }, this.play, this.slider, this.said);
+    root.append(this.element);
+  }
+
+  /** @param {number[]} steps @param {number} step the shown one */
+  update(steps, step) {
+    this.steps = steps;
+    const last = Math.max(0, steps.length - 1);
+    this.at = Math.max(0, steps.indexOf(step));
+    if (this.slider.max !== String(last)) this.slider.max = String(last);
+    if (this.slider.value !== String(this.at)) this.slider.value = String(this.at);
+    this.slider.disabled = this.play.disabled = steps.length < 2;
+    const text = `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`;
+    setText(this.said, text);
+    this.slider.setAttribute("aria-valuetext", text);
+  }
+
+  /** @param {number} by */
+  move(by) {
+    this.pause();
+    this.choose(this.at + by);
+  }
+
+  /** @param {number} at */
+  choose(at) {
+    const to = Math.min(Math.max(at, 0), this.steps.length - 1);
+    if (to >= 0) this.onStep(to === this.steps.length - 1 ? null : this.steps[to]);
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.start();
+  }
+
+  start() {
+    if (this.steps.length < 2) return;
+    if (this.at >= this.steps.length - 1) this.choose(0);
+    setText(this.play, "❚❚");
+    this.play.setAttribute("aria-label", "Pause");
+    const pace = Math.min(FRAME, LONGEST / this.steps.length);
+    this.playing = window.setInterval(() => {
+      if (this.at >= this.steps.length - 1) this.pause();
+      else this.choose(this.at + 1);
+    }, pace);
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = 0;
+    setText(this.play, "▶");
+    this.play.setAttribute("aria-label", "Play the training");
+  }
+
+  destroy() {
+    clearInterval(this.playing);
+  }
+}
+
+/** @param {string} name @param {string} text @param {() => void} does */
+function button(name, text, does) {
+  const made = element("button", { type: "button", class: name }, text);
+  made.addEventListener("click", does);
+  return made;
+}
+
+/** @param {HTMLElement} of @param {string} text */
+function setText(of, text) {
+  if (of.textContent !== text) of.textContent = text;
+}

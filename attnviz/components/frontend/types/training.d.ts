@@ -1,0 +1,106 @@
+// The page Train: what the server says of a task and its trainings, and what is drawn of them.
+
+/** One kind of attention of a model: all its layers and heads on the text that is read. */
+interface TrainingKind extends CellCount {
+  kind: string;
+  layers: number;
+  heads: number;
+  causal: boolean;
+  query: string[];
+  key: string[];
+}
+interface TrainingPattern {
+  name: string;
+  title: string;
+  kind: string;
+}
+/** "new" is a model before its training. */
+type TrainingState = "new" | "queued" | "running" | "stopped" | "done" | "diverged" | "failed";
+/** What is known of one training. */
+interface TrainingRun {
+  id: string;
+  /** what tells it from the others */
+  title: string;
+  is_control: boolean;
+  /** under which its snapshots on this text are requested; "" if there are none any more */
+  digest: string;
+  state: TrainingState;
+  /** a sentence on its state, such as why it ended */
+  message: string;
+  step: number;
+  steps: number;
+  /** steps a second */
+  speed: number | null;
+  /** seconds until it ends */
+  left: number | null;
+  /** the steps of which there are snapshots, in order */
+  snapshots: number[];
+  kinds: TrainingKind[];
+}
+interface TrainingTask {
+  name: string;
+  title: string;
+  explanation: string;
+  expected: string;
+  control: string;
+  patterns: TrainingPattern[];
+  /** the answers that a model can give, by their ids */
+  answers: string[];
+  /** the tokens after each of which it answers */
+  read: string[];
+}
+/** What the user chooses, by link key, and what is asked of the server. */
+interface TrainingValues {
+  /** "decoder.1.0"; "" for the head that shows the pattern most */
+  watch: string;
+  /** a step; null for the newest snapshot */
+  snapshot: number | null;
+  pin: Pair;
+  /** the training whose attention is shown; "" for the newest */
+  run: string;
+  /** how many milliseconds a step takes at least */
+  slow: number;
+  /** a number that no other command has, and what is to be done */
+  command: [number, string];
+  /** a name that only this tab knows, which finds its trainings again after a reload */
+  visitor: string;
+}
+interface TrainingHeader {
+  task: TrainingTask;
+  runs: TrainingRun[];
+  values: Omit<TrainingValues, "command">;
+  acknowledged: number;
+}
+/** The numbers of a training, from float arrays of the payload. */
+interface TrainingCurves {
+  loss: Series;
+  held_out: Series;
+  accuracy: Series;
+  /** by pattern: for each evaluation the score of each head of its kind */
+  scores: { heads: number; steps: Numbers; values: Numbers }[];
+}
+interface Series {
+  steps: Numbers;
+  values: Numbers;
+}
+/** A line of a chart. */
+interface CurveLine extends Series {
+  name: string;
+  /** "loss", "held", "accuracy", "pattern0", "pattern1": how it is drawn */
+  look: string;
+  /** of another training than the one that is shown */
+  isOther: boolean;
+}
+interface HeadPlace {
+  kind: string;
+  layer: number;
+  head: number;
+}
+/** What a model does at a snapshot. */
+interface TrainingMoment {
+  step: number;
+  /** by kind: 16-bit weights, (layers * heads, rows, cols) */
+  weights: Record<string, Uint16Array>;
+  answer: Uint16Array;
+  probability: Float32Array;
+}

@@ -1,0 +1,33 @@
+"""The component of a model in training: its curves, and the attention of its heads at each snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.components.registration import mount
+from attnviz.components.updates import acknowledged, update_handler
+
+
+def training(
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[np.float32]],
+    *,
+    key: str,
+    on_update: Callable[[Mapping[str, object]], None],
+) -> None:
+    """Mount the component.
+
+    Args:
+        header: `task`, `runs` and `values`, as `TrainingHeader` in frontend/types/training.d.ts says.
+        arrays: of each run, by its number n: `n.loss_steps` and `n.loss` (how far, and the loss there), `n.evaluated`
+            (E,) with `n.held_out`, `n.accuracy` (E,) and `n.scores.p` (E, heads) of pattern p.
+        key: the Streamlit key.
+        on_update: called before the script reruns, with what the user has chosen, and `command`, a number that no other
+            command has with what is to be done. They come from the client and are not validated.
+    """
+    given = {**header, "acknowledged": acknowledged(key)}
+    mount("training", given, arrays, key=key, on_updates_change=update_handler(key, on_update))

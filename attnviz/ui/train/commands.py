@@ -1,0 +1,113 @@
+"""Who a visitor's browser says it is, and what it asks to be done with the visitor's training."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from attnviz.components.registration import position
+from attnviz.serving.work.training import training_jobs
+from attnviz.training.jobs.limits import TooLargeError
+from attnviz.ui import state
+from attnviz.ui.train.plans import plan_of
+
+VALUES = ("watch", "snapshot", "q", "k")
+"""The link keys of what a user chooses in the component"""
+_VISITOR, _DONE, _RUN, _SLOW, _REFUSED = "train_visitor", "train_done", "train_run", "train_slow", "train_refused"
+_ASKED = "train_asked"
+"""When the visitor has last asked for something, and for how many seconds an answer is waited for"""
+ANSWERED = 2.0
+_NAME = re.compile(r"[\w-]{22}", re.ASCII)
+
+
+def visitor() -> str:
+    """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
+    if _VISITOR not in st.session_state:
+        st.session_state[_VISITOR] = secrets.token_urlsafe(16)
+    name: str = st.session_state[_VISITOR]
+    return name
+
+
+def values() -> dict[str, Any]:
+    """Return what is chosen in the component: `TrainingHeader.values` in frontend/types/training.d.ts."""
+    return {
+        "watch": state.get("watch"), "snapshot": state.get("snapshot"),
+        "pin": {"q": state.get("q"), "k": state.get("k")},
+        "run": st.session_state.get(_RUN, ""), "slow": st.session_state.get(_SLOW, 0), "visitor": visitor(),
+    }  # fmt: skip
+
+
+def refusal() -> str:
+    """Return why the last training was not started, in a sentence; "" if it was."""
+    sentence: str = st.session_state.get(_REFUSED, "")
+    return sentence
+
+
+def take(sent: Mapping[str, object]) -> None:
+    """Apply what the browser has sent. Anything may come."""
+    name, run, slow, pin = sent.get("visitor"), sent.get("run"), position(sent.get("slow")), sent.get("pin")
+    if isinstance(name, str) and _NAME.fullmatch(name) and training_jobs().jobs(name):
+        st.session_state[_VISITOR] = name  # after a reload
+    if isinstance(run, str) and len(run) <= 20:
+        st.session_state[_RUN] = run
+    if slow is not None and slow <= 10_000:
+        st.session_state[_SLOW] = slow
+        training_jobs().set_speed(visitor(), _speed())
+    state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    command = sent.get("command")
+    if isinstance(command, list) and len(command) == 2:
+        number = position(command[0])
+        # A message may come twice, a command counts once.
+        if number is not None and number > st.session_state.get(_DONE, 0) and isinstance(command[1], str):
+            st.session_state[_DONE] = number
+            do(command[1])
+
+
+def do(command: str) -> None:
+    """Obey a command of the browser; ignore one that there is not."""
+    jobs, name = training_jobs(), visitor()
+    st.session_state[_ASKED] = time.monotonic()
+    job = jobs.job(name)
+    can_go_on = job is not None and job.view.can_continue and job.plan.subject == state.get("task")
+    if command in ("train", "control"):
+        _start(control=command == "control")
+    elif command == "stop":
+        jobs.stop(name)
+    elif command == "continue":
+        jobs.go_on(name)
+    elif command == "step":
+        if can_go_on:
+            jobs.one_step(name)
+        elif job is None or job.view.status not in ("running", "queued"):
+            _start(paused=True)
+
+
+def _start(*, control: bool = False, paused: bool = False) -> None:
+    st.session_state[_REFUSED] = ""
+    st.session_state[_RUN] = ""
+    state.put("snapshot", None)
+    try:
+        training_jobs().start(visitor(), plan_of(state.get, control=control), speed=_speed(), paused=paused)
+    except TooLargeError as error:
+        st.session_state[_REFUSED] = str(error)
+    except ValueError as error:
+        st.session_state[_REFUSED] = f"This can't be trained: {error}."
+
+
+def _speed() -> float:
+    """Return the most steps a second."""
+    slow = st.session_state.get(_SLOW, 0)
+    return 1000 / slow if slow else 0.0
+
+
+def is_live() -> bool:
+    """Whether a training of the visitor goes on, or waits: then the page looks again soon."""
+    job = training_jobs().job(visitor())
+    if job is not None and job.view.status in ("running", "queued"):
+        return True
+    return bool(time.monotonic() - st.session_state.get(_ASKED, -ANSWERED) < ANSWERED)

@@ -1,0 +1,106 @@
+"""The sidebar of Train: the task, the text that the model is shown, and the settings of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from attnviz.links.link import KEYS, MAX_SAMPLE
+from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
+from attnviz.training.settings import MOST_STEPS
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
+from attnviz.ui import controls, state
+from attnviz.ui.train.plans import default_of, task_of
+
+RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
+WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
+OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}
+DECAYS = {"none": "none", "cosine": "cosine"}
+
+
+def train_controls() -> None:
+    """Show all settings."""
+    titles = {name: task.title.partition(":")[0] for name, task in TASKS.items()}
+    before = state.get("task")
+    state.choice("task", st.selectbox, "Task", list(TASKS), format_func=titles.get)
+    task = task_of(state.get)
+    if before in TASKS and before != task.name:
+        forget_choices()
+    _sample(task)
+    left, right = st.columns(2)
+    with left:
+        _number("steps", "Steps", task, 1, MOST_STEPS, step=100)
+        _pick("batch", "Batch", task, BATCHES)
+    with right:
+        _pick("rate", "Learning rate", task, RATES, format_func="{:g}".format)
+        controls.seed()
+    with st.popover("More settings", width="stretch"):
+        _more(task)
+
+
+def forget_choices() -> None:
+    """Choose nothing that belongs to another task: its text, head, snapshot and cell."""
+    for name in ("sample", "watch", "snapshot", "q", "k"):
+        state.put(name, KEYS[name].default)
+
+
+def _sample(task: Task) -> None:
+    """Show the text that the model is shown, with the task's examples as its suggestions."""
+    state.bound(
+        "sample", st.text_input, "Text for the model", max_chars=MAX_SAMPLE, placeholder=task.examples[0],
+        help="Type one of your own. Its attention is shown at every snapshot; training does not depend on it.",
+    )  # fmt: skip
+
+
+def _more(task: Task) -> None:
+    left, right = st.columns(2)
+    with left:
+        _number("warm_up", "Warm-up steps", task, 0, MOST_STEPS, step=10)
+        _pick("optimiser", "Optimiser", task, list(OPTIMISERS), format_func=OPTIMISERS.get)
+        _number("weight_decay", "Weight decay", task, 0.0, 1.0, step=0.01)
+        _number("train_layers", "Layers L", task, 0, 12)
+    with right:
+        _pick("decay", "Decay of the rate", task, list(DECAYS), format_func=DECAYS.get)
+        _number("train_dropout", "Dropout", task, 0.0, 0.9, step=0.05)
+        width = state.get("train_width") or task.model.width
+        _pick("train_heads", "Heads H", task, [count for count in range(1, MAX_HEADS + 1) if width % count == 0])
+        _pick("train_width", "Width C", task, WIDTHS)
+    st.caption("Another model or setting is a new training: press Train. The one before stays as a faint curve.")
+
+
+def _number(key: str, label: str, task: Task, low: float, high: float, *, step: float = 1) -> None:
+    """Show a number with the task's own value as its default."""
+    _show(key, task)
+    st.number_input(label, low, high, step=step, key=_of(key), on_change=_take, args=(key, task.name))
+
+
+def _pick(key: str, label: str, task: Task, options: Sequence[Any], **more: Any) -> None:
+    """Show a choice with the task's own value as its default; a link's other value is a choice too."""
+    value = _show(key, task)
+    every = options if value in options else sorted([*options, value])
+    st.selectbox(label, every, key=_of(key), on_change=_take, args=(key, task.name), **more)
+
+
+def _show(key: str, task: Task) -> Any:
+    """Give the widget of a setting the view's value."""
+    value = state.get(key)
+    value = default_of(task, key) if value is None else value
+    st.session_state[_of(key)] = value
+    return value
+
+
+def _of(key: str) -> str:
+    return f"train_setting_{key}"
+
+
+def _take(key: str, task: str) -> None:
+    """Apply a widget's value as far as a link could hold it: clients may send any. The task's own leaves the link."""
+    value = st.session_state[_of(key)]
+    if task in TASKS and value == default_of(TASKS[task], key):
+        state.put(key, None)
+    elif isinstance(value, int | float | str):
+        state.take({key: value if isinstance(value, str) else f"{value:g}"}, [key])

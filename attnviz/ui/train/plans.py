@@ -1,0 +1,54 @@
+"""What is to be trained, as the view says it: the task, the model and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from attnviz.training.plan import Plan
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
+
+Get = Callable[[str], Any]
+
+OF_TRAINING: Mapping[str, str] = {
+    "steps": "steps", "batch": "batch", "rate": "learning_rate", "warm_up": "warm_up", "decay": "decay",
+    "optimiser": "optimiser", "weight_decay": "weight_decay",
+}  # fmt: skip
+"""The settings of a training: link keys, and their names in `TrainingSettings`"""
+OF_MODEL: Mapping[str, str] = {
+    "train_layers": "layers", "train_heads": "heads", "train_width": "width", "train_dropout": "dropout",
+}  # fmt: skip
+"""Those of its model: link keys, and their names in `TokenConfig`"""
+
+
+def task_of(get: Get) -> Task:
+    """Return the view's task, or the first one."""
+    return TASKS.get(get("task")) or next(iter(TASKS.values()))
+
+
+def default_of(task: Task, key: str) -> Any:
+    """Return the value of a setting that a task has of itself, by its link key."""
+    return getattr(task.training, OF_TRAINING[key]) if key in OF_TRAINING else getattr(task.model, OF_MODEL[key])
+
+
+def plan_of(get: Get, *, control: bool = False) -> Plan:
+    """Return what the view's settings say is to be trained: the task's model, or the control with the same settings.
+
+    Raises:
+        ValueError: the settings do not fit each other; the message is a clause such as "a width of 30 can't ...".
+    """
+    task = task_of(get)
+    training = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
+    shape = {name: get(key) for key, name in OF_MODEL.items() if get(key) is not None}
+    if control:
+        shape = {name: value for name, value in shape.items() if name == "dropout"}
+    model = replace(task.control_model if control else task.model, **shape)
+    return Plan(task.name, model, replace(task.training, seed=get("seed"), **training))
+
+
+def sample_of(get: Get) -> str:
+    """Return the text that the model is shown: the view's, or the task's first example."""
+    sample: str = get("sample")
+    return sample if sample.strip() else task_of(get).examples[0]

@@ -1,0 +1,190 @@
+"""The trainings of a visitor as the page shows them: their curves, and where the browser finds their snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.serving.work.arrays import NotOfferedError
+from attnviz.serving.work.training import training_jobs
+from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.view import Evaluation, View
+from attnviz.training.jobs.weights import model_of, thinned
+from attnviz.training.plan import Plan, build
+from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Pattern, Task
+from attnviz.ui.train.arrays import Reading, offer
+
+SHOWN = 3
+"""The most trainings that are shown together, the newest ones"""
+MOST_POINTS = 400
+"""Of a loss curve; each is the mean of some steps if there are more"""
+MOST_CODES = 4 * 2**20
+"""The most weights of all snapshots that a browser is offered, 2 bytes each"""
+
+Arrays = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A training, or a model before its training."""
+
+    plan: Plan
+    number: int
+    """Of its job; 0 before the training"""
+    view: View
+
+    @property
+    def task(self) -> Task:
+        """What it learns."""
+        return TASKS[self.plan.subject]
+
+    @property
+    def model(self) -> TokenConfig:
+        """The shape of its model."""
+        if not isinstance(self.plan.model, TokenConfig):
+            raise TypeError(f"a {type(self.plan.model).__name__} has no heads")
+        return self.plan.model
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its model is the task's control."""
+        return _without_dropout(self.plan) == TASKS[self.plan.subject].control_model
+
+
+def runs_of(visitor: str, plan: Plan) -> list[Run]:
+    """Return a visitor's trainings of the plan's task, the newest last; before the first, the untrained model."""
+    found = [Run(job.plan, job.number, job.view) for job in _jobs(visitor) if job.plan.subject == plan.subject]
+    return found[-SHOWN:] or [Run(plan, 0, View("stopped", plan.training.steps))]
+
+
+def _jobs(visitor: str) -> Iterable[Job]:
+    return reversed(training_jobs().jobs(visitor))
+
+
+def _without_dropout(plan: Plan) -> ModelConfig:
+    return replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.model
+
+
+def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -> dict[str, Any]:
+    """Return what the browser is told of a training: `TrainingRun` in frontend/types/training.d.ts."""
+    view, kinds = run.view, list(reading.kinds(run.model))
+    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
+    kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
+    return {
+        "id": str(run.number),
+        "title": title_of(run, others),
+        "is_control": run.is_control,
+        "digest": _offer(run, visitor, reading) if reading.ids else "",
+        "state": view.status if run.number else "new",
+        "message": _queued(view) if view.status == "queued" else view.message,
+        "step": view.step, "steps": view.steps,
+        "speed": view.speed or None, "left": view.seconds_left,
+        "snapshots": ([one.step for one in kept] if run.number else [0]) if reading.ids else [],
+        "kinds": kinds,
+    }  # fmt: skip
+
+
+def _queued(view: View) -> str:
+    if view.place <= 1:
+        return "Next in line: it starts as soon as another training on this server ends."
+    return f"Waiting: number {view.place} in line for a processor of this server."
+
+
+def _offer(run: Run, visitor: str, reading: Reading) -> str:
+    if not run.number:
+        plan = run.plan
+
+        def untrained(step: int) -> TokenModel:
+            if step:
+                raise NotOfferedError
+            return _checked(build(plan.model, plan.training.seed).eval())
+
+        return offer(("new", repr(plan.model), plan.training.seed), reading, untrained)
+    number = run.number
+    return offer(("job", visitor, number), reading, lambda step: _model_at(visitor, number, step))
+
+
+def _model_at(visitor: str, number: int, step: int) -> TokenModel:
+    """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time."""
+    for job in _jobs(visitor):
+        if job.number == number:
+            found = next((one for one in job.view.snapshots if one.step == step), None)
+            if found is not None:
+                return _checked(model_of(job.plan.model, found.weights))
+    raise NotOfferedError
+
+
+def _checked(model: Any) -> TokenModel:
+    if not isinstance(model, TokenModel):
+        raise NotOfferedError
+    return model
+
+
+def title_of(run: Run, others: Sequence[Run]) -> str:
+    """Return what tells a training from the others that are shown: its model, or the settings that differ."""
+    if not run.number:
+        return "not trained"
+    if run.is_control:
+        return "control"
+    rivals = [one for one in others if not one.is_control]
+    different = [
+        f"{name.replace('_', ' ')} {value:g}" if isinstance(value, (int, float)) else f"{value}"
+        for name, value in _settings(run).items()
+        if any(_settings(one).get(name) != value for one in rivals)
+    ]
+    return ", ".join(different[:3]) or f"{run.model.layers} layers, {run.model.heads} heads"
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    training, model = run.plan.training, run.model
+    return {
+        "learning_rate": training.learning_rate, "seed": training.seed, "batch": training.batch,
+        "steps": training.steps, "optimiser": training.optimiser, "decay": training.decay,
+        "warm_up": training.warm_up, "weight_decay": training.weight_decay,
+        "layers": model.layers, "heads": model.heads, "width": model.width, "dropout": model.dropout,
+    }  # fmt: skip
+
+
+def curves_of(run: Run) -> Arrays:
+    """Return a training's curves by their names in the payload: see `components.training.training`."""
+    evaluations = run.view.evaluations
+    steps, loss = thinned_loss(run.view.losses)
+    return {
+        "loss_steps": steps, "loss": loss,
+        "evaluated": _floats(one.step for one in evaluations),
+        "held_out": _floats(one.loss for one in evaluations),
+        "accuracy": _floats(one.accuracy for one in evaluations),
+        **{f"scores.{number}": _scores(evaluations, pattern) for number, pattern in enumerate(run.task.patterns)},
+    }  # fmt: skip
+
+
+def thinned_loss(losses: NDArray[np.float32], most: int = MOST_POINTS) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return at most `most` points of a loss curve, steps and losses: means of equally many steps if there are more."""
+    count = len(losses)
+    each = -(-count // most) if count else 1
+    starts = np.arange(0, count, each)
+    if not len(starts):
+        return _floats([]), _floats([])
+    sizes = np.diff(np.append(starts, count))
+    return (starts + (sizes - 1) / 2).astype(np.float32), (np.add.reduceat(losses, starts) / sizes).astype(np.float32)
+
+
+def _scores(evaluations: Sequence[Evaluation], pattern: Pattern) -> NDArray[np.float32]:
+    """Return the scores of all heads of the pattern's kind, (E, L · H)."""
+    rows = [
+        [score for place, heads in sorted(one.scores.get(pattern.name, {}).items(), key=lambda found: found[0].layer)
+         for score in heads if place.kind == pattern.kind]
+        for one in evaluations
+    ]  # fmt: skip
+    return np.array(rows, np.float32).reshape(len(rows), -1) if rows else np.zeros((0, 0), np.float32)
+
+
+def _floats(values: Iterable[float]) -> NDArray[np.float32]:
+    return np.array(list(values), np.float32)

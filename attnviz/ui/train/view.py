@@ -1,0 +1,87 @@
+"""The main part of Train: the component with the curves and the heads of a visitor's trainings.
+
+The page imports it after it has said what it is, because it imports torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from attnviz.components.training import training
+from attnviz.serving.work.training import keep, training_jobs
+from attnviz.training.tasks.task import Task
+from attnviz.ui import shell, state
+from attnviz.ui.plain import plain
+from attnviz.ui.train import commands
+from attnviz.ui.train.arrays import Reading, reading_of
+from attnviz.ui.train.plans import plan_of, sample_of, task_of
+from attnviz.ui.train.runs import Run, curves_of, header_of, runs_of
+
+EVERY = 0.4
+"""Seconds between two looks at a training that goes on"""
+
+
+def show_training() -> None:
+    """Show the visitor's trainings of the view's task."""
+    name = commands.visitor()
+    keep(name)
+    training_jobs().prepare()
+    task = task_of(state.get)
+    with st.container():
+        reading = _read(task)
+        runs = runs_of(name, _plan())
+        if commands.refusal():
+            st.warning(plain(commands.refusal()))
+    header = {
+        "task": _told(task, reading),
+        "runs": [header_of(run, [one for one in runs if one is not run], name, reading) for run in runs],
+        "values": commands.values(),
+    }
+    with st.container(key="training"):
+        training(header, _curves(runs), key="training_view", on_update=commands.take)
+
+
+def _plan() -> Any:
+    """Return the view's plan; settings that do not fit each other are named, and the task's own are used."""
+    try:
+        return plan_of(state.get)
+    except ValueError as error:
+        st.warning(plain(f"These settings do not fit: {error}. So the task's own model is shown."))
+        own = {"train_layers", "train_heads", "train_width", "train_dropout"}
+        return plan_of(lambda key: None if key in own else state.get(key))
+
+
+def _read(task: Task) -> Reading:
+    """Return what the model is shown, with notes on what it does not know."""
+    first, second = task.read(sample_of(state.get))
+    for tokens in (first, second):
+        if tokens is not None:
+            shell.token_notes(tokens)
+    reading = reading_of(task, first, second)
+    if not reading.ids:
+        st.info(f"The model knows none of these symbols. Type something like “{plain(task.examples[0])}”.")
+    return reading
+
+
+def _told(task: Task, reading: Reading) -> dict[str, Any]:
+    """Return `TrainingTask` of frontend/types/training.d.ts."""
+    return {
+        "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
+        "control": task.control,
+        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
+        "answers": list(task.outputs), "read": list(reading.labels),
+    }  # fmt: skip
+
+
+def _curves(runs: list[Run]) -> dict[str, NDArray[np.float32]]:
+    return {f"{number}.{name}": array for number, run in enumerate(runs) for name, array in curves_of(run).items()}
+
+
+def check_live(*, live: bool) -> None:
+    """Run the whole page where a training has begun or ended since it ran: it sets how often this part runs."""
+    if commands.is_live() != live:
+        st.rerun()

@@ -1,0 +1,28 @@
+"""Train: a small model learns a task, and its attention forms on the screen."""
+
+import streamlit as st
+
+from attnviz.serving.work.lock import page_lock
+from attnviz.ui import shell, state
+from attnviz.ui.waiting import starting
+
+shell.begin("train")
+with starting("train"):
+    from attnviz.ui.train import commands
+    from attnviz.ui.train.controls import train_controls
+    from attnviz.ui.train.view import EVERY, check_live, show_training
+with st.sidebar:
+    train_controls()
+live = commands.is_live()
+
+
+@st.fragment(run_every=EVERY if live else None)
+@page_lock().held()
+def watch() -> None:
+    """Show the trainings. A fragment, so that what the browser reports does not run the rest of the page."""
+    show_training()
+    state.end()
+    check_live(live=live)
+
+
+watch()

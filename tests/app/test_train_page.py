@@ -1,0 +1,259 @@
+"""The page Train without a browser: what it offers before, during and after a training, and bad input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from attnviz.serving.work.arrays import NotOfferedError
+from attnviz.serving.work.training import training_jobs
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.attention import attentions
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.plan import build
+from attnviz.training.tasks import TASKS
+from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
+from tests.app.training import accuracies, moment
+
+FAST = {"steps": "20", "batch": "16", "rate": "0.01"}
+PATIENCE = 60
+_numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def no_training_is_left() -> Iterator[None]:
+    """End the trainings of each test's visitors."""
+    yield
+    for visitor in list(training_jobs()._visitors):
+        training_jobs().release(visitor)
+
+
+def told(at: AppTest) -> dict[str, Any]:
+    return payload(at, "training")[0]
+
+
+def newest(at: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = told(at)["runs"][-1]
+    return found
+
+
+def command(at: AppTest, name: str) -> AppTest:
+    return send_values(at, command=[next(_numbers), name])
+
+
+def send_values(at: AppTest, **values: object) -> AppTest:
+    return send_update(at, "training", {"number": next(_numbers), "values": values})
+
+
+def until(at: AppTest, true: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Run the page as the browser does while a training goes on, until its newest run is as wanted."""
+    since = time.monotonic()
+    while not true(newest(at)):
+        assert time.monotonic() - since < PATIENCE, newest(at)["state"]
+        time.sleep(0.1)
+        at.run()
+        assert not at.exception
+    return newest(at)
+
+
+def trained(at: AppTest, name: str = "train") -> dict[str, Any]:
+    command(at, name)
+    return until(at, lambda run: run["state"] == "done")
+
+
+def test_before_a_training_the_untrained_model_is_there() -> None:
+    at = open_page("train")
+    run = newest(at)
+    assert (run["state"], run["snapshots"], run["steps"]) == ("new", [0], 800)
+    (kind,) = run["kinds"]
+    assert (kind["kind"], kind["layers"], kind["heads"], kind["rows"]) == ("decoder", 2, 2, 18)
+    found = moment(run["digest"], 0)["weights.decoder"] / 65535
+    task = TASKS["induction"]
+    model = build(task.model, 0).eval()
+    assert isinstance(model, TokenModel)
+    ids = torch.tensor([[ord(letter) - ord("a") for letter in task.examples[0]]])
+    x, first = model.embed(ids), next(iter(attentions(model).values()))
+    with torch.no_grad():
+        query, key = (layer(x)[0].view(18, 2, 16).transpose(0, 1) for layer in (first.query, first.key))
+        scores = (query @ key.transpose(1, 2) / 4).masked_fill(torch.ones(18, 18).triu(1).bool(), -torch.inf)
+    np.testing.assert_allclose(found[0, :2], scores.softmax(-1), rtol=0, atol=1e-5)
+    assert not training_jobs().jobs(told(at)["values"]["visitor"]), "a link alone starts no training"
+
+
+def test_a_training_runs_and_its_snapshots_are_its_own_models() -> None:
+    at = open_page("train", seed="3", **FAST)
+    run = trained(at)
+    header, arrays = payload(at, "training")
+    assert run["step"] == run["steps"] == 20
+    assert run["snapshots"] == [0, 5, 10, 15, 20]
+    assert arrays["0.loss"].shape == (20,)
+    assert arrays["0.evaluated"].tolist() == [0, 10, 20]
+    assert arrays["0.scores.1"].shape == (3, 4)
+    (job,) = training_jobs().jobs(header["values"]["visitor"])
+    assert (job.plan.training.seed, job.plan.training.learning_rate, job.plan.training.batch) == (3, 0.01, 16)
+    snapshot = next(one for one in job.view.snapshots if one.step == 15)
+    model = model_of(job.plan.model, snapshot.weights)
+    ids = torch.tensor([[ord(letter) - ord("a") for letter in TASKS["induction"].examples[0]]])
+    with torch.no_grad():
+        expected = model(ids)[0].softmax(-1)
+    found = moment(run["digest"], 15)
+    assert found["answer"][0].tolist() == expected.argmax(-1).tolist()
+    np.testing.assert_allclose(found["probability"][0], expected.max(-1).values, rtol=0, atol=1e-6)
+    without = accuracies(run["digest"], 20)
+    assert without.shape == (5,)
+    held = TASKS["induction"].held_out()
+    with torch.no_grad():
+        right = model_of(job.plan.model, job.view.snapshots[-1].weights)(held.ids).argmax(-1) == held.targets
+    assert without[4] == pytest.approx(float(right[held.targets >= 0].float().mean()), abs=1e-6)
+    assert arrays["0.accuracy"][-1] == pytest.approx(without[4], abs=2e-3)  # of float32 weights, not of float16
+
+
+def test_a_second_training_and_the_control_stand_beside_the_first() -> None:
+    at = open_page("train", **FAST)
+    trained(at)
+    trained(at, "control")
+    assert [(run["title"], run["is_control"]) for run in told(at)["runs"]] == [
+        ("2 layers, 2 heads", False),
+        ("control", True),
+    ]
+    at.selectbox("train_setting_rate").select(0.1).run()
+    trained(at)
+    titles = [run["title"] for run in told(at)["runs"]]
+    assert titles == ["learning rate 0.01", "control", "learning rate 0.1"]
+    assert at.query_params["rate"] == "0.1"
+
+
+def test_stop_one_step_and_continue() -> None:
+    at = open_page("train", batch="4", steps="100000")
+    command(at, "train")
+    until(at, lambda run: run["step"] > 0)
+    command(at, "stop")
+    stopped = until(at, lambda run: run["state"] == "stopped")
+    command(at, "step")
+    after = until(at, lambda run: run["step"] > stopped["step"])
+    assert after["step"] == stopped["step"] + 1
+    command(at, "continue")
+    until(at, lambda run: run["state"] == "running" and run["step"] > after["step"] + 1)
+
+
+def test_a_command_that_comes_twice_counts_once() -> None:
+    at = open_page("train", **FAST)
+    send_values(at, command=[7, "train"])
+    send_values(at, command=[7, "train"])
+    until(at, lambda run: run["state"] == "done")
+    assert len(training_jobs().jobs(told(at)["values"]["visitor"])) == 1
+
+
+def test_a_training_is_still_there_on_the_way_back_and_in_a_new_session() -> None:
+    at = open_page("train", **FAST)
+    trained(at)
+    visitor = told(at)["values"]["visitor"]
+    go_to_page(at, "tokens", {})
+    go_to_page(at, "train", FAST)
+    assert newest(at)["state"] == "done"
+    after_a_reload = open_page("train", **FAST)
+    assert newest(after_a_reload)["state"] == "new"
+    send_values(after_a_reload, visitor=visitor)
+    assert newest(after_a_reload)["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"command": "train"}, {"command": [1]}, {"command": ["1", "train"]}, {"command": [2**60, ["train"]]},
+        {"command": [1, "rm -rf"]}, {"visitor": "someone-elses-visitor-x"}, {"visitor": 3}, {"slow": -1},
+        {"slow": "x"}, {"run": 3}, {"run": "x" * 999}, {"watch": "no.such.head"}, {"snapshot": -3}, {"pin": 3},
+        {"pin": {"q": "x", "k": -1}},
+    ],
+)  # fmt: skip
+def test_what_a_browser_may_not_send_changes_nothing(values: dict[str, object]) -> None:
+    at = open_page("train")
+    before = told(at)
+    send_values(at, **values)
+    assert not at.exception
+    after = told(at)
+    assert (after["runs"], after["task"]) == (before["runs"], before["task"])
+    assert not training_jobs().jobs(after["values"]["visitor"])
+
+
+@pytest.mark.parametrize("sample", ["", "   ", "4711", "é 👋🏽", "\x00<b>x</b>", "x" * 300, "שלום"])
+@pytest.mark.parametrize("task", TASKS)
+def test_any_text_can_be_shown_to_any_task(task: str, sample: str) -> None:
+    at = open_page("train", task=task, sample=sample)
+    run = newest(at)
+    if run["digest"]:
+        assert moment(run["digest"], 0)["answer"].shape == (1, len(told(at)["task"]["read"]))
+    else:
+        assert "The model knows none of these symbols" in messages(at)
+        assert run["snapshots"] == []
+
+
+def test_every_task_can_be_trained_and_its_control_too() -> None:
+    at = open_page("train", steps="2", batch="4")
+    for task in TASKS:
+        at.selectbox("task").select(task).run()
+        for name in ("train", "control"):
+            run = trained(at, name)
+            assert moment(run["digest"], 2)["answer"].size
+            assert 0 <= accuracies(run["digest"], 2)[-1] <= 1
+        assert told(at)["task"]["name"] == task
+
+
+def test_another_task_has_no_text_and_no_head_of_the_one_before() -> None:
+    at = open_page("train", sample="abab", watch="decoder.0.1", snapshot="0", q="1", k="0")
+    at.selectbox("task").select("reverse").run()
+    assert dict(at.query_params) == {"task": "reverse"}
+    assert newest(at)["kinds"][0]["kind"] == "encoder"
+
+
+def test_settings_that_do_not_fit_are_said_and_not_trained() -> None:
+    at = open_page("train", train_heads="3", train_width="16")
+    (warning,) = boxes(at, "warning")
+    assert "a width of 16 can't be divided into 3 heads" in warning
+    command(at, "train")
+    assert any(box.startswith("This can't be trained") for box in boxes(at, "warning"))
+    assert newest(at)["state"] == "new"
+
+
+def test_why_a_training_has_ended_is_said() -> None:
+    at = open_page("train", **FAST)
+    trained(at)
+    (job,) = training_jobs().jobs(told(at)["values"]["visitor"])
+    job.set("diverged", message="The training diverged: the loss at step 9 is nan.")
+    at.run()
+    assert (newest(at)["state"], newest(at)["message"]) == ("diverged", job.view.message)
+
+
+def test_who_waits_is_told_the_place_in_line() -> None:
+    visitors = [open_page("train", batch="4", steps="100000") for _ in range(4)]
+    for at in visitors:
+        command(at, "train")
+    for at in visitors:
+        at.run()
+    messages_said = [newest(at)["message"] for at in visitors]
+    assert messages_said[:2] == ["", ""]
+    assert messages_said[2].startswith("Next in line")
+    assert messages_said[3].startswith("Waiting: number 2 in line")
+
+
+def test_a_setting_of_the_task_itself_leaves_the_link() -> None:
+    at = open_page("train", rate="0.01")
+    at.selectbox("train_setting_rate").select(0.001).run()
+    assert dict(at.query_params) == {}
+    at.number_input("train_setting_steps").set_value(300).run()
+    assert dict(at.query_params) == {"steps": "300"}
+    at.number_input("train_setting_weight_decay").set_value(0.05).run()
+    assert at.query_params["weight_decay"] == "0.05"
+
+
+def test_what_is_not_offered_can_not_be_requested() -> None:
+    at = open_page("train")
+    with pytest.raises(NotOfferedError):
+        moment(newest(at)["digest"], 5)

@@ -1,0 +1,175 @@
+"""The page Train in Chromium: a head forms, and every snapshot can be gone through without the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.ui.train.arrays import accuracy_without, at_snapshots, heads_of, reading_of
+from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
+from tests.browser.settle import frames, in_the_end, settled
+from tests.training import TASK, model_after
+
+TEXT = "qweasdqweasdqweasd"
+STEPS, RATE = 60, 0.01
+LINK = f"steps={STEPS}&rate={RATE}&batch=64"
+MINUTE = 60_000
+Open = Callable[..., Page]
+
+
+def opened(page: Page, app_url: str, query: str = LINK) -> Page:
+    page.goto(f"{app_url}/train?{query}")
+    page.locator(".training .large[data-step]").wait_for(timeout=MINUTE)
+    return settled(page)
+
+
+def trained(page: Page, press: str = "Enter") -> None:
+    page.keyboard.press(press)
+    expect(page.locator(".training .state")).to_have_text(f"Step {STEPS} of {STEPS} · done", timeout=3 * MINUTE)
+    in_the_end(page, lambda: shown_step(page), lambda step: step == STEPS, seconds=30)
+
+
+def shown_step(page: Page) -> int:
+    return int(page.locator(".training .large").get_attribute("data-step") or -1)
+
+
+def weights(page: Page) -> np.ndarray:
+    return matrix(page, "weights")
+
+
+def visible(found: np.ndarray) -> np.ndarray:
+    return np.tril(np.nan_to_num(found))
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[int, Any]:
+    """What the same training gives in this process, at some steps."""
+    reading = reading_of(TASK, *TASK.read(TEXT))
+    models = model_after((0, 30, 45, STEPS), rate=RATE, steps=STEPS)
+    return {step: (model, at_snapshots([model], reading)) for step, model in models.items()}
+
+
+def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, expected: dict[int, Any]) -> None:
+    opened(page, app_url, LINK + "&watch=decoder.1.1")
+    np.testing.assert_allclose(
+        visible(weights(page)), expected[0][1]["weights.decoder"][0, 3] / 65535, rtol=0, atol=2e-3
+    )
+    trained(page)
+    last = page.locator(".training .legend b")
+    assert float(last.nth(0).inner_text().removesuffix(" %")) > 20
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    page.on("request", lambda request: sent.append(request.url))
+    pressed = 0
+    while shown_step(page) > 45:
+        page.keyboard.press("ArrowLeft")
+        frames(page)
+        pressed += 1
+    assert pressed == 3
+    assert sent == [], "the server is not asked for a snapshot that is gone through"
+    assert shown_step(page) == 45
+    np.testing.assert_allclose(
+        visible(weights(page)), expected[45][1]["weights.decoder"][0, 3] / 65535, rtol=0, atol=2e-3
+    )
+    expect(page.locator(".training .scrubber .said")).to_have_text("after 45 steps")
+    expect(page.locator(".training .marker").first).to_be_attached()
+    assert page.locator(".training .curves").first.get_attribute("data-step") == "45"
+    # A number is read with the pointer, and pinned with a click.
+    model, found = expected[45]
+    box = page.locator(".training .large canvas").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.7)
+    said = page.locator(".training .reading")
+    expect(said).to_contain_text("looks at")
+    query, key = (int(part.split()[-1]) for part in said.inner_text().split(" “")[:2])
+    if key <= query:
+        value = float(said.get_attribute("data-value") or "nan")
+        assert value == pytest.approx(found["weights.decoder"][0, 3, query, key] / 65535, abs=2e-3)
+    # The accuracy without the head, as this process finds it.
+    without = page.locator(".training .without .result")
+    expect(without).to_be_visible(timeout=MINUTE)
+    number = [(place.layer, head) for place, head in heads_of(model)].index((1, 1))
+    share = float(without.get_attribute("data-value") or "nan")
+    assert share == pytest.approx(accuracy_without(model, TASK)[number], abs=5e-3)
+    page.wait_for_url(lambda url: "snapshot=45" in url and "watch=decoder.1.1" in url)
+
+
+def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(page: Page, app_url: str) -> None:
+    opened(page, app_url)
+    trained(page)
+    page.locator(".training .control").click()
+    runs = page.locator(".training .runs button")
+    expect(runs).to_have_text(["2 layers, 2 heads", "control"], timeout=MINUTE)
+    expect(page.locator(".training .about")).to_contain_text("One layer cannot do it")
+    expect(page.locator(".training .state")).to_contain_text("done", timeout=2 * MINUTE)
+    runs.first.click()
+    expect(runs.first).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".training .head-name")).to_contain_text("layer 1")
+    page.get_by_role("link", name="Tokens").first.click()
+    page.wait_for_url("**/tokens*")
+    settled(page)
+    page.go_back()
+    expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
+    page.reload()
+    expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
+    expect(page.locator(".training .state")).to_have_text(f"Step {STEPS} of {STEPS} · done")
+
+
+def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:
+    opened(page, app_url, "steps=100000&batch=4")
+    state = page.locator(".training .state")
+    page.keyboard.press("Enter")
+    expect(state).to_contain_text("steps/s", timeout=MINUTE)
+    page.keyboard.press("Enter")
+    expect(state).to_contain_text("stopped", timeout=MINUTE)
+
+    def step() -> int:
+        return int(state.inner_text().split()[1].replace(",", ""))
+
+    before = step()
+    page.keyboard.press(".")
+    assert in_the_end(page, step, lambda now: now > before, seconds=30) == before + 1
+    expect(page.locator(".training .main")).to_have_text("▶ Continue")
+    page.keyboard.press("Enter")
+    expect(page.locator(".training .main")).to_have_text("■ Stop", timeout=MINUTE)
+    page.keyboard.press("Enter")
+    expect(state).to_contain_text("stopped", timeout=MINUTE)
+
+
+def test_playing_goes_through_all_snapshots(page: Page, app_url: str) -> None:
+    opened(page, app_url)
+    trained(page)
+    page.locator(".training .play").click()
+    expect(page.locator(".training .play")).to_have_attribute("aria-label", "Pause")
+    assert in_the_end(page, lambda: shown_step(page), lambda step: step < STEPS, seconds=10) < STEPS
+    expect(page.locator(".training .said").first).to_have_text(f"after {STEPS} steps", timeout=MINUTE)
+    expect(page.locator(".training .play")).to_have_attribute("aria-label", "Play the training")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(app_url: str, new_context: Contexts, scheme: str) -> None:
+    context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme=scheme)
+    page = opened(context.new_page(), app_url)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator(".training .main").tap()
+    expect(page.locator(".training .state")).to_contain_text("done", timeout=3 * MINUTE)
+    for css in (".training .main", ".training .large", ".training .slider, .training input[type=range]"):
+        box = page.locator(css).first.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+def test_nothing_of_the_app_is_cut_off_on_a_projector(page: Page, app_url: str) -> None:
+    for query in (LINK, LINK + "&lecture=1", LINK + "&task=numbers"):
+        page.set_viewport_size({"width": 1280, "height": 720})
+        opened(page, app_url, query)
+        for css in (".transport", ".large", ".scrubber", ".answers"):
+            box = page.locator(f".training {css}").bounding_box()
+            assert box, css
+            assert box["y"] + box["height"] <= 720, (query, css)

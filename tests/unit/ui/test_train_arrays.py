@@ -1,0 +1,175 @@
+"""What the page Train offers the browser of a model in training, compared with torch's own attention."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from attnviz.serving.work.arrays import NotOfferedError, array_store
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.attention import attentions
+from attnviz.training.plan import build
+from attnviz.training.tasks import TASKS
+from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of
+from attnviz.ui.train.plans import plan_of, sample_of
+from attnviz.ui.train.runs import thinned_loss
+
+TASK = TASKS["induction"]
+TEXT = "abcabcabc"
+
+
+def made(config: TokenConfig, seed: int = 0) -> TokenModel:
+    model = build(config, seed).eval()
+    assert isinstance(model, TokenModel)
+    return model
+
+
+def reading(text: str = TEXT) -> Reading:
+    return reading_of(TASK, *TASK.read(text))
+
+
+def torchs_weights(model: TokenModel, ids: torch.Tensor, layer: int) -> torch.Tensor:
+    """Return the weights of a layer without norms, (H, T, T), as nn.MultiheadAttention computes them."""
+    x = model.embed(ids)
+    mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
+    with torch.no_grad():
+        for own in list(attentions(model).values())[: layer + 1]:
+            theirs = nn.MultiheadAttention(own.query.in_features, own.heads, batch_first=True)
+            theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
+            theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
+            theirs.out_proj.load_state_dict(own.output.state_dict())
+            output, weights = theirs(x, x, x, attn_mask=mask, average_attn_weights=False)
+            x = x + output
+    first: torch.Tensor = weights[0]
+    return first
+
+
+def test_weights_of_each_snapshot_are_torchs() -> None:
+    models = [made(TASK.model, seed) for seed in (0, 1)]
+    here = reading()
+    found = at_snapshots(models, here)
+    assert found["weights.decoder"].shape == (2, 4, 9, 9)
+    for at, model in enumerate(models):
+        for layer in (0, 1):
+            expected = torchs_weights(model, here.batch.ids, layer).numpy()
+            codes = found["weights.decoder"][at, 2 * layer : 2 * layer + 2] / 65535
+            np.testing.assert_allclose(codes, expected, rtol=0, atol=1e-5)
+
+
+def test_answers_are_the_likeliest_tokens() -> None:
+    model, here = made(TASK.model), reading()
+    found = at_snapshots([model], here)
+    with torch.no_grad():
+        shares = torch.softmax(model.logits(here.batch.ids)[0].double(), dim=-1)
+    assert found["answer"][0].tolist() == shares.argmax(-1).tolist()
+    np.testing.assert_allclose(found["probability"][0], shares.max(-1).values, rtol=0, atol=1e-6)
+
+
+def test_symbols_that_the_model_does_not_know_are_left_out() -> None:
+    assert reading("ab!c é").labels == ("a", "b", "c")
+    assert reading("1234").ids == ()
+
+
+def test_an_encoder_with_a_decoder_has_three_kinds_of_attention() -> None:
+    config = TokenConfig(5, 8, "both", layers=2, heads=2, width=8)
+    here = Reading("induction", (1, 2, 3), ("x", "y", "z"), (0, 4), ("p", "q"))
+    found = at_snapshots([made(config)], here)
+    shapes = {name: array.shape for name, array in found.items() if name.startswith("weights.")}
+    assert shapes == {
+        "weights.encoder": (1, 4, 2, 2),
+        "weights.decoder": (1, 4, 3, 3),
+        "weights.cross": (1, 4, 3, 2),
+    }
+    told = [(one["kind"], one["rows"], one["cols"], one["causal"]) for one in here.kinds(config)]
+    assert told == [("encoder", 2, 2, False), ("decoder", 3, 3, True), ("cross", 3, 2, False)]
+    assert found["answer"].shape == (1, 3)
+    order = [place.kind for place, _ in heads_of(made(config))]
+    assert order == ["encoder"] * 4 + ["decoder"] * 4 + ["cross"] * 4
+
+
+def test_a_model_without_layers_has_no_attention_but_answers() -> None:
+    config = TokenConfig(26, 32, layers=0, heads=2, width=8)
+    assert list(reading().kinds(config)) == []
+    assert sorted(at_snapshots([made(config)], reading())) == ["answer", "probability"]
+
+
+def test_accuracy_without_a_head_is_that_of_a_model_whose_head_gives_zeros() -> None:
+    model = made(TASK.model)
+    found = accuracy_without(model, TASK)
+    assert found.shape == (5,)
+    held = TASK.held_out()
+
+    def zeroed(_: nn.Module, args: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        return (torch.cat([torch.zeros_like(args[0][..., :16]), args[0][..., 16:]], dim=-1),)
+
+    def right() -> float:
+        with torch.no_grad():
+            said = model.logits(held.ids).argmax(-1)
+        counted = held.targets >= 0
+        return float((said == held.targets)[counted].float().mean())
+
+    assert found[4] == pytest.approx(right(), abs=1e-6)
+    hook = next(iter(attentions(model).values())).output.register_forward_pre_hook(zeroed)
+    assert found[0] == pytest.approx(right(), abs=1e-6)
+    hook.remove()
+
+
+@pytest.mark.parametrize("part", ["", "s", "s.", "s.x", "s.1.2.x", "a", "a.-1", "a.1.2", "s." + ".1" * 17, "../s.0"])
+def test_only_snapshots_and_ablations_can_be_requested(part: str) -> None:
+    digest = offer(("test", 1), reading(), lambda _: made(TASK.model))
+    with pytest.raises(NotOfferedError):
+        array_store().request(f"{digest}~{part}").result(30)
+
+
+def test_a_snapshot_that_is_gone_is_not_offered() -> None:
+    def gone(_: int) -> TokenModel:
+        raise NotOfferedError
+
+    digest = offer(("test", 2), reading(), gone)
+    with pytest.raises(NotOfferedError):
+        array_store().request(f"{digest}~s.0").result(30)
+
+
+@pytest.mark.parametrize(("count", "points"), [(0, 0), (1, 1), (10, 10), (11, 6), (1000, 10)])
+def test_a_long_loss_curve_is_means_of_steps(count: int, points: int) -> None:
+    losses = np.arange(count, dtype=np.float32) ** 2
+    steps, means = thinned_loss(losses, 10)
+    assert len(steps) == len(means) == points
+    each = -(-count // 10) or 1
+    blocks = [losses[at : at + each] for at in range(0, count, each)]
+    np.testing.assert_allclose(means, [block.mean() for block in blocks], rtol=1e-6)
+    np.testing.assert_allclose(
+        steps, [at + (len(b) - 1) / 2 for at, b in zip(range(0, count, each), blocks, strict=True)]
+    )
+
+
+VIEW: dict[str, object] = dict.fromkeys(
+    ["steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers",
+     "train_heads", "train_width"]
+)  # fmt: skip
+VIEW |= {"task": "induction", "sample": "", "seed": 3}
+
+
+def test_a_view_without_settings_trains_what_the_task_says() -> None:
+    plan = plan_of(VIEW.__getitem__)
+    assert (plan.model, plan.training.learning_rate, plan.training.seed) == (TASK.model, 1e-3, 3)
+    assert sample_of(VIEW.__getitem__) == TASK.examples[0]
+
+
+def test_the_control_has_the_same_settings_and_a_model_of_its_own() -> None:
+    view = VIEW | {"rate": 0.01, "train_layers": 3, "train_dropout": 0.2, "task": "induction"}
+    own, control = plan_of(view.__getitem__), plan_of(view.__getitem__, control=True)
+    assert own.training == control.training
+    assert isinstance(own.model, TokenConfig)
+    assert isinstance(control.model, TokenConfig)
+    assert (own.model.layers, control.model.layers) == (3, TASK.control_model.layers)
+    assert own.model.dropout == control.model.dropout == 0.2
+
+
+def test_settings_that_do_not_fit_are_refused_in_words() -> None:
+    view = VIEW | {"train_heads": 3, "train_width": 16}
+    with pytest.raises(ValueError, match="a width of 16 can't be divided into 3 heads"):
+        plan_of(view.__getitem__)
