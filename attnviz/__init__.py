@@ -34,15 +34,16 @@ def trace(text: str, pair: str | None = None, *, model: str = "minilm") -> Trace
     Args:
         text: what the model reads.
         pair: a second sentence; in an encoder-decoder model, what the decoder reads.
-        model: "minilm" (built in), a name on the Hugging Face hub, or a local folder.
+        model: "minilm" (built in), a name on the Hugging Face hub, a local folder, or a model that was trained here
+            (`attnviz.trained.names()`), such as "induction".
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
         attnviz.tokens.NoTokensError: the model's tokenizer makes no token of the text.
     """
-    from attnviz.pretrained import load  # late: it imports torch, and transformers for all but the built-in model
+    from attnviz.sources.trained import open_by_name  # late: it imports torch, and transformers for most models
 
-    return load(model).trace(text, pair)
+    return open_by_name(model).trace(text, pair)
 
 
 def trace_model(model: Any, tokenizer: Any, text: str, pair: str | None = None) -> Trace:

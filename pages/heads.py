@@ -1,10 +1,10 @@
-"""Heads: all layers and heads of a pretrained model at once, the chosen ones as lines and as heatmaps."""
+"""Heads: all layers and heads of a model at once, the chosen ones as lines and as heatmaps."""
 
 import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
-from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import of_model
+from attnviz.sources.trained import EVERY_MODEL
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.model_box import open_model, source_settings
@@ -19,8 +19,8 @@ def explore(model_name: str | None) -> None:
     with starting("heads"):
         from attnviz.ui.heads.view import show_heads
     try:
-        model = open_model(PRETRAINED, with_model(state.get, model_name))
-        show_heads(of_model(PRETRAINED, model, state.get))
+        model = open_model(EVERY_MODEL, with_model(state.get, model_name))
+        show_heads(of_model(EVERY_MODEL, model, state.get))
     except NoTokensError as error:
         st.info(str(error))
     state.end()
@@ -28,6 +28,6 @@ def explore(model_name: str | None) -> None:
 
 shell.begin("heads")
 with st.sidebar:
-    chosen = source_settings(PRETRAINED, "in the grid")
+    chosen = source_settings(EVERY_MODEL, "in the grid")
 shell.text()
 explore(chosen)

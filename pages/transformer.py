@@ -12,7 +12,7 @@ from attnviz.ui import controls, shell, state
 from attnviz.ui.model_box import is_slow, source_settings
 from attnviz.ui.sources import DESCRIBED, shown_with
 from attnviz.ui.transformer.checks import CHECKS
-from attnviz.ui.transformer.controls import pretrained_controls, toy_controls
+from attnviz.ui.transformer.controls import model_controls, toy_controls
 from attnviz.ui.transformer.view import PAGE, show_transformer
 from attnviz.ui.waiting import starting
 
@@ -45,7 +45,7 @@ with st.sidebar:
         shell.text_field(place)
     if source.has_names:
         chosen = source_settings(source, resources=DESCRIBED)
-        pretrained_controls(chosen)
+        model_controls(source, chosen)
     else:
         toy_controls()
 walk(chosen, None if must_wait else place)

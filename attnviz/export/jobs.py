@@ -13,6 +13,7 @@ from attnviz.export.formats import FORMATS, svg_files
 from attnviz.export.views import START, View, walk_of
 from attnviz.export.walk import sheets
 from attnviz.export.web import make_page, write_page
+from attnviz.links.link import KEYS
 from attnviz.sources.direct import Direct
 from attnviz.sources.shown import Shown, shown
 from attnviz.sources.transformer import ShownPart, shown_part
@@ -88,7 +89,7 @@ class Exporter:
     ) -> Iterator[Job]:
         found = self._shown(view)
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
-        name = slug(view["model"]) if found.source.has_names else found.source.key
+        name = slug(found.model.name) if found.source.has_names else found.source.key
         places = found.places if isinstance(found, ShownPart) else ()
         for layer, head in product(_expand(layers, found.documents), _expand(heads, found.heads)):
             found.at(layer, head)  # raises IndexError
@@ -114,7 +115,8 @@ class Exporter:
         if self._walks == TRANSFORMER:
             return shown_part(view.__getitem__, self.resources)
         found = shown(view.__getitem__, self.resources)
-        if found.kind != view["kind"] and found.source.has_layers:
+        asked = view["kind"] != KEYS["kind"].default  # a model without an encoder is not asked for one by default
+        if asked and found.kind != view["kind"] and found.source.has_layers:
             there = " and ".join(found.model.description.layers)
             raise IndexError(f"{view['model']} has no {view['kind']} attention, but {there}")
         return found

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.marked import Marked, MarkError, Target, marked, position
-from attnviz.sources import PRETRAINED
+from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.toy import wordpiece
 from attnviz.steps.picture import AXES
 from attnviz.tokens import CharVocab, WordTokenizer
@@ -69,6 +69,8 @@ def _labels(page: str, query: str) -> tuple[str, ...] | None:
     if (PAGES[page].source or view["source"]) == PRETRAINED.key:
         known = view["model"] == "minilm"
         return wordpiece().tokenize(view["text"], view["pair"].strip() or None).labels if known else None
+    if (PAGES[page].source or view["source"]) == TRAINED.key:
+        return None
     if view["tokenizer"] == "char":
         return CharVocab.shakespeare().tokenize(view["text"]).labels if view["charset"] == "shakespeare" else None
     return (wordpiece() if view["tokenizer"] == "bert" else WordTokenizer()).tokenize(view["text"]).labels

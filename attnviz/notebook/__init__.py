@@ -79,9 +79,9 @@ def _traced(what: Any, pair: str | None, model: str | Model) -> Any:
     """Return the trace of a text; whatever else is given stays."""
     if not isinstance(what, str):
         return what
-    from attnviz.pretrained import load
+    from attnviz.sources.trained import open_by_name
 
-    return (load(model) if isinstance(model, str) else model).trace(what, pair)
+    return (open_by_name(model) if isinstance(model, str) else model).trace(what, pair)
 
 
 def _given(**values: Any) -> dict[str, Any]:

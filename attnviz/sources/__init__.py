@@ -6,8 +6,9 @@ Torch is imported only when a model is opened.
 from attnviz.sources.pretrained import PRETRAINED
 from attnviz.sources.source import Get, Names, Resources, Source
 from attnviz.sources.toy import TOY
+from attnviz.sources.trained import TRAINED
 
-SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED)}
+SOURCES: dict[str, Source] = {source.key: source for source in (TOY, PRETRAINED, TRAINED)}
 """Sources by their name in links, in the order in which the app offers them."""
 
-__all__ = ["PRETRAINED", "SOURCES", "TOY", "Get", "Names", "Resources", "Source"]
+__all__ = ["PRETRAINED", "SOURCES", "TOY", "TRAINED", "Get", "Names", "Resources", "Source"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from attnviz import trained
 from attnviz.compare.minimal_pairs import counterpart
 from attnviz.sources import SOURCES
 from attnviz.sources.shown import of_model, shown
@@ -73,10 +74,11 @@ def overridden(get: Get) -> list[str]:
 
 
 def _has_one_head(get: Get, resources: Resources) -> bool:
-    """Return whether a view's model has a single head. One that would have to be loaded has several."""
+    """Return whether a view's model has one head a layer. One that would take long to load has several."""
     source = SOURCES[get("source")]
-    counts = () if source.has_names else source.open(get, resources).description.layers.values()
-    return list(counts) == [(1, 1)]
+    if source.names is not None and not trained.is_name(source.names.own(get("model"))):
+        return False
+    return all(heads == 1 for _, heads in source.open(get, resources).description.layers.values())
 
 
 def choice(name: str, asked: Get, model: Model) -> Choice:

@@ -13,22 +13,21 @@ from attnviz.trace.model import Model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnviz.pretrained import PretrainedModel
     from attnviz.trace.whole import Trace
 
 
 @cache
-def _load(name: str) -> PretrainedModel:
-    from attnviz.pretrained import load
+def _load(name: str) -> Model:
+    from attnviz.sources.trained import open_by_name
 
-    return load(name)
+    return open_by_name(name)
 
 
 @dataclass(slots=True)
 class Direct:
     """Loads and runs models in this process."""
 
-    load: Callable[[str], PretrainedModel] = _load
+    load: Callable[[str], Model] = _load
     _last: tuple[tuple[object, ...], Trace] | None = field(default=None, init=False)
 
     def characters(self, get: Get) -> CharVocab:

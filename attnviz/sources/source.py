@@ -19,7 +19,7 @@ class Resources(Protocol):
     """Loads and runs models: through the app's shared caches, or directly."""
 
     def load(self, name: str) -> Model:
-        """Load a pretrained model.
+        """Load a pretrained or a trained model.
 
         Raises:
             attnviz.pretrained.ModelError: the model can't be loaded.
@@ -44,6 +44,12 @@ class Names:
     """Whether a visitor may type another name"""
     help: Callable[[], str] = lambda: ""
     """The help beside the menu"""
+    foreign: Callable[[str], bool] = lambda _: False
+    """Whether a name is one of another source's models: then the view names none of this one"""
+
+    def own(self, name: str) -> str:
+        """Return the name of the model that a view shows which has this name."""
+        return self.fallback if not name.strip() or self.foreign(name) else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,8 @@ class Source:
     """What its only layer is called, if views have no choice of a layer"""
     help: str = ""
     """What it is, for the help beside the choice of a source"""
+    takes_pairs: bool = True
+    """Whether models without a decoder beside their encoder read a second text too"""
     about: Callable[[Get], str] = lambda _: ""
     """What computes the attention, as a sentence for captions, or nothing"""
     caution: Callable[[Get], str] = lambda _: ""

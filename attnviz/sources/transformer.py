@@ -9,6 +9,7 @@ from attnviz.sources.pretrained import PRETRAINED
 from attnviz.sources.shown import Shown
 from attnviz.sources.source import Get, Resources, Source
 from attnviz.sources.toy import TOY, tokenizer
+from attnviz.sources.trained import TRAINED
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.trace.model import Place, places
 
@@ -34,7 +35,7 @@ SOURCES: dict[str, Source] = {
         open=open_transformer,
         help="a whole transformer with weights drawn from a seed. It has learned nothing, and its settings are yours.",
     ),
-    PRETRAINED.key: replace(PRETRAINED, keys=("pair", "model", "head")),
+    **{one.key: replace(one, keys=("pair", "model", "head")) for one in (PRETRAINED, TRAINED)},
 }
 """By their names in links, in the order in which the page offers them"""
 

@@ -128,7 +128,14 @@ class Trace(NotebookRepr):
         attention = self.layer(layer, kind)
         attention.mask_of(head)  # raises IndexError
         tokens = self.query_tokens(kind), self.key_tokens(kind)
-        return Walk(*tokens, attention, head, self.parts, layer_index=layer, model=self.model, kind=kind)
+        parts = self._parts_at(Place(kind, layer))
+        return Walk(*tokens, attention, head, parts, layer_index=layer, model=self.model, kind=kind)
+
+    def _parts_at(self, place: Place) -> tuple[Tensor, Tensor] | None:
+        """Return token and position embeddings, if they are known and an attention reads their sum."""
+        if place.layer or place.kind == "cross":
+            return None
+        return _summands(self.embedding_parts if place.kind == self.kinds[0] else self.decoder_embedding_parts)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -147,9 +154,7 @@ class Trace(NotebookRepr):
             raise IndexError(f"attention {number} does not exist: attentions go from 0 to {len(self.places) - 1}")
         place = self.places[number]
         walk = self.walk(place.layer, head, place.kind)
-        of_stack = self.embedding_parts if place.kind == self.kinds[0] else self.decoder_embedding_parts
-        summands = None if place.layer or place.kind == "cross" else _summands(of_stack)
-        return replace(walk, layer_index=number, parts=summands, block=part_of(self, place))
+        return replace(walk, layer_index=number, block=part_of(self, place))
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

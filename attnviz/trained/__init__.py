@@ -5,6 +5,6 @@
 Importing this imports no torch; loading a model does.
 """
 
-from attnviz.trained.shipped import load, names
+from attnviz.trained.shipped import is_name, load, names
 
-__all__ = ["load", "names"]
+__all__ = ["is_name", "load", "names"]

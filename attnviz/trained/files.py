@@ -169,7 +169,7 @@ def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:
 
 
 def _interface(model: TokenConfig) -> tuple[object, ...]:
-    return model.architecture, model.block_size, model.outputs, model.padding
+    return model.architecture == "both", model.block_size, model.outputs, model.padding
 
 
 def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -28,11 +28,14 @@ from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
 from attnviz.training.plan import Plan
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.reading import added, parts_of, tokens_of
 from attnviz.training.tasks.task import Task
 
 NO_ATTENTION = "This model has no attention: there is nothing to show of it step by step."
 TRACE_BUDGET = TraceBudget("trained", 64 * 2**20)
 """Of all trained models: hundreds of traces of a task's, dozens of the character GPT's"""
+ANSWERS = 64
+"""The texts whose answers are kept, of a model with a decoder that reads its own"""
 
 
 class TrainedModel(ShortRepr):
@@ -50,6 +53,7 @@ class TrainedModel(ShortRepr):
         self.module = saved.module
         """float32, in evaluation mode, without gradients"""
         self._traced = _with_unknown(saved.module) if isinstance(saved.module, TokenModel) else None
+        self._answer = lru_cache(ANSWERS)(self._asked)
 
     def _summary(self) -> Iterator[str]:
         yield self.name
@@ -63,7 +67,7 @@ class TrainedModel(ShortRepr):
     @property
     def outputs(self) -> tuple[str, ...]:
         """What each logit stands for, V."""
-        return self.labels
+        return self.labels if self.task is None else self.task.outputs
 
     @property
     def has_attention(self) -> bool:
@@ -131,11 +135,17 @@ class TrainedModel(ShortRepr):
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text; symbols that are not in the vocabulary are marked as unknown."""
-        del pair
+        """Return the tokens of a text, and of a model with both, those that its decoder reads.
+
+        That is `pair`, a word each after the token that begins; if it is None, what the model itself answers, the
+        likeliest token each time. Symbols that are not in the vocabulary are marked as unknown.
+        """
         if self.task is None:
             return CharVocab(self.labels).tokenize(text, max_tokens=self.block_size), None
-        return self.task.read(text)
+        tokens, target = self.task.read(text)
+        if target is None or not len(target):
+            return tokens, target
+        return tokens, self._written(target.pieces[0], self._answer(text) if pair is None else pair)
 
     def trace_key(self, text: str, pair: str | None = None) -> Hashable:
         """Return the tokens and the file's digest, which determine the trace."""
@@ -181,6 +191,15 @@ class TrainedModel(ShortRepr):
     def _ids(self, tokens: Tokens) -> Tensor:
         """Return the ids, (T,); of a token without one, that of the row of zeros after all others."""
         return torch.tensor([len(self.labels) if one == NO_ID else one for one in tokens.ids])
+
+    def _asked(self, text: str) -> str:
+        return "" if self.task is None else self.task.answer(self, text)
+
+    def _written(self, start: str, words: str) -> Tokens:
+        """Return what the decoder reads: the token that begins, and these words, as many as fit."""
+        parts = parts_of(words, r"\S+")
+        kept = parts[: self.block_size - 1]
+        return tokens_of(words, [*added([start]), *kept], self.labels, dropped=len(parts) - len(kept))
 
 
 def _token_model(module: nn.Module | None) -> TokenModel:

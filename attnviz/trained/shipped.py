@@ -35,6 +35,11 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in NAMES if (FOLDER / f"{name}.safetensors").is_file())
 
 
+def is_name(name: str) -> bool:
+    """Whether a name is that of a model that ships, or of one that a visitor has brought."""
+    return name.strip() in names() or name.strip().startswith(OWN)
+
+
 def load(name: str) -> TrainedModel:
     """Return a model by name: one that ships, or one that a visitor has brought and that is still kept.
 

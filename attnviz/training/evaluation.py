@@ -44,7 +44,10 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
 
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
-    """Return, for each pattern of a task by name, the head that shows it most on held-out sequences."""
+    """Return, for each pattern of a task by name, the head that shows it most on the first held-out sequences.
+
+    They are up to `AT_ONCE`, as many as are run at once.
+    """
     if not isinstance(subject, Task) or not isinstance(model, TokenModel):
         return {}
     batch = next(_parts(subject.held_out()))

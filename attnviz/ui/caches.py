@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from cachetools import LRUCache, TTLCache, cached
 
+from attnviz import trained
 from attnviz.serving.work.cache import SingleFlightCache
 from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.settings import settings
@@ -49,8 +50,16 @@ _failures_lock = threading.Lock()
 _loaded: WeakValueDictionary[str, PretrainedModel] = WeakValueDictionary()
 
 
+def named(name: str) -> Model:
+    """Return a model that all sessions share, trained here or pretrained; raises as `model` does."""
+    if not trained.is_name(name):
+        return model(name)
+    limit_threads()
+    return trained.load(name)
+
+
 def model(name: str) -> PretrainedModel:
-    """Return a model that all sessions share, and load it if necessary.
+    """Return a pretrained model that all sessions share, and load it if necessary.
 
     Keep the reference for one run of the page only, not in a page's global variables, which would prevent eviction.
 
@@ -77,7 +86,7 @@ def clear() -> None:
 
 def is_loaded(name: str) -> bool:
     """Whether the model is in memory, so that `model` returns at once."""
-    return name.strip() in _loaded
+    return name.strip() in _loaded or trained.is_name(name)
 
 
 def failure(name: str) -> str:

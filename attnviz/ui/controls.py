@@ -10,6 +10,7 @@ import streamlit as st
 from attnviz.links.link import MAX_TEXT, STRETCH
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
+from attnviz.sources.trained import source_of
 from attnviz.steps.picture import darkens
 from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH
 from attnviz.ui import state
@@ -48,6 +49,7 @@ def turn_darkening(keys: int) -> None:
 
 def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
     """Show the choice of a source, and return its name."""
+    before = state.get("source")
     source: str = state.choice(
         "source",
         st.segmented_control,
@@ -58,6 +60,9 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in sources.values() if source.help),
     )
+    names = sources[source].names
+    if source != before and names is not None and state.get("model") not in names.offered():
+        state.put("model", names.fallback)  # the model before is another source's
     caution = sources[source].caution(state.get)
     if caution:
         st.caption(caution)
@@ -66,8 +71,11 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
 
 def _source_title(source: Source) -> str:
     """Return the title of a source; one of models with names is titled by the built-in one, so another is named."""
-    name = state.get("model")
-    return source.title if source.names is None or name == source.names.fallback else shorten(name, MAX_TITLE)
+    if source.names is None:
+        return source.title
+    name = source.names.own(state.get("model"))
+    is_own = name != source.names.fallback and state.get("source") == source.key
+    return shorten(name, MAX_TITLE) if is_own else source.title
 
 
 def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -> None:
@@ -147,8 +155,10 @@ def seed() -> None:
 
 def choose_model(names: Names) -> str:
     """Show the choice of a model and return its name."""
-    options = list(dict.fromkeys([*names.offered(), state.get("model")]))
-    name: str = state.bound(
+    if (name := names.own(state.get("model"))) != state.get("model"):
+        state.put("model", name)
+    options = list(dict.fromkeys([*names.offered(), name]))
+    name = state.bound(
         "model", st.selectbox, "Model", options, accept_new_options=names.takes_others(), help=names.help()
     )
     return name or names.fallback
@@ -163,7 +173,7 @@ def layer_controls(source: Source, model: Model, where: str) -> None:
         where: the place on the page that selects layer and head.
     """
     counts = model.description.layers
-    if "pair" in source.keys:
+    if "pair" in source.keys and (source_of(model.name).takes_pairs or "cross" in counts):
         label = "What the decoder reads" if "cross" in counts else "Second sentence (optional)"
         state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
     settle(of_model(source, model, state.get), ("kind",))

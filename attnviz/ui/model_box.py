@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz import trained
 from attnviz.sources import Get, Source
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
@@ -30,7 +31,7 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
     names = source.names
     if names is None:
         return source.open(get, resources)
-    name = get("model") or names.fallback
+    name = names.own(get("model"))
     loading = st.spinner(f"Loading {plain(shorten(name, MAX_SHOWN))} …") if resources.is_slow(name) else nullcontext()
     with loading:
         from attnviz.pretrained import ModelError
@@ -49,7 +50,7 @@ def open_model(source: Source, get: Get = state.get, resources: AppResources = R
 def is_slow(source: Source, resources: AppResources = RESOURCES) -> bool:
     """Whether `source_settings` has to load a model first, which takes seconds."""
     state.adopt("model")
-    return source.names is not None and resources.is_slow(state.get("model") or source.names.fallback)
+    return source.names is not None and resources.is_slow(source.names.own(state.get("model")))
 
 
 def source_settings(
@@ -74,6 +75,10 @@ def source_settings(
     model = open_model(source, get, resources)
     if source.has_layers:
         controls.layer_controls(source, model, where)
+    if trained.is_name(model.name):
+        from attnviz.ui.guide.trained import show_card  # late: it imports torch
+
+        show_card(model, state.page())
     if more is not None and "seed" not in source.keys:
         with st.popover("More"):
             more()

@@ -30,7 +30,7 @@ class AppResources:
 
     def load(self, name: str) -> Model:
         """Return a model that all sessions share. Raises attnviz.pretrained.ModelError."""
-        return caches.model(name)
+        return caches.named(name)
 
     def is_slow(self, name: str) -> bool:
         """Whether `load` takes seconds."""
@@ -51,7 +51,7 @@ class DescribedResources(AppResources):
 
     def load(self, name: str) -> Model:
         """Return a model that may not be loaded yet. Raises attnviz.pretrained.ModelError."""
-        return described() if self._is_described(name) else caches.model(name)
+        return described() if self._is_described(name) else caches.named(name)
 
     def is_slow(self, name: str) -> bool:
         """Whether `load` takes seconds."""

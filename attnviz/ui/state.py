@@ -101,6 +101,12 @@ def _view() -> dict[str, Any]:
     return view
 
 
+def page() -> str:
+    """Return the name of the page that is shown."""
+    name: str = st.session_state[_PAGE]
+    return name
+
+
 def get(name: str) -> Any:
     """Return the view's value of this key."""
     return _view()[name]

@@ -34,7 +34,7 @@ class Heads:
             NotOfferedError: the model can't be loaded any more, or gives other numbers now.
         """
         try:
-            trace = caches.trace(caches.model(self.model), self.text, self.pair)
+            trace = caches.trace(caches.named(self.model), self.text, self.pair)
         except (ModelError, NoTokensError) as error:
             raise NotOfferedError from error
         if survey_name(trace, self.kind) != self.name:

@@ -15,6 +15,7 @@ from attnviz.links.pages import PAGES
 from attnviz.measures.labels import possible_labels
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
+from attnviz.sources.trained import source_of
 from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
@@ -45,7 +46,7 @@ def show_heads(here: Shown) -> None:
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(CAUTION, width="content")
-        _way_to_steps()
+        _way_to_steps(here)
     _explorer(here, trace, survey)
     more = state.bound(
         "more", st.segmented_control, "More", list(MORE), format_func=MORE.get, label_visibility="collapsed"
@@ -69,10 +70,10 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
     explorer(*payload, key="explorer", on_view=heads_state.take)
 
 
-def _way_to_steps() -> None:
+def _way_to_steps(here: Shown) -> None:
     """Link to the same head in Step by step, with this page's settings, so that the way back restores them."""
     layer, head = state.get("layer"), state.get("head")
-    view = state.every() | {"source": PAGES["heads"].source, "step": "weights"}
+    view = state.every() | {"source": source_of(here.model.name).key, "step": "weights"}
     st.page_link(
         PAGES["step_by_step"].script,
         label=f"Layer {layer} · head {head}, step by step",

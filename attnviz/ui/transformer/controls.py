@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.links.link import MAX_TEXT
+from attnviz.sources import Source
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, MAX_LAYERS, fitting_heads
 from attnviz.ui import controls, state
@@ -63,11 +64,15 @@ def toy_controls() -> None:
     controls.seed()
 
 
-def pretrained_controls(name: str | None) -> None:
-    """Show the settings of a pretrained model, and what is not shown of it; `name` is the model's."""
-    state.bound("pair", st.text_input, "Second text (optional)", max_chars=MAX_TEXT)
-    if name is not None:
-        reasons = DESCRIBED.load(name).description.unavailable
+def model_controls(source: Source, name: str | None) -> None:
+    """Show the settings of a model with a name, and what is not shown of it; `name` is the model's."""
+    described = None if name is None else DESCRIBED.load(name).description
+    has_both = described is not None and "cross" in described.layers
+    if source.takes_pairs or has_both:
+        label = "Second text (optional)" if source.takes_pairs else "What the decoder reads"
+        state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
+    if described is not None:
+        reasons = described.unavailable
         for what in ("attention_residual", "logits"):
             if what in reasons:
                 st.caption(plain(reasons[what]))

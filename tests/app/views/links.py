@@ -23,6 +23,7 @@ PAGES = {
 """The page of each path"""
 
 CAT = "text=the+cat+saw+the+dog+run"
+LETTERS = "text=qweasdqweasd"
 BIKE = "text=My+sister+bought+a+bicycle+because+she+wanted+to+ride+it+to+work."
 MINILM = f"/?{CAT}&source=pretrained"
 ODD = urlencode({"text": "Zoë said: 你好 👋🏽 שלום <script>alert(1)</script> e\u0301 \x00 **b** $x$"})
@@ -35,6 +36,11 @@ MORE = {
         "/",
         "/?source=toy",
         *(f"/?step={step}" for step in ("tokens", "embeddings", "qkv", "scaled", "masked", "concat", "output")),
+        f"/?{LETTERS}&source=trained&model=induction&step=weights&layer=1",
+        f"/?{LETTERS}&source=trained&step=tokens",
+        "/?text=a+%F0%9F%99%82+b&source=trained&model=reverse&step=weights",
+        "/?text=342&source=trained&model=numbers&kind=cross&step=weights",
+        f"/?{LETTERS}&source=trained&model=nonsense&step=weights",
         f"/?{CAT}&step=weights&qkv=identity&positions=none",
         f"/?{CAT}&step=scores&qkv=positions&positions=random&seed=7",
         f"/?{CAT}&step=qkv&qkv=identity",
@@ -78,6 +84,7 @@ MORE = {
     ],
     "heads": [
         "/heads",
+        "/heads?text=stressed&model=reverse",
         f"/heads?{CAT}&layer=2&head=3&show=lines&direction=horizontal",
         f"/heads?{CAT}&chosen=3.5_4.1_2.r&threshold=0.25&strongest=3",
         f"/heads?{CAT}&rollout=1&layer=5&show=heatmap",
@@ -133,6 +140,9 @@ MORE = {
         f"/transformer?{CAT}&width=48&heads=6&part=concat",
         f"/transformer?{CAT}&width=20&heads=3&part=weights",
         f"/transformer?{CAT}&source=pretrained&block=5&part=feed_forward_residual",
+        f"/transformer?{LETTERS}&source=trained&model=induction&block=1&part=probabilities",
+        "/transformer?text=the+teacher+plans+walks&source=trained&model=tagging&part=logits",
+        "/transformer?text=342&source=trained&model=numbers&block=2&part=weights&check=padding",
         f"/transformer?{CAT}&source=pretrained&part=attention_norm&head=11",
         f"/transformer?{CAT}&check=token&q=2",
         f"/transformer?{CAT}&check=norm&source=pretrained",
@@ -187,6 +197,7 @@ MORE = {
         f"/compare?{CAT}&b_mask=causal&quantity=masked&q=1&k=3",
         f"/compare?{CAT}&scale=off&b_scale=0.125&quantity=scaled&stretch=1",
         f"/compare?{CAT}&b_source=pretrained&b_layer=2&b_head=3",
+        f"/compare?{LETTERS}&source=trained&model=induction&layer=1&b_layer=0",
         f"/compare?{CAT}&source=pretrained&layer=3&head=1&b_layer=4&b_head=5",
         f"/compare?{CAT}&source=pretrained&head=1&b_head=2&quantity=scores&q=0&k=0",
         f"/compare?{PAIR}&source=pretrained&b_layer=1",

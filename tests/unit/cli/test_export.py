@@ -15,6 +15,7 @@ import torch
 from pptx import Presentation
 from pypdf import PdfReader
 
+from attnviz import trained
 from attnviz.cli import main
 from attnviz.export.drawing.themes import THEMES
 from attnviz.tokens import WordTokenizer
@@ -190,3 +191,12 @@ def test_a_step_that_an_attention_has_not_and_a_setting_of_another_page_are_name
     ):
         assert export(tmp_path, "--link", MODEL, *wrong) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_model_that_was_trained_here_is_exported_by_its_name(tmp_path: Path) -> None:
+    arguments = ["export", "qweasdqweasd", "--source", "trained", "--model", "induction", "--layer", "1", "--quiet"]
+    assert main([*arguments, "--format", "npz", "--out", str(tmp_path)]) == 0
+    (file,) = tmp_path.iterdir()
+    assert file.name == "induction-layer1-head0.npz"
+    expected = trained.load("induction").trace("qweasdqweasd").attentions(1)[0].numpy()
+    np.testing.assert_allclose(np.load(file)["weights"][0], expected, rtol=0, atol=1e-6)

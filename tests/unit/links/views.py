@@ -14,7 +14,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": st.text(max_size=200),
     "pair": st.text(max_size=200),
     "model": st.text(max_size=200),
-    "source": st.sampled_from(["toy", "pretrained"]),
+    "source": st.sampled_from(["toy", "pretrained", "trained"]),
     "kind": st.sampled_from(["encoder", "decoder", "cross"]),
     "step": st.sampled_from(list(STEPS)),
     "tokenizer": st.sampled_from(["char", "word", "bert"]),

@@ -13,9 +13,10 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.trained import shipped
 from attnviz.trained.card import as_file
 from attnviz.training.attention import scores_of, weights_of
-from attnviz.training.evaluation import evaluate
+from attnviz.training.evaluation import AT_ONCE, evaluate
 from attnviz.training.plan import TEXT
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Batch
 
 ALL = trained.names()
 OF_TASKS = [name for name in ALL if shipped.card(name)[1].subject != TEXT]
@@ -48,7 +49,8 @@ def test_a_task_is_done_on_sequences_that_it_was_not_trained_on(name: str) -> No
 @pytest.mark.parametrize("name", OF_TASKS)
 def test_the_named_heads_show_their_patterns(name: str) -> None:
     model, task = trained.load(name), TASKS[name]
-    batch = task.held_out()
+    whole = task.held_out()
+    batch = Batch(*(None if one is None else one[:AT_ONCE] for one in (whole.ids, whole.targets, whole.source)))  # type: ignore[arg-type]
     assert isinstance(model.module, TokenModel)
     weights = weights_of(model.module, batch)
     assert set(model.card.heads) == {pattern.name for pattern in task.patterns}
@@ -94,3 +96,39 @@ def test_a_visitor_s_file_is_kept_by_a_name_made_from_it(monkeypatch: pytest.Mon
     shipped.keep(data)
     with pytest.raises(ModelError, match="no longer on this server"):
         trained.load(model.name)
+
+
+def test_what_a_decoder_reads_is_its_own_answer_or_what_is_given() -> None:
+    model = trained.load("numbers")
+    for text, answer in (("342", "three hundred forty two"), ("17", "seventeen"), ("0", "zero")):
+        tokens, target = model.read(text)
+        assert target is not None
+        assert tokens.pieces[: len(text)] == tuple(text)
+        assert target.pieces == ("<start>", *answer.split())
+    _, given = model.read("342", "three apples two")
+    assert given is not None
+    assert given.pieces == ("<start>", "three", "apples", "two")
+    assert given.unknown == (False, False, True, False)
+    trace = model.trace("342", "three apples two")
+    assert trace.last_hidden_state.isfinite().all()
+    assert set(trace.kinds) == {"encoder", "decoder", "cross"}
+    assert model.trace_key("342") == model.trace_key("342", "three hundred forty two")
+    assert model.trace_key("342") != model.trace_key("342", "three")
+    long = model.read("1", "one " * 50)[1]
+    assert long is not None
+    assert (len(long), long.dropped) == (model.block_size, 50 - model.block_size + 1)
+
+
+def test_each_logit_has_its_name() -> None:
+    trace = trained.load("tagging").trace("the teacher plans walks")
+    walk = trace.walk_at(0, 0)
+    assert walk.block is not None
+    likeliest = [walk.block.vocabulary[int(row.argmax())] for row in walk.block.matrices["probabilities"]]
+    assert likeliest == ["det", "noun", "verb", "noun", "stop"]
+
+
+def test_a_reversed_text_is_what_the_model_says() -> None:
+    trace = trained.load("reverse").trace("stressed")
+    assert trace.logits is not None
+    labels = trained.load("reverse").labels
+    assert "".join(labels[one] for one in trace.logits.argmax(-1).tolist()).strip("·") == "desserts"

@@ -1,0 +1,141 @@
+"""The pages with models that were trained here: their numbers, their cards, and texts that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from attnviz import trained
+from attnviz.trained import shipped
+from attnviz.trained.words import heads
+from attnviz.training.tasks import TASKS
+from tests.app.compare import picture
+from tests.app.pages import open_page
+from tests.app.walking import panels
+
+TEXT = "qweasdqweasd"
+
+
+def weights(layer: int, head: int) -> np.ndarray:
+    """Compute one head's weights from the file's own matrices, with torch's own attention."""
+    from safetensors.torch import load_file
+
+    own = {name: one.float() for name, one in load_file(shipped.FOLDER / "induction.safetensors").items()}
+    ids = torch.tensor([TASKS["induction"].labels.index(one) for one in TEXT])
+    x = own["token.weight"][ids] + own["position.weight"][: len(ids)]
+    for number in range(layer + 1):
+
+        def project(name: str, given: torch.Tensor = x, at: str = f"blocks.layers.{number}.attention") -> torch.Tensor:
+            mapped = functional.linear(given, own[f"{at}.{name}.weight"], own[f"{at}.{name}.bias"])
+            return mapped.unflatten(-1, (2, -1)).transpose(0, 1)
+
+        q, k, v = (project(name) for name in ("query", "key", "value"))
+        if number == layer:
+            every = functional.scaled_dot_product_attention(q, k, torch.eye(len(ids)).expand(2, -1, -1), is_causal=True)
+            found: np.ndarray = every[head].numpy()
+            return found
+        joined = functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(0, 1).flatten(1)
+        at = f"blocks.layers.{number}.attention.output"
+        x = x + functional.linear(joined, own[f"{at}.weight"], own[f"{at}.bias"])
+    raise AssertionError
+
+
+def test_step_by_step_shows_the_head_with_torch_s_numbers() -> None:
+    at = open_page(source="trained", model="induction", text=TEXT, layer="1", head="0", step="weights")
+    assert not at.exception
+    assert not at.warning
+    np.testing.assert_allclose(np.nan_to_num(panels(at)["weights"]), weights(1, 0), rtol=0, atol=1e-5)
+
+
+def test_compare_shows_two_of_its_heads() -> None:
+    at = open_page("compare", source="trained", model="induction", text=TEXT, layer="1", head="0", b_layer="0")
+    assert not at.exception
+    _, arrays = picture(at)
+    for name, layer in (("a", 1), ("b", 0)):
+        np.testing.assert_allclose(np.nan_to_num(arrays[name]), weights(layer, 0), rtol=0, atol=1e-5)
+    assert "induction" in at.selectbox(key="compare_source_B").options
+
+
+@pytest.mark.parametrize("name", trained.names())
+@pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
+def test_every_model_is_shown_on_every_page_without_a_warning(page: str, name: str) -> None:
+    task = TASKS.get(name)
+    text = "To be" if task is None else task.examples[0]
+    link = {"source": "trained", "model": name, "text": text}
+    at = open_page(page, **link)
+    assert not at.exception
+    assert not at.error
+    assert [one.value for one in at.warning] == []
+
+
+@pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
+@pytest.mark.parametrize(
+    "text", ["Zoë said 你好 👋🏽 שלום", "<script>alert(1)</script>", "\x00 **b**", "many words " * 300, "12"]
+)
+def test_a_text_that_the_vocabulary_lacks_is_marked_and_the_rest_goes_on(page: str, text: str) -> None:
+    for name in ("induction", "numbers", "tagging"):
+        at = open_page(page, source="trained", model=name, text=text)
+        assert not at.exception
+        assert not at.error
+
+
+def test_a_model_that_does_not_exist_is_named_and_another_is_shown() -> None:
+    for name, reason in (("nonsense", "There is no trained model “nonsense”"), ("trained-0123456789ab", "no longer")):
+        at = open_page(source="trained", model=name, text=TEXT)
+        assert not at.exception
+        assert any(reason in error.value and "Showing induction" in error.value for error in at.error)
+    at = open_page(source="trained", text=TEXT)
+    assert not at.error
+    assert at.query_params["model"] == "induction"
+
+
+def test_a_change_of_source_changes_the_model_with_it() -> None:
+    at = open_page(source="trained", model="reverse", text="stressed", step="weights")
+    at.segmented_control(key="source").set_value("pretrained").run()
+    assert not at.exception
+    assert not at.error
+    assert at.selectbox(key="model").value == "minilm"
+    at.segmented_control(key="source").set_value("trained").run()
+    assert at.selectbox(key="model").value == "induction"
+    assert not at.error
+
+
+def test_the_card_names_the_heads_and_opens_them_and_offers_texts() -> None:
+    at = open_page(source="trained", model="induction", text="nothing to see")
+    assert any("100" in one.value and "Induction" in one.value for one in at.caption)
+    says, _, layer, head = heads(trained.load("induction"))[1]
+    assert "looks at what came after the same letter" in says
+    at.button(key="trained_head_1").click().run()
+    assert (at.query_params["layer"], at.query_params.get("head", "0"), at.query_params["step"]) == (
+        str(layer),
+        str(head),
+        "weights",
+    )
+    at.button(key="trained_text_0").click().run()
+    assert at.query_params["text"] == TASKS["induction"].examples[0]
+    assert not at.warning
+    at = open_page("transformer", source="trained", model="induction", text=TEXT)
+    at.button(key="trained_head_1").click().run()
+    assert at.query_params["block"] == "1"
+
+
+def test_a_model_of_ones_own_is_opened_by_its_name() -> None:
+    model = shipped.keep((shipped.FOLDER / "reverse.safetensors").read_bytes())
+    at = open_page(source="trained", model=model.name, text="stressed", step="weights")
+    assert not at.exception
+    assert not at.error
+    assert at.query_params["model"] == model.name
+    at = open_page("heads", model=model.name, text="stressed")
+    assert not at.exception
+    assert not at.error
+
+
+def test_what_the_decoder_reads_can_be_given() -> None:
+    at = open_page(source="trained", model="numbers", text="342", kind="cross", step="weights")
+    assert panels(at)["weights"].shape[0] == 5
+    assert any(field.label == "What the decoder reads" for field in at.text_input)
+    at = open_page(source="trained", model="numbers", text="342", kind="cross", step="weights", pair="three hundred")
+    assert panels(at)["weights"].shape[0] == 3
+    assert not at.exception
