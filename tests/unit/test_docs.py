@@ -131,3 +131,23 @@ def test_the_notebook_example_of_the_readme_runs() -> None:
     assert [(name, parameters.split(", ")) for name, parameters in signature] == [
         ("attnviz.trace_model", list(inspect.signature(attnviz.trace_model).parameters)[:3])
     ]
+
+
+def test_the_page_on_training_names_what_there_is_and_its_examples_run() -> None:
+    from attnviz import trained
+    from attnviz.training.ladder import LADDER
+    from attnviz.training.tasks import TASKS
+
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    shipped_part, _, rest = page.partition("## Tasks")
+    tasks_part, _, _ = rest.partition("## A text")
+    for part, known in ((shipped_part, trained.names()), (tasks_part, TASKS)):
+        assert sorted(re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)) == sorted(known)
+    for rung in LADDER:
+        reported = "–" if rung.reported is None else f"{rung.reported:.2f}"
+        assert f"| {rung.title} | {reported} | {rung.expected[2000]:.2f} |" in page
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.+?)```", page, re.DOTALL):
+        exec(example, names)
+    assert names["weights"].shape == (2, 12, 12)  # type: ignore[attr-defined]
+    assert names["head"].score > 0.5  # type: ignore[attr-defined]
