@@ -35,7 +35,7 @@ def open_model(get: Get, resources: Resources) -> Model:
 
 PRETRAINED = Source(
     "pretrained",
-    "Real BERT (MiniLM)",
+    "Real BERT",
     ("pair", "model", "kind", "layer", "head"),
     open_model,
     names=NAMES,

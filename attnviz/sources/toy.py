@@ -62,7 +62,7 @@ def caution(get: Get) -> str:
 
 TOY = Source(
     "toy",
-    "Random toy",
+    "Toy",
     KEYS,
     open_toy,
     entry="the toy",

@@ -35,7 +35,7 @@ def open_model(get: Get, resources: Resources) -> Model:
 
 TRAINED = Source(
     "trained",
-    "Trained here",
+    "Trained",
     ("pair", "model", "kind", "layer", "head"),
     open_model,
     names=NAMES,

@@ -69,7 +69,7 @@ def test_surprise_opens_the_head_that_it_speaks_of_and_then_the_next(page: str) 
     for number in (1, 2, 3):
         says = surprise(at)
         if page == "step_by_step":
-            assert says.startswith("Random toy has learned nothing, so this is ") == (number == 1)
+            assert says.startswith("The toy has learned nothing, so this is ") == (number == 1)
         layer, head, query, key, own, others = re.findall(
             r"Layer (\d), head (\d+): “(\S+)” looks at (?:another )?“(\S+)” with (0\.\d+); .* mean is (0\.\d+)", says
         )[0]

@@ -82,7 +82,7 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     ends: list[Callable[[], None]] = [
         lambda: page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap(),
         lambda: page.touchscreen.tap(370, 500),
-        lambda: side_bar.get_by_text("Real BERT (MiniLM)").tap(),
+        lambda: side_bar.get_by_text("Real BERT").tap(),
     ]
     for end in ends:
         page.get_by_test_id("stExpandSidebarButton").tap()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PAGES = ("step_by_step", "heads")
 """The pages with the button"""
-SWITCHED = f"{SOURCES['toy'].title} has learned nothing, so this is {PRETRAINED.title}. "
+SWITCHED = f"The toy has learned nothing, so this is {PRETRAINED.title}. "
 NOTHING = "No head stands out on this text. That takes two words that are not next to each other."
 _FOUND = "surprise_found"
 

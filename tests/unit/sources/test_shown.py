@@ -136,7 +136,7 @@ def tiny() -> Iterator[Source]:
 def test_a_source_that_is_registered_is_shown_on_the_pages(tiny: Source) -> None:
     at = open_page(source="tiny", text="the cat sat", head="4", step="weights")
     assert not at.exception
-    assert at.segmented_control(key="source").options == ["Random toy", "Real BERT (MiniLM)", "Trained here", "Tiny"]
+    assert at.segmented_control(key="source").options == ["Toy", "Real BERT", "Trained", "Tiny"]
     assert at.query_params["source"] == "tiny"
     assert at.query_params["head"] == "4"
     at = open_page(source="tiny", text="the cat sat", head="5", step="tokens")
