@@ -24,6 +24,7 @@ export class View {
     /** @type {unknown} of the document that is shown */
     this.header = null;
     this.hasWeights = false;
+    this.windowSize = "";
     /** @type {Labels} */
     this.labels = {};
     /** @type {import("./inspector.js").Inspected["loop"]} */
@@ -69,8 +70,7 @@ export class View {
   /** @param {import("./inspector.js").Inspected} inspected */
   setInspected({ attention, labels, step, steps, loop }) {
     if (step !== this.step || attention.header !== this.header) {
-      this.section.style.minHeight = "";
-      delete this.section.dataset.shows; // what it showed of another step or text says nothing about this one
+      this.forgetHeight(); // what it showed of another step or text says nothing about this one
     }
     this.step = step;
     this.header = attention.header;
@@ -163,7 +163,11 @@ export class View {
 
   /** @param {string} part */
   show(part) {
-    // Once it has grown it stays so while the step lasts: what lies below must not jump with the pointer.
+    // Once it has grown it stays so while the step and the window's size last: what lies below must not jump with the
+    // pointer. In another window its lines have other heights.
+    const windowSize = `${innerWidth} × ${innerHeight}`;
+    if (windowSize !== this.windowSize) this.forgetHeight();
+    this.windowSize = windowSize;
     const shown = this.section.dataset.shows;
     if (shown && shown !== part) this.section.style.minHeight = `${this.section.offsetHeight}px`;
     this.section.dataset.shows = part;
@@ -172,6 +176,11 @@ export class View {
     this.chain.root.hidden = part !== "chain";
     this.product.root.hidden = part !== "product";
     if (part !== "product") this.meaning.hidden = true;
+  }
+
+  forgetHeight() {
+    this.section.style.minHeight = "";
+    delete this.section.dataset.shows;
   }
 
   /** @param {string | null} state */
