@@ -6,6 +6,7 @@ import base64
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.browser.apps.notebook_page import Notebook, WidgetView, serving
 from tests.browser.settle import in_the_end
 
 TEXT = "The animal didn't cross the street because it was too tired."
+VIEW, STATE = (f"application/vnd.jupyter.widget-{one}+json" for one in ("view", "state"))
 SHOW = f"import attnviz\nwidget = attnviz.show({TEXT!r}, layer=3, head=5)\nwidget"
 
 
@@ -132,6 +134,12 @@ def test_all_heads_are_shown_chosen_and_set(page: Page, jupyter: str, folder: Pa
     assert Image.open(io.BytesIO(base64.b64decode(picture["image/png"]))).width == 1600
 
 
+def has_its_widget(saved: Any) -> bool:
+    """Whether a saved notebook holds the state of the widget that its first cell shows."""
+    (shown,) = (one["data"][VIEW]["model_id"] for one in saved.cells[0].outputs if VIEW in one.get("data", {}))
+    return shown in saved.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+
+
 def test_a_walk_gets_dark_with_jupyterlab_and_saved_with_its_state_needs_no_kernel(
     page: Page, jupyter: str, folder: Path
 ) -> None:
@@ -147,7 +155,7 @@ def test_a_walk_gets_dark_with_jupyterlab_and_saved_with_its_state_needs_no_kern
     page.get_by_text("Settings", exact=True).click()
     page.get_by_text("Save Widget State Automatically", exact=True).click()
     WidgetView(page, 0).step("Scores")
-    in_the_end(page, notebook.save, lambda saved: "widgets" in saved.metadata)
+    in_the_end(page, notebook.save, has_its_widget)
     copy = folder / "copy.ipynb"
     copy.write_bytes(notebook.file.read_bytes())
 
