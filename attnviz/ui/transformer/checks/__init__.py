@@ -8,8 +8,8 @@ CHECKS = Checks(
     "transformer",
     "check",
     {
-        "token": "Follow a token",
-        "norm": "LayerNorm",
+        "token": "One token",
+        "norm": "Norm",
         "positions": "Positions",
         "change": "Change a word",
         "padding": "Padding",

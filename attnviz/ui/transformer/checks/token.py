@@ -1,4 +1,4 @@
-"""Follow a token: its vector after every part of its stack."""
+"""One token: its vector after every part of its stack."""
 
 from __future__ import annotations
 
