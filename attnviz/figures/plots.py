@@ -119,11 +119,14 @@ def lines(
         },
     }
     if marked is not None:
-        line = {"color": palette.text, "dash": "dot", "width": 1}
-        layout["shapes"] = [
-            {"type": "line", "x0": marked, "x1": marked, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-        ]
+        layout["shapes"] = [_upright(marked, palette)]
     return {"data": data, "layout": layout}
+
+
+def _upright(at: int, palette: Palette) -> Spec:
+    """Return a vertical line over the whole plot."""
+    line = {"color": palette.text, "dash": "dot", "width": 1}
+    return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}
 
 
 def _line(name: str, number: int, palette: Palette) -> Spec:

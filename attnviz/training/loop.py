@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +12,6 @@ from torch.nn import functional
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import IGNORED, Batch
-
-
-class HasLogits(Protocol):
-    """A module from token ids to logits."""
-
-    def logits(self, ids: Tensor) -> Tensor:
-        """Return (B, T, V) for ids (B, T)."""
-
 
 Draw = Callable[[int, torch.Generator], Batch]
 """Draws sequences to train on, from a generator"""

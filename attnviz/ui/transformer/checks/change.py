@@ -18,6 +18,9 @@ from attnviz.ui.walk.checks import plot
 if TYPE_CHECKING:
     from attnviz.sources.transformer import ShownPart
 
+CAUSAL = "The causal mask hides the change from them."
+NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
+
 
 def show(here: ShownPart) -> None:
     """Show how far each token's row moves after each block when one word is another."""
@@ -59,11 +62,7 @@ def show(here: ShownPart) -> None:
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    said = (
-        "The causal mask hides the change from them."
-        if trace.layer(0, kind).mask.kind == "causal"
-        else "Every token looks at all others, so rows before the change depend on it too."
-    )
+    said = CAUSAL if trace.layer(0, kind).mask.kind == "causal" else NOT_CAUSAL
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {said if token else ''}"
