@@ -1,4 +1,4 @@
-"""Train: a small model learns a task, and its attention forms on the screen."""
+"""Train: a small model learns a task or a text, and its attention forms on the screen."""
 
 import streamlit as st
 
@@ -9,10 +9,11 @@ from attnviz.ui.waiting import starting
 shell.begin("train")
 with starting("train"):
     from attnviz.ui.train import commands
-    from attnviz.ui.train.controls import train_controls
-    from attnviz.ui.train.view import EVERY, check_live, show_training
+    from attnviz.ui.train.parts import choose_part
+    from attnviz.ui.train.view import EVERY, check_live
 with st.sidebar:
-    train_controls()
+    part = choose_part()
+    part.controls()
 live = commands.is_live()
 
 
@@ -20,7 +21,7 @@ live = commands.is_live()
 @page_lock().held()
 def watch() -> None:
     """Show the trainings. A fragment, so that what the browser reports does not run the rest of the page."""
-    show_training()
+    part.show()
     state.end()
     check_live(live=live)
 

@@ -258,6 +258,7 @@ KEYS: dict[str, Key] = {
     "more": Key(None, one_of("table", "measures", "care")),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
+    "train_part": Key("task", one_of("task", "text", "generate")),
     "task": Key("induction", read_name),
     "sample": Key("", short(MAX_SAMPLE)),
     "steps": Key(None, whole(1, MOST_STEPS)),

@@ -116,8 +116,9 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "train", "Train", "/train",
-            ("task", "sample", "steps", "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay",
-             "train_dropout", "train_layers", "train_heads", "train_width", "watch", "snapshot", "q", "k"),
+            ("train_part", "task", "sample", "steps", "batch", "rate", "seed", "warm_up", "decay", "optimiser",
+             "weight_decay", "train_dropout", "train_layers", "train_heads", "train_width", "watch", "snapshot",
+             "q", "k"),
             in_lessons=False,
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),

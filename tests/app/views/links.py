@@ -224,6 +224,7 @@ MORE = {
         "/train?sample=4711",
         "/train?sample=" + "quiz" * 20,
         "/train?watch=cross.9.9&lecture=1",
+        "/train?train_part=nothing",
         f"/train?{ODD.replace('text', 'sample', 1)}",
     ],
     "lessons": [

@@ -13,6 +13,7 @@ from attnviz.steps import PARTS, STEPS
 from tests.unit.links.views import VALUES
 
 DEFAULTS = {
+    "train_part": "task",
     "task": "induction",
     "sample": "",
     "steps": None,
@@ -173,6 +174,7 @@ GOOD = [
     ("dropout", "0.9", 0.9),
     ("dropout", "0", 0.0),
     ("draw", "999", 999),
+    ("train_part", "text", "text"),
     ("task", "sort", "sort"),
     ("sample", "x" * 300, "x" * 200),
     ("steps", "100000", 100_000),
@@ -203,7 +205,7 @@ CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
-CHOICES += ["mistake", "answer", "decay", "optimiser"]
+CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),

@@ -72,6 +72,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "over_all": st.booleans(),
     "mistake": st.sampled_from(MISTAKES),
     "answer": st.booleans(),
+    "train_part": st.sampled_from(["task", "text", "generate"]),
     "task": st.sampled_from(["induction", "reverse", "no_such_task"]),
     "sample": st.text(max_size=200),
     "steps": st.none() | st.integers(1, 100_000),
