@@ -236,13 +236,18 @@ class EncoderLayer(_Layer):
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
         """Apply the layer to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
-        output = self.attention(self.attention_norm(x) if self.norm_first else x, mask=mask, past=past)
-        return self.after(x, output).block_output
+        normed = self.attention_norm(x) if self.norm_first else None
+        output = self.attention(x if normed is None else normed, mask=mask, past=past)
+        return self.after(x, output, normed).block_output
 
-    def after(self, x: Tensor, output: Tensor) -> BlockSteps:
-        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C)."""
+    def after(self, x: Tensor, output: Tensor, normed: Tensor | None = None) -> BlockSteps:
+        """Compute the steps after attention from the layer's input and its attention's output, both (..., T, C).
+
+        `normed` is the norm of the input (pre-norm) where it is known already.
+        """
         residual = x + self.dropout(output)
-        normed = self.attention_norm(x if self.norm_first else residual)
+        if normed is None:
+            normed = self.attention_norm(x if self.norm_first else residual)
         stream = residual if self.norm_first else normed
         return self.finish(stream, attention_residual=residual, attention_norm=normed)
 

@@ -115,3 +115,20 @@ def test_a_causal_mask_on_top_hides_the_future_and_nothing_else(start: Mask) -> 
     both = start.and_causal(3)
     assert torch.equal(both.hidden((3, 3)), start.hidden((3, 3)) | ~causal_mask(3))
     assert both.adds == start.adds
+
+
+def test_in_training_weights_and_gradients_are_those_of_masked_fill() -> None:
+    generator = torch.Generator().manual_seed(0)
+    found = []
+    for fills in (False, True):
+        generator.manual_seed(0)
+        query, key, value = (torch.randn(2, 3, 5, 4, generator=generator, requires_grad=True) for _ in range(3))
+        if fills:
+            scaled = query @ key.transpose(-2, -1) * 0.5
+            outputs = scaled.masked_fill(~causal_mask(5), -torch.inf).softmax(-1) @ value
+        else:
+            outputs = attend(query, key, value, mask=causal_mask(5)).head_outputs
+        outputs.square().sum().backward()
+        found.append([outputs.detach(), *(one.grad for one in (query, key, value))])
+    for ours, theirs in zip(*found, strict=True):
+        assert torch.equal(ours, theirs)

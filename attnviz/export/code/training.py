@@ -182,7 +182,7 @@ print(f"validation loss {{validation_loss(model):.6f}}")
 MUON = """\
 optimisers = [
     torch.optim.Muon(matrices, lr={rate}, weight_decay={decay}),
-    torch.optim.AdamW(others, lr={other}, betas={betas}, weight_decay=0.0),
+    torch.optim.AdamW(others, lr={other}, betas={betas}, weight_decay=0.0, fused=True),
 ]
 """
 ACTIVATIONS = {"relu": "F.relu({})", "gelu": "F.gelu({})", "gelu_tanh": "F.gelu({}, approximate='tanh')"}
@@ -270,7 +270,7 @@ def _optimiser(settings: TrainingSettings) -> str:
     if settings.optimiser == "muon":
         return MUON.format(rate=MUON_RATE * rate, decay=decay, other=rate, betas=betas)
     made = {
-        "adamw": f"torch.optim.AdamW(groups, lr={rate}, betas={betas})",
+        "adamw": f"torch.optim.AdamW(groups, lr={rate}, betas={betas}, fused=True)",
         "sgd": f"torch.optim.SGD(groups, lr={rate})",
     }
     return f"groups = {groups}\noptimisers = [{made[settings.optimiser]}]\n"
