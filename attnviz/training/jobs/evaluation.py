@@ -10,6 +10,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import scores_of, weights_of
 from attnviz.training.evaluation import evaluate
 from attnviz.training.tasks.task import Batch, Subject, Task
+from attnviz.training.text.subject import Text, validation_loss
 
 FEWEST, MOST = 16, 256
 """Sequences of an evaluation while a training runs: twice its batch, within these"""
@@ -25,9 +26,15 @@ class Evaluator:
         self._count = max(FEWEST, min(MOST, 2 * batch))
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
-        """Return loss, accuracy and scores as plain values; `whole`: on all sequences, else on the first of them."""
+        """Return loss, accuracy and scores as plain values; `whole`: on all sequences, else on the first of them.
+
+        Of a text, the loss is then that of its whole validation part.
+        """
         found = evaluate(model, self._subject, self._batch if whole else _first(self._batch, self._count))
-        return {"loss": found.loss, "accuracy": found.accuracy, "scores": self._scores(model)}
+        text, loss = self._subject, found.loss
+        if whole and isinstance(text, Text):
+            loss = validation_loss(model, text.validation, text.block_size)
+        return {"loss": loss, "accuracy": found.accuracy, "scores": self._scores(model)}
 
     def _scores(self, model: nn.Module) -> dict[str, list[Any]]:
         """Return what every head does: a dropout in training would hide it."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -26,10 +27,10 @@ _numbers = count(1)
 class Job:
     """One training of one visitor: queued, running, or ended. All its properties return at once, from any thread."""
 
-    def __init__(self, visitor: str, plan: Plan, text: str | None = None) -> None:
+    def __init__(self, visitor: str, plan: Plan, text: str | None = None, then: Sequence[Plan] = ()) -> None:
         self.number = next(_numbers)
         """Another one for each job of this process"""
-        self.visitor, self.plan, self.text = visitor, plan, text
+        self.visitor, self.plan, self.text, self.then = visitor, plan, text, tuple(then)
         self.speed_limit = 0.0
         """Steps a second; 0 is as fast as possible"""
         self.wants_step = False
@@ -55,11 +56,10 @@ class Job:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
+        """Bytes in memory, without those of the text, which several jobs may share."""
         with self._lock:
-            text = len(self.text or "")
             state = len(self._state[1]) if self._state else 0
-            return _size(self._view.snapshots) + state + 8 * len(self._losses) + text
+            return _size(self._view.snapshots) + state + 8 * len(self._losses)
 
     def set(self, status: Status, *, place: int = 0, message: str = "") -> None:
         """Change the status."""
@@ -150,6 +150,13 @@ class Job:
             evaluations=evaluations[: bisect_right(evaluations, step, key=lambda one: one.step)],
             snapshots=snapshots[: bisect_right(snapshots, step, key=lambda one: one.step)],
         )  # fmt: skip
+
+
+def held_by(jobs: Iterable[Job]) -> int:
+    """Return the bytes in memory of several jobs, with their texts, each counted once."""
+    kept = list(jobs)
+    texts = {id(one.text): sys.getsizeof(one.text) for one in kept if one.text is not None}
+    return sum(one.nbytes for one in kept) + sum(texts.values())
 
 
 def _size(snapshots: list[Snapshot] | tuple[Snapshot, ...]) -> int:

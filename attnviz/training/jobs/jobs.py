@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.limits import Limits
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.process import WorkerProcess
@@ -22,8 +22,9 @@ IDLE = 300.0
 """Seconds for which a process without a training is kept for the next one"""
 WATCH = 1.0
 """Seconds between two looks at all of these"""
-JOBS, VISITOR_BYTES, ALL_BYTES = 8, 64 * 2**20, 512 * 2**20
-"""The most jobs that a visitor has, running or ended, their bytes, and those of all visitors: the oldest is dropped"""
+JOBS, VISITOR_BYTES, ALL_BYTES = 12, 96 * 2**20, 512 * 2**20
+"""The most jobs that a visitor has, running or ended, their bytes, and those of all visitors: the oldest is dropped.
+The eight rungs of the ladder take some 70 MB after 2,000 steps each."""
 
 GONE = "The training process ended unexpectedly: it was stopped from outside, or the machine has too little memory."
 NO_PROCESS = "This machine can't start another process now. Try again later."
@@ -73,8 +74,9 @@ class Jobs:
         atexit.register(self.close)
 
     def start(
-        self, visitor: str, plan: Plan, text: str | None = None, *, speed: float = 0.0, paused: bool = False
-    ) -> Job:
+        self, visitor: str, plan: Plan, text: str | None = None, *, speed: float = 0.0, paused: bool = False,
+        then: Sequence[Plan] = (),
+    ) -> Job:  # fmt: skip
         """Start a training, or queue it. What the visitor trained before is stopped for good.
 
         Args:
@@ -83,24 +85,30 @@ class Jobs:
             text: what it is trained on, if the plan's subject is a text.
             speed: the most steps a second, for slow motion; 0 is as fast as possible.
             paused: whether to make one step and stop.
+            then: what is trained on the same text after it, one after another, unless another training is started.
 
         Raises:
             TooLargeError: it is above the server's limits; the message is a sentence for the user.
             ValueError: the subject does not exist, or the text is missing.
         """
-        self.limits.check(plan, text)
-        job = Job(visitor, plan, text)
+        for one in (plan, *then):
+            self.limits.check(one, text)
+        job = Job(visitor, plan, text, then)
         job.speed_limit, job.wants_step = max(0.0, speed), paused
         with self._lock:
             self.touch(visitor)
-            there = self._visitors[visitor].jobs
-            for one in there:
-                self._end(one)
-            there.append(job)
-            self._queue.append(job)
-            self._schedule()
-            self._forget_some()
+            self._add(job)
         return job
+
+    def _add(self, job: Job) -> None:
+        """Queue a visitor's job in place of the one before."""
+        there = self._visitors[job.visitor].jobs
+        for one in there:
+            self._end(one)
+        there.append(job)
+        self._queue.append(job)
+        self._schedule()
+        self._forget_some()
 
     def job(self, visitor: str) -> Job | None:
         """Return the visitor's latest job; None if there is none, or it was dropped."""
@@ -275,6 +283,10 @@ class Jobs:
                 if job.view.status == "failed":
                     worker.end()  # it may be short of memory: the next training has a new one
                     del self._slots[worker]
+                if job.then and job.visitor in self._visitors:
+                    following = Job(job.visitor, job.then[0], job.text, job.then[1:])
+                    following.speed_limit = job.speed_limit
+                    self._add(following)
             if event.kind == "paused" and job.yields:
                 job.yields = False
                 self._take_from(worker)
@@ -321,9 +333,9 @@ class Jobs:
     def _forget_some(self) -> None:
         """Drop the oldest jobs beyond the bounds: first of visitors not seen for long, never one that is not over."""
         for one in self._visitors.values():
-            while len(one.jobs) > 1 and (len(one.jobs) > JOBS or sum(job.nbytes for job in one.jobs) > VISITOR_BYTES):
+            while len(one.jobs) > 1 and (len(one.jobs) > JOBS or held_by(one.jobs) > VISITOR_BYTES):
                 one.jobs.pop(0)
-        held = sum(job.nbytes for one in self._visitors.values() for job in one.jobs)
+        held = sum(held_by(one.jobs) for one in self._visitors.values())
         for one in sorted(self._visitors.values(), key=lambda one: one.seen):
             for job in list(one.jobs):
                 if held > ALL_BYTES and job not in self._queue and self._worker_of(job) is None:

@@ -28,6 +28,21 @@ class TextError(ValueError):
     """A text can't be trained on. The message is one sentence for the user, with the reason."""
 
 
+def check_length(characters: int, block_size: int) -> None:
+    """Check that either part of a text of so many characters has a block and the character after it.
+
+    Raises:
+        TextError: it has not.
+    """
+    needed = block_size + 1
+    if characters - int(TRAIN_PART * characters) < needed:
+        least = next(n for n in range(10 * needed - 10, 10 * needed + 11) if n - int(TRAIN_PART * n) >= needed)
+        raise TextError(
+            f"This text has {characters:,} characters; with blocks of {block_size} it needs at least {least:,}, "
+            "because the last tenth is kept for validation."
+        )
+
+
 class Text(Subject):
     """A text whose next characters are to be predicted."""
 
@@ -60,13 +75,7 @@ class Text(Subject):
         """(N,): the whole text as one tensor"""
         cut = int(TRAIN_PART * len(self.ids))
         self.train, self.validation = self.ids[:cut], self.ids[cut:]
-        needed = block_size + 1
-        if len(self.validation) < needed:
-            least = next(n for n in range(10 * needed - 10, 10 * needed + 11) if n - int(TRAIN_PART * n) >= needed)
-            raise TextError(
-                f"This text has {len(text):,} characters; with blocks of {block_size} it needs at least {least:,}, "
-                "because the last tenth is kept for validation."
-            )
+        check_length(len(text), block_size)
 
     def batch(self, size: int, generator: torch.Generator) -> Batch:
         """Draw blocks from anywhere in the training part; the target of each character is the one after it."""

@@ -19,7 +19,7 @@ import torch
 
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.attention import scores_of, weights_of
-from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.jobs import GONE, LEASE, TURN, Jobs
 from attnviz.training.jobs.limits import MEMORY_MB, Limits
 from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
@@ -29,6 +29,7 @@ from attnviz.training.plan import TEXT, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch
+from attnviz.training.text.subject import Text
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16, dropout=0.1)
@@ -200,6 +201,32 @@ def test_a_text_is_trained_on_and_one_without_a_block_is_refused_in_a_sentence(j
     job = jobs.start("a", made, "no")
     status(job, "done", "failed")
     assert job.view.message.startswith("This text has 2 characters")
+
+
+def test_trainings_follow_one_another_on_the_same_text_and_end_with_its_whole_validation_loss(jobs: Jobs) -> None:
+    text = "To be, or not to be: that is the question. " * 40
+    wide = TokenConfig(len(set(text)), 16, layers=1, heads=1, width=8)
+    plans = [plan(steps, wide, TEXT, seed=steps) for steps in (4, 5, 6)]
+    jobs.start("a", plans[0], text, then=plans[1:])
+    until(lambda: len(jobs.jobs("a")) == 3 and jobs.jobs("a")[0].view.has_ended)
+    last = jobs.jobs("a")[0]
+    assert [one.plan for one in jobs.jobs("a")] == plans[::-1]
+    assert [one.view.losses.tolist() for one in jobs.jobs("a")] == [losses(one, text).tolist() for one in plans[::-1]]
+    assert held_by(jobs.jobs("a")) == sum(one.nbytes for one in jobs.jobs("a")) + sys.getsizeof(text)
+    # The whole validation part, block by block, in one call of torch's.
+    subject, model = Text(text, 16), model_of(wide, last.view.snapshots[-1].weights)
+    ids = subject.validation
+    logits = [model(ids[None, start : min(start + 16, len(ids) - 1)])[0] for start in range(0, len(ids) - 1, 16)]
+    expected = float(torch.nn.functional.cross_entropy(torch.cat(logits), ids[1:]))
+    assert last.view.evaluations[-1].loss == pytest.approx(expected, abs=2e-3)  # weights of snapshots are float16
+
+
+def test_another_training_takes_the_place_of_those_that_would_follow(jobs: Jobs) -> None:
+    jobs.start("a", plan(3000), speed=SLOW, then=[plan(7)])
+    other = jobs.start("a", plan(3))
+    status(other, "done")
+    time.sleep(0.2)
+    assert [one.plan.training.steps for one in jobs.jobs("a")] == [3, 3000]
 
 
 def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> None:
