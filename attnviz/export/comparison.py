@@ -20,6 +20,7 @@ from attnviz.sources.compared import Choice, differs
 from attnviz.steps import STEPS
 from attnviz.steps.picture import darkens
 from attnviz.trace.walk import Walk
+from attnviz.trained.shipped import title as title_of_model
 
 LONGEST_TITLE = 30
 Floats = npt.NDArray[np.float32]
@@ -214,7 +215,7 @@ def _word(choice: Choice, name: str) -> str:
     """Return the value of a setting in short form, for a title."""
     value = choice.get(name)
     if name in ("source", "model"):
-        return choice.model or choice.source.key
+        return title_of_model(choice.model) if choice.model else choice.source.key
     if name == "scale":
         names: Mapping[str, str] = {
             "sqrt_d": "its own scale" if choice.source.has_own_scale else "1/√D",

@@ -9,6 +9,7 @@ from attnviz.sources import SOURCES
 from attnviz.sources.source import Get, Resources, Source
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.model import Kind, Model
+from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
@@ -58,7 +59,7 @@ class Shown:
         several = len(self.model.description.layers) > 1
         kind = f" · {KIND_NAMES[self.kind]}" if several else ""
         layer = f" · layer {self.layer}" if self.source.has_layers else ""
-        return f"{self.model.name}{kind}{layer} · head {self.head}"
+        return f"{title(self.model.name)}{kind}{layer} · head {self.head}"
 
     def at(self, layer: int, head: int) -> Shown:
         """Return the same with another layer and head.

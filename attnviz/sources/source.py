@@ -40,6 +40,8 @@ class Names:
     """The names in the menu"""
     fallback: str
     """The model that is shown if a view names none, or one that can't be loaded"""
+    takes_trained: bool = False
+    """Whether those that the visitor has trained or opened are among them"""
     takes_others: Callable[[], bool] = lambda: False
     """Whether a visitor may type another name"""
     help: Callable[[], str] = lambda: ""

@@ -23,6 +23,7 @@ NAMES = Names(
     offered=trained.names,
     fallback=FALLBACK,
     foreign=_is_pretrained,
+    takes_trained=True,
     help=lambda: "Each is small, and was trained with one command: see what is said of it below.",
 )
 
@@ -51,7 +52,10 @@ def source_of(name: str) -> Source:
 
 
 EVERY_MODEL = replace(
-    PRETRAINED, names=replace(PRETRAINED_NAMES, offered=lambda: (*PRETRAINED_NAMES.offered(), *trained.names()))
+    PRETRAINED,
+    names=replace(
+        PRETRAINED_NAMES, offered=lambda: (*PRETRAINED_NAMES.offered(), *trained.names()), takes_trained=True
+    ),
 )
 """For a page that shows models of both sources in one menu"""
 

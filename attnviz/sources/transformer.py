@@ -12,6 +12,7 @@ from attnviz.sources.toy import TOY, tokenizer
 from attnviz.sources.trained import TRAINED
 from attnviz.toy.transformer.config import MAX_TOKENS, TransformerConfig
 from attnviz.trace.model import Place, places
+from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
     from attnviz.toy.transformer.trace import ToyTransformer
@@ -72,7 +73,7 @@ class ShownPart(Shown):
     @property
     def name(self) -> str:
         """For titles: "toy transformer, seed 0 · decoder block 1 · head 0"."""
-        return f"{self.model.name} · {self.place.name} · head {self.head}"
+        return f"{title(self.model.name)} · {self.place.name} · head {self.head}"
 
     def at(self, layer: int, head: int) -> ShownPart:
         """Return the same with another attention and head.

@@ -58,10 +58,12 @@ class Card:
     """YYYY-MM-DD"""
     torch: str = ""
     """The version of torch"""
+    after: int | None = None
+    """After how many steps of its training the weights are; None: after all of them"""
 
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values."""
-        return asdict(self)
+        return {name: one for name, one in asdict(self).items() if one is not None or name not in LATER}
 
     @classmethod
     def from_json(cls, value: Any) -> Card:
@@ -89,13 +91,17 @@ def as_file(plan: Plan, card: Card) -> bytes:
     return f"{json.dumps({**card.to_json(), 'plan': plan.to_json()}, indent=2, ensure_ascii=False)}\n".encode()
 
 
-_KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (float, int)}
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
+}  # fmt: skip
+LATER = {"after"}
+"""Fields that cards had not from the beginning, so that files without them can be read"""
 
 
 def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
     """Check the plain values of a dataclass: none is missing, unknown or of another type."""
     known = {one.name: str(one.type) for one in fields(kind)}
-    if not isinstance(value, dict) or set(value) != set(known):
+    if not isinstance(value, dict) or not set(known) - LATER <= set(value) <= set(known):
         raise ValueError(f"{kind.__name__} has {', '.join(known)}")
     for name, one in value.items():
         wanted = _KINDS.get(known[name])

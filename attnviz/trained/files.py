@@ -30,6 +30,7 @@ LARGEST = 8 * 2**20
 LARGEST_HEADER = 2**20
 LARGEST_VOCABULARY, LONGEST_BLOCK, MOST_LAYERS = 8192, 1024, 64
 _POSITIVE = ("vocabulary", "width", "block_size", "outputs", "heads")
+_UNREADABLE = "The model in this file can't read what “{}” gives it."
 _LENGTH = 8  # bytes, of the number with which a safetensors file begins
 
 
@@ -46,7 +47,7 @@ class Saved:
 
 
 def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card) -> bytes:
-    """Return a file with the module's weights, rounded to float16.
+    """Return a file with the module's weights, rounded to float16: equal bytes for equal weights, plan and card.
 
     Raises:
         ModelError: a weight is not finite, or too large for float16; or the file would be too large to be read.
@@ -55,10 +56,20 @@ def write(module: nn.Module, plan: Plan, labels: Sequence[str], card: Card) -> b
     if not all(one.isfinite().all() for one in weights.values()):
         raise ModelError("The model has weights that are not finite in float16, so it can't be saved.")
     said = {"plan": plan.to_json(), "labels": list(labels), "card": card.to_json()}
-    data = save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(one) for name, one in said.items()}})
+    data = _ordered(save(weights, {"attnviz.trained": FORMAT, **{name: json.dumps(one) for name, one in said.items()}}))
     if len(data) > LARGEST:
         raise ModelError(f"The model's file would have {len(data) / 2**20:.1f} MB; it can have {LARGEST // 2**20} MB.")
     return data
+
+
+def _ordered(data: bytes) -> bytes:
+    """Return a file with what its header says in alphabetical order: safetensors writes metadata in any order."""
+    size = int.from_bytes(data[:_LENGTH], "little")
+    said = json.loads(data[_LENGTH : _LENGTH + size])
+    said["__metadata__"] = dict(sorted(said["__metadata__"].items()))
+    header = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % _LENGTH)  # so that the numbers are aligned
+    return len(header).to_bytes(_LENGTH, "little") + header + data[_LENGTH + size :]
 
 
 def read(data: bytes) -> Saved:
@@ -76,6 +87,7 @@ def read(data: bytes) -> Saved:
     plan, labels, card = _said(header.get("__metadata__"))
     _check_size(plan.model, len(data))
     _check_subject(plan, labels)
+    _check_heads(plan, card)
     try:
         weights = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
@@ -150,26 +162,50 @@ def _fewest_numbers(model: ModelConfig) -> int:
 
 def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:
     """Refuse a plan whose model can't read what its subject gives."""
+    check_plan(plan)
+    model, subject = plan.model, plan.subject
+    if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
+        raise ModelError("The model's file does not have one token for each row of its embedding.")
+    if not all(len(one) == 1 for one in labels) if subject == TEXT else labels != TASKS[subject].labels:
+        raise ModelError(_UNREADABLE.format(subject))
+
+
+def check_plan(plan: Plan) -> None:
+    """Check that a plan's model can read what the plan's subject gives it.
+
+    Raises:
+        ModelError: it can't, or there is no such task.
+    """
     model, subject = plan.model, plan.subject
     if subject != TEXT and subject not in TASKS:
         raise ModelError(f"The model's file names a task, “{subject[:40]}”, that is not known here.")
-    if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
-        raise ModelError("The model's file does not have one token for each row of its embedding.")
+    if not isinstance(model, TokenConfig):
+        return
     if subject == TEXT:
-        fits = all(len(one) == 1 for one in labels) and (
-            not isinstance(model, TokenConfig)
-            or (model.architecture, model.outputs, model.padding) == ("decoder", None, None)
-        )
+        fits = (model.architecture, model.outputs, model.padding) == ("decoder", None, None)
     else:
-        fits = labels == TASKS[subject].labels and (
-            not isinstance(model, TokenConfig) or _interface(model) == _interface(TASKS[subject].model)
-        )
+        fits = _interface(model) == _interface(TASKS[subject].model)
     if not fits:
-        raise ModelError(f"The model in this file can't read what “{subject}” gives it.")
+        raise ModelError(_UNREADABLE.format(subject))
 
 
 def _interface(model: TokenConfig) -> tuple[object, ...]:
     return model.architecture == "both", model.block_size, model.outputs, model.padding
+
+
+def _check_heads(plan: Plan, card: Card) -> None:
+    """Refuse a card that names a head that the model does not have."""
+    model = plan.model
+    for one in card.heads.values():
+        own = ("encoder", "decoder", "cross")
+        is_there = (
+            isinstance(model, TokenConfig)
+            and one.kind in (own if model.architecture == "both" else (model.architecture,))
+            and one.layer < model.layers
+            and one.head < model.heads
+        )
+        if not is_there:
+            raise ModelError("The model's file names a head that the model does not have.")
 
 
 def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

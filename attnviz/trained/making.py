@@ -112,31 +112,39 @@ class Making:
         Raises:
             attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
         """
-        model, plan, labels = self.trainer.model, self.given.plan, self.given.subject.labels
-        blank = Card(self.name, 0.0, 0.0, 0.0)
-        rounded = read(write(model, plan, labels, blank)).module
-        card = Card(
-            self.name,
-            **asdict(self._evaluate(rounded)),
-            training_loss=training_loss,
-            corpus=self.given.corpus,
-            heads={name: FoundHead(**asdict(head)) for name, head in heads_of(rounded, self.given.subject).items()},
-            command=command,
-            date=datetime.now(UTC).date().isoformat(),
-            torch=torch.__version__,
-        )
-        return write(model, plan, labels, card), card
-
-    def _evaluate(self, model: nn.Module) -> Evaluation:
-        """Evaluate on all held-out sequences: of a text, on the whole validation part."""
-        subject, found = self.given.subject, evaluate(model, self.given.subject)
-        if not isinstance(subject, Text):
-            return found
-        return replace(found, loss=validation_loss(model, subject.validation, subject.block_size))
+        return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, training_loss, command=command))
 
     @property
     def _digest(self) -> str:
         return self.given.corpus.sha256 if self.given.corpus is not None else ""
+
+
+def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = True) -> tuple[bytes, Card]:
+    """Return a model's file and its card, whose numbers are those of the weights as the file rounds them.
+
+    Args:
+        model: the trained model.
+        given: what it learned from.
+        said: what the card says beside what is computed here: name, training loss, command, steps.
+        whole: of a text, whether the loss is that of the whole validation part, or of some blocks of it.
+
+    Raises:
+        attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
+    """
+    plan, subject = given.plan, given.subject
+    rounded = read(write(model, plan, subject.labels, said)).module
+    found = evaluate(rounded, subject)
+    if whole and isinstance(subject, Text):
+        found = replace(found, loss=validation_loss(rounded, subject.validation, subject.block_size))
+    card = replace(
+        said,
+        **asdict(found),
+        corpus=given.corpus,
+        heads={name: FoundHead(**asdict(head)) for name, head in heads_of(rounded, subject).items()},
+        date=datetime.now(UTC).date().isoformat(),
+        torch=torch.__version__,
+    )
+    return write(model, plan, subject.labels, card), card
 
 
 def subject_of(plan: Plan, text: Path | None) -> Subjects:

@@ -23,6 +23,7 @@ OWN = "trained-"
 """How the names of models that visitors bring begin; the beginning of the file's sha256 follows"""
 KEPT_BYTES = 64 * 2**20
 """The most bytes of visitors' files together"""
+LONGEST_TITLE = 60
 
 _kept: OrderedDict[str, TrainedModel] = OrderedDict()
 _sizes: dict[str, int] = {}
@@ -91,6 +92,22 @@ def keep(data: bytes) -> TrainedModel:
             oldest, _ = _kept.popitem(last=False)
             del _sizes[oldest]
     return model
+
+
+def is_kept(name: str) -> bool:
+    """Whether a visitor's model of this name is still here."""
+    with _lock:
+        return name in _kept
+
+
+def title(name: str) -> str:
+    """Return what a model is called on the screen: its name, and of one that a visitor has brought, its card's."""
+    with _lock:
+        found = _kept.get(name.strip())
+    if found is None:
+        return name
+    said = " ".join(found.card.name.split())
+    return f"{said[:LONGEST_TITLE]} · {name.removeprefix(OWN)[:4]}" if said else name
 
 
 @cache

@@ -8,7 +8,8 @@ from attnviz.trained.model import TrainedModel
 
 def about(model: TrainedModel) -> str:
     """Say what the model was trained on and how good it became on what it was not trained on."""
-    card, steps = model.card, model.plan.training.steps
+    card, planned = model.card, model.plan.training.steps
+    steps = planned if card.after is None else card.after
     task = model.task
     if task is None:
         name = "a text" if card.corpus is None else f"{card.corpus.name}, {card.corpus.characters:,} characters"

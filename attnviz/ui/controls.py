@@ -13,10 +13,12 @@ from attnviz.sources.shown import of_model
 from attnviz.sources.trained import source_of
 from attnviz.steps.picture import darkens
 from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH
+from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state
 from attnviz.ui.sources import settle
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.tokens.tokenizers import choose_charset
+from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
@@ -74,7 +76,7 @@ def _source_title(source: Source) -> str:
     if source.names is None:
         return source.title
     name = source.names.own(state.get("model"))
-    is_own = name != source.names.fallback and state.get("source") == source.key
+    is_own = name != source.names.fallback and state.get("source") == source.key and not is_kept(name)
     return shorten(name, MAX_TITLE) if is_own else source.title
 
 
@@ -157,10 +159,11 @@ def choose_model(names: Names) -> str:
     """Show the choice of a model and return its name."""
     if (name := names.own(state.get("model"))) != state.get("model"):
         state.put("model", name)
-    options = list(dict.fromkeys([*names.offered(), name]))
+    options = list(dict.fromkeys([*names.offered(), *(own.names() if names.takes_trained else ()), name]))
     name = state.bound(
-        "model", st.selectbox, "Model", options, accept_new_options=names.takes_others(), help=names.help()
-    )
+        "model", st.selectbox, "Model", options, format_func=title, accept_new_options=names.takes_others(),
+        help=names.help(),
+    )  # fmt: skip
     return name or names.fallback
 
 

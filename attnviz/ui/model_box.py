@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz import trained
+from attnviz.settings import settings
 from attnviz.sources import Get, Source
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES, AppResources, with_model
 from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
@@ -79,7 +81,18 @@ def source_settings(
         from attnviz.ui.guide.trained import show_card  # late: it imports torch
 
         show_card(model, state.page())
-    if more is not None and "seed" not in source.keys:
-        with st.popover("More"):
-            more()
+    _show_more(source, model, more)
     return model.name if source.names is not None else None
+
+
+def _show_more(source: Source, model: Model, more: Callable[[], None] | None) -> None:
+    """Show what the page offers beside the settings, and the field for a trained model's file."""
+    takes_file = trained.is_name(model.name) and settings().uploads
+    has_more = more is not None and "seed" not in source.keys
+    if takes_file or has_more:
+        with st.popover("More" if has_more else "Open a model's file"):
+            if more is not None and has_more:
+                more()
+            if takes_file:
+                own.show_upload()
+        own.show_refusal()

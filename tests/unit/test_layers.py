@@ -48,7 +48,8 @@ LEVELS = (
         "attnviz.ui.heads",
         "attnviz.ui.step_by_step",
         "attnviz.ui.tokens.view",
-        "attnviz.ui.train",
+        "attnviz.ui.train.controls",
+        "attnviz.ui.train.view",
         "attnviz.ui.transformer",
     ),
     ("attnviz.serving",),  # what is left of it: the app and how it is started

@@ -21,6 +21,7 @@ from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.shown import KIND_NAMES, Shown, shown
 from attnviz.tokens import NoTokensError
 from attnviz.toy.config import MAX_TOKENS
+from attnviz.trained.shipped import title
 
 WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus")
 """The keys of links for what is chosen in a walk"""
@@ -100,7 +101,7 @@ def _walk_page(page: str, view: View, resources: Resources) -> Page:
     keys = {**{name: name for name in WALK_KEYS}, "step": PAGES[page].step_key}
     return Page(
         "walk",
-        f"{here.model.name}{where}, step by step",
+        f"{title(here.model.name)}{where}, step by step",
         captions.caption(page, chosen.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
@@ -183,7 +184,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
     kind = f" · {KIND_NAMES[here.kind]}" if len(here.model.description.layers) > 1 else ""
     return Page(
         "heads",
-        f"{here.model.name}{kind}, all heads",
+        f"{title(here.model.name)}{kind}, all heads",
         captions.caption("heads", view.__getitem__),
         pack(header, {**arrays, **files}),
         json.dumps(header, ensure_ascii=False),

@@ -13,10 +13,13 @@ from attnviz.links.link import MAX_TEXT
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice
 from attnviz.sources.shown import of_model
+from attnviz.sources.trained import TRAINED
 from attnviz.steps import STEPS
+from attnviz.trained.shipped import title
 from attnviz.ui import controls, state
 from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
 from attnviz.ui.model_box import open_model
+from attnviz.ui.trained import own
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -120,10 +123,11 @@ def _source(pane: Pane) -> None:
     shown = SOURCES[pane.get("source")].entry or pane.get("model")
     st.session_state[key] = None if open_ else shown
     options = list(dict.fromkeys([*_entries(), A.get("model"), B.get("model")]))
-    label = f"Model of {pane.name}, as A: {shown}" if open_ else f"Model of {pane.name}"
+    label = f"Model of {pane.name}, as A: {title(shown)}" if open_ else f"Model of {pane.name}"
     st.selectbox(
-        label, options, index=None if pane is B else 0, key=key, placeholder=f"= A: {shown}",
-        accept_new_options=True, label_visibility="collapsed", on_change=_take_source, args=(pane, key),
+        label, options, index=None if pane is B else 0, key=key, placeholder=f"= A: {title(shown)}",
+        format_func=title, accept_new_options=True, label_visibility="collapsed", on_change=_take_source,
+        args=(pane, key),
     )  # fmt: skip
 
 
@@ -145,7 +149,7 @@ def _entries() -> dict[str, Source]:
     """Return the sources by their entries in the list of models: first whole sources, then models by name."""
     whole = {source.entry: source for source in SOURCES.values() if source.entry}
     named = {name: one for one in SOURCES.values() if one.names is not None for name in one.names.offered()}
-    return {**whole, **named}
+    return {**whole, **named, **dict.fromkeys(own.names(), TRAINED)}
 
 
 def _settled(pane: Pane, source: Source, model: Model) -> Shown:

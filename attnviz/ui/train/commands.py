@@ -19,7 +19,7 @@ from attnviz.ui.train.plans import plan_of
 VALUES = ("watch", "snapshot", "q", "k")
 """The link keys of what a user chooses in the component"""
 _VISITOR, _DONE, _RUN, _SLOW, _REFUSED = "train_visitor", "train_done", "train_run", "train_slow", "train_refused"
-_ASKED = "train_asked"
+_ASKED, _OPEN = "train_asked", "train_open"
 """When the visitor has last asked for something, and for how many seconds an answer is waited for"""
 ANSWERED = 2.0
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
@@ -48,6 +48,18 @@ def refusal() -> str:
     return sentence
 
 
+def chosen_run() -> str:
+    """Return the name of the training whose attention is shown; "" for the newest."""
+    run: str = st.session_state.get(_RUN, "")
+    return run
+
+
+def page_to_open() -> str:
+    """Return the page on which the shown model is to be opened, once; "" if on none."""
+    page: str = st.session_state.pop(_OPEN, "")
+    return page
+
+
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
     name, run, slow, pin = sent.get("visitor"), sent.get("run"), position(sent.get("slow")), sent.get("pin")
@@ -71,15 +83,18 @@ def take(sent: Mapping[str, object]) -> None:
 def do(command: str) -> None:
     """Obey a command of the browser; ignore one that there is not."""
     jobs, name = training_jobs(), visitor()
-    st.session_state[_ASKED] = time.monotonic()
     job = jobs.job(name)
     can_go_on = job is not None and job.view.can_continue and job.plan.subject == state.get("task")
+    if not command.startswith("open "):
+        st.session_state[_ASKED] = time.monotonic()
     if command in ("train", "control"):
         _start(control=command == "control")
     elif command == "stop":
         jobs.stop(name)
     elif command == "continue":
         jobs.go_on(name)
+    elif command.startswith("open "):
+        st.session_state[_OPEN] = command.removeprefix("open ")
     elif command == "step":
         if can_go_on:
             jobs.one_step(name)

@@ -8,12 +8,14 @@ from typing import Any
 import streamlit as st
 
 from attnviz.links.link import KEYS, MAX_SAMPLE
+from attnviz.settings import settings
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
 from attnviz.training.settings import MOST_STEPS
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
 from attnviz.ui.train.plans import default_of, task_of
+from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -42,6 +44,15 @@ def train_controls() -> None:
         controls.seed()
     with st.popover("More settings", width="stretch"):
         _more(task)
+    show_open()
+
+
+def show_open() -> None:
+    """Show the field for a trained model's file, which is then opened on Step by step."""
+    if settings().uploads:
+        with st.popover("Open a model's file", width="stretch"):
+            own.show_upload()
+        own.show_refusal()
 
 
 def forget_choices() -> None:

@@ -13,6 +13,7 @@ from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.toy.language.model import TokenModel
+from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.jobs.weights import model_of, thinned
@@ -60,12 +61,13 @@ class Run:
 
 def runs_of(visitor: str, plan: Plan) -> list[Run]:
     """Return a visitor's trainings of the plan's task, the newest last; before the first, the untrained model."""
-    found = [Run(job.plan, job.number, job.view) for job in _jobs(visitor) if job.plan.subject == plan.subject]
+    found = [Run(job.plan, job.number, job.view) for job in jobs_of(visitor) if job.plan.subject == plan.subject]
     return found[-SHOWN:] or [Run(plan, 0, View("stopped", plan.training.steps))]
 
 
-def _jobs(visitor: str) -> Iterable[Job]:
-    return reversed(training_jobs().jobs(visitor))
+def jobs_of(visitor: str) -> tuple[Job, ...]:
+    """Return a visitor's trainings that are still here, the newest last."""
+    return training_jobs().jobs(visitor)[::-1]
 
 
 def _without_dropout(plan: Plan) -> ModelConfig:
@@ -87,7 +89,7 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
         "step": view.step, "steps": view.steps,
         "speed": view.speed or None, "left": view.seconds_left,
         "snapshots": ([one.step for one in kept] if run.number else [0]) if reading.ids else [],
-        "kinds": kinds,
+        "kinds": kinds, "cannot_open": why_not_shown(run.plan),
     }  # fmt: skip
 
 
@@ -113,7 +115,7 @@ def _offer(run: Run, visitor: str, reading: Reading) -> str:
 
 def _model_at(visitor: str, number: int, step: int) -> TokenModel:
     """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time."""
-    for job in _jobs(visitor):
+    for job in jobs_of(visitor):
         if job.number == number:
             found = next((one for one in job.view.snapshots if one.step == step), None)
             if found is not None:

@@ -18,6 +18,7 @@ from attnviz.ui import shell, state
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, reading_of
+from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.plans import plan_of, sample_of, task_of
 from attnviz.ui.train.runs import Run, curves_of, header_of, runs_of
 
@@ -27,6 +28,7 @@ EVERY = 0.4
 
 def show_training() -> None:
     """Show the visitor's trainings of the view's task."""
+    open_if_asked()
     name = commands.visitor()
     keep(name)
     training_jobs().prepare()

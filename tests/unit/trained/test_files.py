@@ -53,8 +53,9 @@ def packed(weights: dict[str, Tensor], of: Plan, **said: Any) -> bytes:
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_file_holds_the_plan_the_card_and_the_weights_rounded_to_float16(config: ModelConfig) -> None:
     module = build(config, 3)
-    found = read(write(module, plan(config), LABELS, CARD))
-    assert (found.plan, found.labels, found.card) == (plan(config), LABELS, CARD)
+    card = CARD if config is CONFIGS[0] else replace(CARD, heads={})  # it names a head of the second layer
+    found = read(write(module, plan(config), LABELS, card))
+    assert (found.plan, found.labels, found.card) == (plan(config), LABELS, card)
     assert found.module.state_dict().keys() == module.state_dict().keys()
     for name, one in module.state_dict().items():
         assert torch.equal(found.module.state_dict()[name], one.half().float()), name

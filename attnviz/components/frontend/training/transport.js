@@ -35,6 +35,7 @@ export class Transport {
     this.main.dataset.command = can;
     setText(this.main, `${can === "stop" ? "■" : "▶"} ${names[can]}`);
     this.main.classList.toggle("stop", can === "stop");
+    this.main.classList.toggle("again", can === "train" && hasBegun);
     this.one.disabled = isLive;
     this.again.hidden = can !== "continue";
     this.control.hidden = !hasBegun;

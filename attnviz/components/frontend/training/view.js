@@ -4,6 +4,7 @@ import { element, span } from "../core/dom.js";
 import { Answer } from "./answer.js";
 import { Charts } from "./charts.js";
 import { Heads } from "./heads.js";
+import { Opener } from "./opener.js";
 import { Scrubber, Transport } from "./transport.js";
 import { cellText, percent, pictureText, placeName, stateText } from "./words.js";
 
@@ -61,6 +62,7 @@ export class View {
     right.append(beside, picture);
     const bottom = element("div", { class: "bottom" });
     this.scrubber = new Scrubber(bottom, on.go);
+    this.opener = new Opener(this.scrubber.element, on.command);
     this.heads = new Heads(
       { small: this.small, large: this.large },
       { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin },
@@ -79,6 +81,7 @@ export class View {
     const others = known.filter((one) => one !== shown);
     this.charts.update([...others, shown], header.task, step);
     this.scrubber.update(shown.run.snapshots, step);
+    this.opener.update(shown.run);
     const several = shown.run.kinds.length > 1;
     setText(this.title, `Attention of ${placeName(place, several)}`);
     if (moment) {

@@ -36,6 +36,8 @@ interface TrainingRun {
   /** the steps of which there are snapshots, in order */
   snapshots: number[];
   kinds: TrainingKind[];
+  /** why no other page can show its model, in a sentence; "" if they can */
+  cannot_open: string;
 }
 interface TrainingTask {
   name: string;

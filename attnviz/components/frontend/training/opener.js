@@ -1,0 +1,34 @@
+// What opens the shown snapshot's model on the other pages, once there is one.
+
+import { element, span } from "../core/dom.js";
+
+const PAGES = [
+  ["step_by_step", "Step by step"],
+  ["heads", "Heads"],
+  ["compare", "Compare"],
+  ["transformer", "Transformer"],
+];
+const WHAT = "Open this model, as it is after this step, on ";
+
+export class Opener {
+  /** @param {HTMLElement} root @param {(command: string) => void} onCommand */
+  constructor(root, onCommand) {
+    this.buttons = PAGES.map(([page, title], n) => {
+      const about = { type: "button", class: `open ${page}`, title: `${WHAT}${title}` };
+      const made = element("button", about, n ? title : `Open on ${title}`);
+      made.addEventListener("click", () => onCommand(`open ${page}`));
+      return made;
+    });
+    this.reason = span("reason");
+    this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.reason);
+    root.append(this.element);
+  }
+
+  /** @param {TrainingRun} run */
+  update({ state, snapshots, cannot_open: reason }) {
+    this.element.hidden = state === "new" || state === "queued" || !snapshots.length;
+    this.element.classList.toggle("ready", state !== "running");
+    for (const one of this.buttons) one.hidden = reason !== "";
+    this.reason.textContent = reason;
+  }
+}

@@ -1,0 +1,92 @@
+"""A snapshot of a training as a trained model's file: what a visitor has just trained, to be kept and shown."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.pretrained.names import ModelError
+from attnviz.reprs import ShortRepr
+from attnviz.toy.language.config import TokenConfig
+from attnviz.trained.card import Card, Corpus, as_file
+from attnviz.trained.files import check_plan
+from attnviz.trained.making import BUILT_IN_CORPUS, RECENT, Subjects, finished
+from attnviz.trained.model import NO_ATTENTION
+from attnviz.training.jobs.view import Snapshot
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.plan import Plan, subject_of
+from attnviz.training.tasks import TASKS
+from attnviz.training.text.corpus import built_in
+
+OWN_TEXT = "a text of one's own"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ModelFile(ShortRepr):
+    """A trained model as a file, and its card."""
+
+    data: bytes
+    """As `attnviz.trained.files.read` reads it"""
+    plan: Plan
+    card: Card
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return len(self.data)
+
+    @property
+    def stem(self) -> str:
+        """How the file is called, without its suffix, such as "induction-300-steps"."""
+        return f"{self.plan.subject}-{self.card.after}-steps"
+
+    def card_file(self) -> bytes:
+        """Return the card as a JSON file, to be read beside the model's."""
+        return as_file(self.plan, self.card)
+
+
+def why_not_shown(plan: Plan) -> str:
+    """Return why the pages that show trained models can't show this one, in a sentence; "" if they can."""
+    if not isinstance(plan.model, TokenConfig) or not plan.model.layers:
+        return NO_ATTENTION
+    try:
+        check_plan(plan)
+    except ModelError:
+        return "Its model reads something else than the other pages give it: they show the task's own model only."
+    return ""
+
+
+def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, text: str | None = None) -> ModelFile:
+    """Return the model of a snapshot as a file. Its weights are those of the snapshot, bit for bit.
+
+    Args:
+        plan: its training.
+        snapshot: the weights after some steps.
+        losses: the loss of each step of the training, in nats, (steps,).
+        text: what it was trained on, if the plan's subject is a text.
+
+    Raises:
+        ModelError: the file would be larger than a trained model's file can be, or its model does not read what the
+            task's own model reads.
+        ValueError: the subject does not exist, or the snapshot is of another model.
+    """
+    recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
+    said = Card(_name(plan, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step)
+    given = Subjects(plan, subject_of(plan, text), None if text is None else _corpus(text))
+    data, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
+    return ModelFile(data, plan, card)
+
+
+def _name(plan: Plan, step: int) -> str:
+    task = TASKS.get(plan.subject)
+    model = replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.model
+    what = f"{plan.subject} (control)" if task is not None and model == task.control_model else plan.subject
+    return f"{what}, {step:,} {'step' if step == 1 else 'steps'}"
+
+
+def _corpus(text: str) -> Corpus:
+    data = text.encode(errors="replace")
+    return Corpus(BUILT_IN_CORPUS if text == built_in() else OWN_TEXT, len(text), hashlib.sha256(data).hexdigest())

@@ -1,0 +1,106 @@
+"""The training, the snapshot and the head that a visitor has before the eyes: for files, and for other pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from attnviz.toy.language.config import TokenConfig
+from attnviz.trace.model import Kind, Place
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.view import Snapshot, View
+from attnviz.training.plan import Plan
+from attnviz.training.tasks import TASKS
+from attnviz.ui import state
+from attnviz.ui.train import commands
+from attnviz.ui.train.plans import sample_of, task_of
+from attnviz.ui.train.runs import jobs_of
+
+
+class Head(NamedTuple):
+    """A head of a model in training."""
+
+    place: Place
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A snapshot of a training, by names: it may be kept long, and holds no weights."""
+
+    visitor: str
+    number: int
+    """Of the training's job"""
+    step: int
+    """Of the snapshot"""
+    sample: str
+    """The text that the model is shown"""
+    watch: str
+    """The chosen head, such as "decoder.1.0"; "" for the one that shows the task's last pattern most"""
+
+    def job(self) -> Job:
+        """Return the training.
+
+        Raises:
+            LookupError: it is no longer there.
+        """
+        found = next((one for one in jobs_of(self.visitor) if one.number == self.number), None)
+        if found is None:
+            raise LookupError("This training is no longer on the server.")
+        return found
+
+    def snapshot(self) -> Snapshot:
+        """Return the weights. Of those that are still there, the snapshot that is nearest.
+
+        Raises:
+            LookupError: the training is no longer there, or has no snapshot yet.
+        """
+        snapshots = self.job().view.snapshots
+        if not snapshots:
+            raise LookupError("This training has no snapshot yet.")
+        return min(snapshots, key=lambda one: abs(one.step - self.step))
+
+    def at(self, step: int) -> Chosen:
+        """Return another snapshot of the same training."""
+        return replace(self, step=step)
+
+    def head(self) -> Head | None:
+        """Return the head that is shown large; None if the model has none."""
+        job = self.job()
+        return head_of(job.plan, job.view, self.watch)
+
+
+def chosen() -> Chosen | None:
+    """Return what the view of a task shows; None if nothing was trained yet."""
+    task, name, run = task_of(state.get).name, commands.visitor(), commands.chosen_run()
+    jobs = [job for job in jobs_of(name) if job.plan.subject == task and job.view.snapshots]
+    if not jobs:
+        return None
+    job = next((one for one in jobs if str(one.number) == run), jobs[-1])
+    steps = [one.step for one in job.view.snapshots]
+    wanted = state.get("snapshot")
+    step = steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
+    return Chosen(name, job.number, step, sample_of(state.get), state.get("watch"))
+
+
+def head_of(plan: Plan, view: View, watch: str) -> Head | None:
+    """Return the head that is meant by `watch`, or by "" the one that shows the task's last pattern most at the end.
+
+    As `Training.place` in frontend/training/training.js.
+    """
+    model, task = plan.model, TASKS.get(plan.subject)
+    if not isinstance(model, TokenConfig) or not model.layers:
+        return None
+    own: Kind = "decoder" if model.architecture == "both" else model.architecture
+    kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross") if model.architecture == "both" else (own,)
+    kind, _, place = watch.partition(".")
+    layer, _, head = place.partition(".")
+    if kind in kinds and int(layer) < model.layers and int(head) < model.heads:
+        return Head(Place(kind, int(layer)), int(head))
+    pattern = task.patterns[-1] if task is not None and task.patterns else None
+    scores = view.evaluations[-1].scores.get(pattern.name, {}) if pattern is not None and view.evaluations else {}
+    found = [(score, Head(at, number)) for at, heads in scores.items() for number, score in enumerate(heads)]
+    if found:
+        return max(found, key=lambda one: one[0])[1]
+    last = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
+    return Head(Place(last, model.layers - 1), 0)
