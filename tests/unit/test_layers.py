@@ -48,8 +48,7 @@ LEVELS = (
         "attnviz.ui.heads",
         "attnviz.ui.step_by_step",
         "attnviz.ui.tokens.view",
-        "attnviz.ui.train.controls",
-        "attnviz.ui.train.view",
+        "attnviz.ui.train",
         "attnviz.ui.transformer",
     ),
     ("attnviz.serving",),  # what is left of it: the app and how it is started
