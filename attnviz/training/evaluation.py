@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attnviz.toy.language.model import TokenModel
-from attnviz.training.attention import HeadOf, best_head, weights_of
+from attnviz.training.attention import HeadOf, best_head, scores_of, weights_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.tasks.task import Batch, Subject, Task
+from attnviz.training.text.subject import Text, validation_loss
 
 AT_ONCE = 128
 """The sequences that are run at once"""
+FEWEST, MOST = 16, 256
+"""Sequences of an evaluation while a training runs: twice its batch, within these"""
+SCORED = 64
+"""Sequences on which patterns are scored"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,38 @@ def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
     return {name: head for name, head in found.items() if head is not None}
 
 
+class Evaluator:
+    """Evaluates a model again and again while it is trained, on what its subject holds out."""
+
+    def __init__(self, subject: Subject, batch: int) -> None:
+        self._subject, self._batch = subject, subject.held_out()
+        self._count = max(FEWEST, min(MOST, 2 * batch))
+
+    def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
+        """Return loss, accuracy and scores as plain values; `whole`: on all sequences, else on the first of them.
+
+        Of a text, the loss is then that of its whole validation part.
+        """
+        found = evaluate(model, self._subject, self._batch if whole else _rows(self._batch, slice(self._count)))
+        text, loss = self._subject, found.loss
+        if whole and isinstance(text, Text):
+            loss = validation_loss(model, text.validation, text.block_size)
+        return {"loss": loss, "accuracy": found.accuracy, "scores": self._scores(model)}
+
+    def _scores(self, model: nn.Module) -> dict[str, list[Any]]:
+        """Return what every head does: a dropout in training would hide it."""
+        if not isinstance(self._subject, Task) or not isinstance(model, TokenModel) or not self._subject.patterns:
+            return {}
+        batch, was_training = _rows(self._batch, slice(SCORED)), model.training
+        weights = weights_of(model.eval(), batch)
+        model.train(was_training)
+        found = {one.name: scores_of(weights, batch, one) for one in self._subject.patterns}
+        return {
+            name: [(place.kind, place.layer, heads.tolist()) for place, heads in scores.items()]
+            for name, scores in found.items()
+        }
+
+
 def _logits(model: nn.Module, batch: Batch) -> Tensor:
     logits: Tensor = model(*inputs_of(model, batch))
     return logits.float()
@@ -63,5 +101,8 @@ def _logits(model: nn.Module, batch: Batch) -> Tensor:
 
 def _parts(batch: Batch) -> Iterator[Batch]:
     for first in range(0, len(batch), AT_ONCE):
-        rows = slice(first, first + AT_ONCE)
-        yield Batch(batch.ids[rows], batch.targets[rows], None if batch.source is None else batch.source[rows])
+        yield _rows(batch, slice(first, first + AT_ONCE))
+
+
+def _rows(batch: Batch, rows: slice) -> Batch:
+    return Batch(batch.ids[rows], batch.targets[rows], None if batch.source is None else batch.source[rows])

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
-from attnviz.training.jobs.evaluation import Evaluator
+from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.limits import MEMORY_MB
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps

@@ -1,4 +1,7 @@
-"""The exported script of a training: run on its own, it prints the losses of the training itself."""
+"""The exported script of a training: run on its own, it prints the losses of the training itself.
+
+It runs in a process in which `attnviz` can't be imported.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import hashlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +17,13 @@ import pytest
 
 from attnviz.export.code.training import NoTrainingCodeError, training_script
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.training.evaluation import Evaluator
 from attnviz.training.ladder import BLOCK, LADDER
 from attnviz.training.loop import Trainer
-from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.plan import BIGRAM_BLOCK, TEXT, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
 
@@ -36,35 +42,58 @@ CASES: tuple[tuple[ModelConfig, TrainingSettings], ...] = (
 )
 
 
-def run(script: str, folder: Path, corpus: str = CORPUS) -> str:
-    (folder / "script.py").write_text(script)
+ALONE = """
+import runpy, sys
+sys.modules["attnviz"] = None  # nobody can import it
+names, sys.argv[1:] = sys.argv[1:], []
+for name in names:
+    print("-----")
+    runpy.run_path(name)
+"""
+
+
+def run(scripts: Iterable[str], folder: Path, corpus: str = CORPUS) -> list[str]:
+    """Return what each script prints."""
+    names = []
+    for number, script in enumerate(scripts):
+        names.append(f"script_{number}.py")
+        (folder / names[-1]).write_text(script, encoding="utf-8")
     (folder / "corpus.txt").write_text(corpus, newline="")
     done = subprocess.run(
-        [sys.executable, "script.py"], check=False, cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", ALONE, *names], check=False, cwd=folder, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.split("-----\n")[1:]
+
+
+def losses_in(printed: str) -> dict[int, str]:
+    """Return the losses that a script prints beside those of the app, by step."""
+    return {int(step): loss for step, loss in re.findall(r"step (\d+): loss ([\d.]+), in the app", printed)}
 
 
 @pytest.mark.parametrize(("config", "settings"), CASES)
 def test_the_script_trains_to_the_same_losses(config: ModelConfig, settings: TrainingSettings, tmp_path: Path) -> None:
-    block = getattr(config, "block_size", BLOCK)
-    text = Text(CORPUS, block)
+    plan = Plan(TEXT, config, settings)
+    text = subject_of(plan, CORPUS)
+    assert isinstance(text, Text)
     trainer = Trainer(build(config, settings.seed), text.batch, settings)
     losses = {step: trainer.advance() for step in range(settings.steps)}
     digest = hashlib.sha256(CORPUS.encode()).hexdigest()
-    printed = run(training_script(Plan(TEXT, config, settings), sha256=digest, losses=losses), tmp_path)
-    found = {int(step): float(loss) for step, loss in re.findall(r"step (\d+): loss ([\d.]+), in the app", printed)}
-    assert found == pytest.approx(losses, abs=2e-5)
+    [printed] = run([training_script(plan, sha256=digest, losses=losses)], tmp_path)
+    assert {step: float(loss) for step, loss in losses_in(printed).items()} == pytest.approx(losses, abs=2e-5)
     assert f"{sum(one.numel() for one in trainer.model.parameters())} parameters" in printed
     whole = float(printed.split("validation loss ")[1])
-    assert whole == pytest.approx(validation_loss(trainer.model, text.validation, block), abs=2e-5)
+    assert whole == pytest.approx(validation_loss(trainer.model, text.validation, block_of(config)), abs=2e-5)
     assert "not the text" not in printed
 
 
 def test_another_text_is_noticed(tmp_path: Path) -> None:
     plan = Plan(TEXT, BigramConfig(V), SETTINGS)
-    assert "not the text" in run(training_script(plan, sha256="0" * 64, losses={}), tmp_path)
+    assert "not the text" in run([training_script(plan, sha256="0" * 64, losses={})], tmp_path)[0]
+
+
+def block_of(config: ModelConfig) -> int:
+    return getattr(config, "block_size", BIGRAM_BLOCK)
 
 
 def test_every_rung_has_a_script_and_its_size() -> None:
@@ -75,14 +104,65 @@ def test_every_rung_has_a_script_and_its_size() -> None:
         assert build(plan.model, 0)(Text(CORPUS, BLOCK).held_out().ids[:1]).shape == (1, BLOCK, V)
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        Plan("induction", TASKS["induction"].model, SETTINGS),
-        Plan(TEXT, replace(WHOLE, architecture="encoder"), SETTINGS),
-        Plan(TEXT, replace(WHOLE, outputs=3), SETTINGS),
-    ],
-)
+FEW = 4
+"""Steps"""
+
+
+def plans_of(task: Task) -> list[Plan]:
+    """Return the plans of a task's model and of its control: with a seed, dropout, and weights that decay."""
+    settings = replace(task.training, steps=FEW, batch=16, seed=5, weight_decay=0.3, warm_up=2, decay="cosine")
+    return [Plan(task.name, replace(one, dropout=0.1), settings) for one in (task.model, task.control_model)]
+
+
+@pytest.fixture(scope="module")
+def of_tasks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Trainer, dict[int, float], str]]:
+    """Return a few steps of each task and of its control: the training, its losses, and what its script prints."""
+    trained = {}
+    for task in TASKS.values():
+        for plan, which in zip(plans_of(task), ("", ", control"), strict=True):
+            trainer = Trainer(build(plan.model, plan.training.seed), task.batch, plan.training)
+            losses = {step: trainer.advance() for step in range(FEW)}
+            trained[task.name + which] = trainer, losses, training_script(plan, losses=losses)
+    printed = run((script for _, _, script in trained.values()), tmp_path_factory.mktemp("scripts"))
+    return {name: (*one[:2], text) for (name, one), text in zip(trained.items(), printed, strict=True)}
+
+
+@pytest.mark.parametrize("which", ["", ", control"])
+@pytest.mark.parametrize("name", TASKS)
+def test_the_script_of_a_task_prints_its_losses_to_the_last_digit(
+    name: str, which: str, of_tasks: dict[str, tuple[Trainer, dict[int, float], str]]
+) -> None:
+    trainer, losses, printed = of_tasks[name + which]
+    assert losses_in(printed) == {step: f"{loss:.6f}" for step, loss in losses.items()}
+    assert f"{sum(one.numel() for one in trainer.model.parameters())} parameters" in printed
+
+
+@pytest.mark.parametrize("which", ["", ", control"])
+@pytest.mark.parametrize("name", TASKS)
+def test_the_script_of_a_task_prints_its_accuracy_and_its_pattern(
+    name: str, which: str, of_tasks: dict[str, tuple[Trainer, dict[int, float], str]]
+) -> None:
+    task, (trainer, _, printed) = TASKS[name], of_tasks[name + which]
+    told = Evaluator(task, trainer.settings.batch).evaluate(trainer.model, whole=True)
+    [held] = re.findall(r"held out: loss ([\d.]+), accuracy ([\d.]+)", printed)
+    assert float(held[0]) == pytest.approx(told["loss"], abs=2e-6)
+    assert float(held[1]) == pytest.approx(told["accuracy"], abs=1e-3)
+    for pattern in task.patterns:
+        best = max((one for _, _, heads in told["scores"][pattern.name] for one in heads), default=None)
+        found = re.findall(rf"^{re.escape(pattern.title)}: ([\d.]+) of 1 in layer", printed, re.MULTILINE)
+        assert [float(one) for one in found] == ([] if best is None else [pytest.approx(best, abs=1e-4)])
+
+
+REFUSED = [
+    Plan("induction", BigramConfig(26), SETTINGS),
+    Plan("induction", replace(TASKS["induction"].model, vocabulary=5), SETTINGS),
+    Plan("nothing", TASKS["induction"].model, SETTINGS),
+    Plan(TEXT, replace(WHOLE, architecture="encoder"), SETTINGS),
+    Plan(TEXT, replace(WHOLE, outputs=3), SETTINGS),
+]
+
+
+@pytest.mark.parametrize("plan", REFUSED)
 def test_what_has_no_script_is_refused_in_a_sentence(plan: Plan) -> None:
-    with pytest.raises(NoTrainingCodeError, match="There is a script for"):
+    with pytest.raises(NoTrainingCodeError, match=r"^[A-Z].*\.$"):
         training_script(plan, sha256="", losses={})

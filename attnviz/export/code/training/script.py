@@ -1,0 +1,298 @@
+"""Writes the script of a training: the data, the model, the loop, and what comes out.
+
+It draws weights and batches in the same order from the same seeds, so on the same machine its losses are equal to the
+last digits.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnviz.export.code.training import source
+from attnviz.export.code.training.models import attentions, inside, model_code
+from attnviz.toy.language.config import GRUConfig, ModelConfig, TokenConfig
+from attnviz.training.evaluation import SCORED
+from attnviz.training.loop import MUON_RATE
+from attnviz.training.plan import BIGRAM_BLOCK, TEXT, Plan, subject_of
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.text.subject import AT_ONCE, TRAIN_PART
+
+if TYPE_CHECKING:
+    from attnviz.training.tasks.task import Subject, Task
+
+BEGIN = '''\
+"""Trains a small model as attnviz did: {what}. It needs torch alone.
+
+{about}
+"""
+
+from __future__ import annotations
+
+{imports}
+
+torch.set_num_threads(1)
+SEED, STEPS, BATCH = {seed}, {steps}, {batch}
+'''
+TEXT_ABOUT = "Run it with the text as a file:  python this_script.py corpus.txt"
+OF_TEXT = f'''\
+SHA256 = {{sha256}}
+T = {{block}}  # block size: the longest context
+
+with open(sys.argv[1] if len(sys.argv) > 1 else "corpus.txt", encoding="utf-8", newline="") as file:
+    text = file.read()
+if hashlib.sha256(text.encode()).hexdigest() != SHA256:
+    print("This is not the text of the training that was exported: the losses will differ.")
+characters = sorted(set(text))
+V = len(characters)
+ids = torch.tensor([characters.index(one) for one in text])
+cut = int({TRAIN_PART} * len(ids))
+train, validation = ids[:cut], ids[cut:]
+
+
+def draw(size, generator):
+    """Blocks from anywhere in the training part, and the character after each of theirs: (B, T) and (B, T)."""
+    starts = torch.randint(len(train) - T, (size, 1), generator=generator)
+    blocks = train[starts + torch.arange(T + 1)]
+    return blocks[:, :-1], blocks[:, 1:]
+
+
+def validation_loss(model):
+    """The mean loss of the validation part in nats a character, in blocks without overlap."""
+    model.eval()
+    x, y, total = validation[:-1], validation[1:], 0.0
+    with torch.no_grad():
+        for start in range(0, len(x), {AT_ONCE} * T):
+            part, then = x[start : start + {AT_ONCE} * T], y[start : start + {AT_ONCE} * T]
+            whole = len(part) // T * T
+            for one, after in ((part[:whole].view(-1, T), then[:whole]), (part[whole:][None], then[whole:])):
+                if one.numel():
+                    total += F.cross_entropy(model(one).flatten(0, 1), after, reduction="sum").item()
+    return total / len(x)
+'''
+TEXT_END = 'print(f"validation loss {validation_loss(model):.6f}")\n'
+TASK_BEGIN = """\
+V, T = {vocabulary}, {block}  # tokens of the vocabulary, and the longest sequence
+
+# The task: how its sequences are drawn, and how much a head shows the pattern that solves it
+
+"""
+TASK_END = """
+# What it does on sequences on which it was not trained
+model.eval()
+held = held_out()
+with torch.no_grad():
+    logits = model({reads})
+loss = F.cross_entropy(logits.flatten(0, 1), held.targets.flatten(), ignore_index=IGNORED)
+right = logits.argmax(-1) == held.targets
+accuracy = {accuracy}
+print(f"held out: loss {{loss.item():.6f}}, accuracy {{accuracy.item():.4f}}")
+"""
+ACCURACY = {
+    False: "right[held.targets != IGNORED].float().mean()  # of all positions that count",
+    True: "(right | (held.targets == IGNORED)).all(-1).float().mean()  # a sequence is right if all of it is",
+}
+"""By whether a sequence is right only as a whole"""
+PATTERNS = """\
+
+# The head that shows each pattern most, on the first sequences as in the app
+some = Batch(held.ids[:{scored}], held.targets[:{scored}])
+PATTERNS = [
+{patterns}
+]
+for title, score, attentions in PATTERNS:
+    heads = {{
+        (layer, head): one
+        for layer, attention in enumerate(attentions)
+        for head, one in enumerate(score(attention.weights[:{scored}], some).tolist())
+    }}
+    layer, head = max(heads, key=heads.get)
+    print(f"{{title}}: {{heads[layer, head]:.4f}} of 1 in layer {{layer}}, head {{head}}")
+"""
+TRAIN = '''\
+torch.manual_seed(SEED)
+model = Model().train()
+print(sum(one.numel() for one in model.parameters()), "parameters")
+# Matrices inside the blocks decay; embeddings, biases and norms do not.
+matrices = [one for name, one in model.named_parameters() if one.ndim == 2 and name.startswith({inside})]
+others = [one for name, one in model.named_parameters() if one.ndim != 2 or not name.startswith({inside})]
+{optimiser}rates = [[group["lr"] for group in one.param_groups] for one in optimisers]
+
+
+def rate(step):
+    """The learning rate of a step, as a part of the highest."""
+{rate}
+
+SHOWN = {losses}  # what the app showed, by step
+torch.manual_seed(SEED)  # of dropout
+generator = torch.Generator().manual_seed(SEED)  # of the batches
+for step in range(STEPS):
+    {draw}
+    with torch.autocast("cpu", torch.bfloat16, enabled={bfloat16}):
+        logits = model({reads})
+    loss = F.cross_entropy(logits.float().flatten(0, 1), {targets})
+    for optimiser, highest in zip(optimisers, rates):
+        for group, one in zip(optimiser.param_groups, highest):
+            group["lr"] = one * rate(step)
+    model.zero_grad()
+    loss.backward()
+{clip}    for optimiser in optimisers:
+        optimiser.step()
+    if step in SHOWN or step % 100 == 0 or step == STEPS - 1:
+        shown = f", in the app {{SHOWN[step]:.6f}}" if step in SHOWN else ""
+        print(f"step {{step}}: loss {{loss.item():.6f}}{{shown}}")
+'''
+ARCHITECTURES = {"encoder": "an encoder", "decoder": "a decoder", "both": "an encoder with a decoder"}
+GROUPS = """\
+groups = [{{"params": matrices, "weight_decay": {decay}}}, {{"params": others, "weight_decay": 0.0}}]
+groups = [group for group in groups if group["params"]]
+"""
+MUON = """\
+optimisers = [
+    torch.optim.Muon(matrices, lr={rate}, weight_decay={decay}),
+    torch.optim.AdamW(others, lr={other}, betas={betas}, weight_decay=0.0, fused=True),
+]
+"""
+
+
+class NoTrainingCodeError(ValueError):
+    """No script can be written for a training. The message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What the data of a training bring to its script."""
+
+    about: str
+    imports: frozenset[str]
+    text: str
+    draw: str
+    """The statement that draws a batch"""
+    reads: str
+    """The arguments of the model"""
+    targets: str
+    """The arguments of the loss, after the logits"""
+    end: str
+
+
+def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | None = None) -> str:
+    """Return a script of plain torch that trains a model on a task or a text, as a plan says.
+
+    Args:
+        plan: the training.
+        losses: some losses of the training, by step; the script compares its own with them.
+        sha256: of the text, in UTF-8; the script says so if it is given another. None for a task.
+
+    Raises:
+        NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.
+    """
+    config, settings = plan.model, plan.training
+    part = _of_text(config, sha256 or "") if plan.subject == TEXT else _of_task(plan)
+    begin = BEGIN.format(
+        what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
+        batch=settings.batch,
+    )  # fmt: skip
+    return "\n\n".join((begin + part.text, model_code(config), _train(plan, part, losses))) + part.end
+
+
+def _what(plan: Plan) -> str:
+    config, on = plan.model, "a text" if plan.subject == TEXT else f"the task {plan.subject}"
+    if isinstance(config, TokenConfig):
+        return f"{ARCHITECTURES[config.architecture]} on {on}"
+    return f"{'a GRU' if isinstance(config, GRUConfig) else 'a bigram model'} on {on}"
+
+
+def _imports(more: Iterable[str]) -> str:
+    """Return the import statements, sorted as usual: the standard library first."""
+    given = {"import math", "import torch", "from torch import nn", "from torch.nn import functional as F", *more}
+    if "from torch import Tensor" in given:
+        given = {*given, "from torch import Tensor, nn"} - {"from torch import Tensor", "from torch import nn"}
+    ordered = sorted(given, key=lambda one: ("torch" in one, one.startswith("from"), one))
+    first = next(number for number, one in enumerate(ordered) if "torch" in one)
+    return "\n".join([*ordered[:first], "", *ordered[first:]])
+
+
+def _of_text(config: ModelConfig, sha256: str) -> _Part:
+    if isinstance(config, TokenConfig) and (
+        config.architecture != "decoder" or config.outputs not in (None, config.vocabulary)
+    ):
+        raise NoTrainingCodeError("There is a script for decoders, GRUs and bigram models only.")
+    text = OF_TEXT.format(sha256=repr(sha256), block=getattr(config, "block_size", BIGRAM_BLOCK))
+    return _Part(
+        TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text, "x, y = draw(BATCH, generator)", "x",
+        "y.flatten()", TEXT_END,
+    )  # fmt: skip
+
+
+def _of_task(plan: Plan) -> _Part:
+    from attnviz.training.tasks.task import Task
+
+    config, task = plan.model, _subject(plan)
+    if not isinstance(config, TokenConfig) or not isinstance(task, Task):
+        raise NoTrainingCodeError("There is a script for transformers that learn a task, and for texts.")
+    draw = "draw" if type(task).batch is type(task).draw else "batch"  # a task may draw what is not held out at once
+    extract = source.extract(task, [draw, "held_out"], ["IGNORED", *(one.score.__name__ for one in task.patterns)])
+    reads = "{0}.ids, {0}.source" if config.architecture == "both" else "{0}.ids"
+    begin = TASK_BEGIN.format(vocabulary=config.vocabulary, block=config.block_size)
+    end = TASK_END.format(reads=reads.format("held"), accuracy=ACCURACY[task.whole])
+    return _Part(
+        _about(task), extract.imports, f"{begin}{extract.text}\n", f"drawn = {draw}(BATCH, generator)",
+        reads.format("drawn"), "drawn.targets.flatten(), ignore_index=IGNORED", end + _patterns(task, config),
+    )  # fmt: skip
+
+
+def _subject(plan: Plan) -> Subject:
+    try:
+        return subject_of(plan)
+    except ValueError as error:
+        raise NoTrainingCodeError(str(error)) from error
+
+
+def _about(task: Task) -> str:
+    return f"{task.title}\n{textwrap.fill(f'{task.explanation} {task.expected}', 118)}"
+
+
+def _patterns(task: Task, config: TokenConfig) -> str:
+    found = ((one, attentions(config, one.kind)) for one in task.patterns)
+    lines = [f"    ({one.title!r}, {one.score.__name__}, {where})," for one, where in found if where]
+    return PATTERNS.format(patterns="\n".join(lines).replace("'", '"'), scored=SCORED) if lines else ""
+
+
+def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:
+    settings = plan.training
+    return TRAIN.format(
+        inside=inside(plan.model),
+        optimiser=_optimiser(settings, has_matrices=isinstance(plan.model, TokenConfig) and plan.model.layers > 0),
+        rate="".join(f"    {line}\n" for line in _rate(settings)),
+        bfloat16=settings.precision == "bfloat16",
+        clip=f"    nn.utils.clip_grad_norm_(model.parameters(), {settings.clip})\n" if settings.clip else "",
+        losses=_literal(losses),
+        draw=part.draw, reads=part.reads, targets=part.targets,
+    )  # fmt: skip
+
+
+def _literal(losses: Mapping[int, float]) -> str:
+    written = ", ".join(f"{step}: {round(loss, 6)}" for step, loss in sorted(losses.items()))
+    return "{" + "\n    ".join(textwrap.wrap(written, 110)) + "}"
+
+
+def _optimiser(settings: TrainingSettings, *, has_matrices: bool) -> str:
+    rate, decay, betas = settings.learning_rate, settings.weight_decay, (0.9, settings.beta2)
+    if settings.optimiser == "muon" and has_matrices:
+        return MUON.format(rate=MUON_RATE * rate, decay=decay, other=rate, betas=betas)
+    made = {
+        "adamw": f"torch.optim.AdamW(groups, lr={rate}, betas={betas}, fused=True)",
+        "sgd": f"torch.optim.SGD(groups, lr={rate})",
+    }
+    return GROUPS.format(decay=decay) + f"optimisers = [{made.get(settings.optimiser, made['adamw'])}]\n"
+
+
+def _rate(settings: TrainingSettings) -> Iterator[str]:
+    yield f"risen = min(1, (step + 1) / {settings.warm_up})" if settings.warm_up else "risen = 1"
+    if settings.decay == "none":
+        yield "return risen"
+    else:
+        yield "fallen = 0.5 * (1 + math.cos(math.pi * min(1, step / STEPS)))"
+        yield f"return risen * ({settings.last_rate} + {1 - settings.last_rate} * fallen)"

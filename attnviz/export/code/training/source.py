@@ -1,0 +1,180 @@
+"""The source of a task's functions with all that they use, as code that needs torch alone."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+from attnviz.training.tasks.task import Task
+
+OWN = "attnviz."
+"""Of modules of this name, definitions are copied; what others define is imported"""
+WITHOUT = "ShortRepr"
+"""A class of this project that only changes how a value is printed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Definitions, and what they import."""
+
+    imports: frozenset[str]
+    """Statements such as "import string" and "from functools import cache" """
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A function, a class or a constant, with the docstring that follows it."""
+
+    line: int
+    text: str
+    body: Mapping[str, _Definition]
+    """Of a class"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    definitions: Mapping[str, _Definition]
+    imported: Mapping[str, tuple[str, str]]
+    """By the name here: the module (empty for a whole module) and the name there"""
+
+
+def extract(task: Task, members: Iterable[str], names: Iterable[str]) -> Extract:
+    """Return members of a task and functions of its module as functions of a script, and all that they use.
+
+    Args:
+        task: the task.
+        members: its methods. They become functions without `self`; its constants become names in capitals.
+        names: functions and constants of the task's module, or of what all tasks share.
+    """
+    copying, own = _Copying(task), type(task).__module__
+    for name in members:
+        copying.member(name)
+    for name in names:
+        copying.name(name, own if name in _module(own).definitions else Task.__module__)
+    return Extract(frozenset(copying.imports), _joined([copying.found[place] for place in sorted(copying.found)]))
+
+
+@dataclass(slots=True)
+class _Copying:
+    task: Task
+    found: dict[tuple[bool, str, int], str] = field(default_factory=dict)
+    """Text by place: what all tasks share comes first, then the task's own module, each in its order"""
+    imports: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
+    """The names of the task's members in the script"""
+
+    def member(self, name: str) -> None:
+        """Copy a member of the task."""
+        owner = next(one for one in type(self.task).__mro__ if name in vars(one))
+        definition = _module(owner.__module__).definitions[owner.__name__].body[name]
+        text = re.sub(rf"^{name}\b", _constant(name), definition.text)
+        text = text.replace("(self, ", "(").replace("(self)", "()").replace("self.", f"{type(self.task).__name__}.")
+        text = text.replace("@cached_property", "@cache").removeprefix("@property\n")
+        self._copy(definition.line, text, owner.__module__)
+
+    def name(self, name: str, module: str) -> None:
+        """Copy or import what a name of a module stands for."""
+        there = _module(module)
+        if name in there.definitions:
+            self._copy(there.definitions[name].line, there.definitions[name].text, module)
+        elif name in there.imported:
+            origin, original = there.imported[name]
+            if origin.startswith(OWN):
+                self.name(original, origin)
+            else:
+                self.imports.add(f"from {origin} import {original}" if origin else f"import {original}")
+        elif not hasattr(builtins, name):
+            raise NameError(f"{name} is neither defined nor imported in {module}")
+
+    def _copy(self, line: int, text: str, module: str) -> None:
+        """Copy a definition, and all that it uses."""
+        place = (module == type(self.task).__module__, module, line)
+        if place in self.found:
+            return
+        self.found[place] = ""  # it may use itself
+        text = re.sub(rf"\b{type(self.task).__name__}\.(\w+)", self._named, text)
+        self.found[place] = text.replace(f"({WITHOUT})", "").replace("  # fmt: skip", "")
+        for name in _used(ast.parse(self.found[place])) - self.members:
+            if name == "cache":
+                self.imports.add("from functools import cache")
+            else:
+                self.name(name, module)
+
+    def _named(self, match: re.Match[str]) -> str:
+        """Return what stands for a member in a script."""
+        name = match[1]
+        self.members |= {name, _constant(name)}
+        self.member(name)
+        member: Any = inspect.getattr_static(type(self.task), name)
+        if isinstance(member, property | cached_property):
+            return f"{name}()"
+        return name if inspect.isfunction(member) else _constant(name)
+
+
+def _constant(name: str) -> str:
+    return name.upper() if name == "labels" else name
+
+
+@cache
+def _module(name: str) -> _Module:
+    source = inspect.getsource(sys.modules[name])
+    body = ast.parse(source).body
+    imported: dict[str, tuple[str, str]] = {}
+    for node in body:
+        if isinstance(node, ast.Import):
+            imported |= {one.name: ("", one.name) for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {one.asname or one.name: (node.module or "", one.name) for one in node.names}
+    return _Module(dict(_definitions(body, source.splitlines())), imported)
+
+
+def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tuple[str, _Definition]]:
+    """Yield what stands in a module or a class, by name; a constant comes with the docstring that follows it."""
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        last = node
+        if after is not None and _is_docstring(after) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            last = after
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        text = textwrap.dedent("\n".join(lines[first - 1 : last.end_lineno]))
+        inner = dict(_definitions(node.body, lines)) if isinstance(node, ast.ClassDef) else {}
+        for name in _made(node):
+            yield name, _Definition(first, text, inner)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _made(node: ast.stmt) -> list[str]:
+    """Return the names that a statement defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return []
+
+
+def _used(tree: ast.AST) -> set[str]:
+    """Return the names that code takes from its module, annotations included."""
+    nodes = list(ast.walk(tree))
+    inside = {one.arg for one in nodes if isinstance(one, ast.arg)}
+    inside |= {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {one.id for one in nodes if isinstance(one, ast.Name)} - inside
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Join definitions: two blank lines around functions and classes."""
+    found = ""
+    for before, text in zip(["", *texts[:-1]], texts, strict=True):
+        apart = re.match(r"(@|def |class )", text) or re.match(r"(@|def |class )", before)
+        found += ("\n\n\n" if apart else "\n") * bool(before) + text
+    return found
