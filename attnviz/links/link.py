@@ -33,6 +33,8 @@ MAX_DROPOUT, MAX_DRAW, MAX_PADS = 0.9, 999, 16
 """The largest dropout, seed of its draw, and number of padding tokens"""
 MAX_SAMPLE, MOST_BATCH = 200, 4096
 """The most characters that a model in training is shown, and sequences a step"""
+MAX_PROMPT, MAX_LENGTH, MAX_TEMPERATURE = 1000, 300, 2
+"""The most characters of a prompt and of the text that is generated from it, and the highest temperature"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
@@ -185,6 +187,20 @@ def read_watched(raw: str) -> str:
     return raw
 
 
+def read_text_model(raw: str) -> str:
+    """Parse the name of a model that generates text. Which there are, the page knows."""
+    if not re.fullmatch(r"[a-z0-9-]{1,40}", raw, re.ASCII):
+        raise BadValueError("is not the name of a model that generates text")
+    return raw
+
+
+def read_temperature(raw: str) -> float:
+    """Parse a temperature, from 0 to 2, rounded to 2 decimals."""
+    if not (re.fullmatch(r"\d(\.\d{0,8})?", raw, re.ASCII) and float(raw) <= MAX_TEMPERATURE):
+        raise BadValueError(f"is not a number from 0 to {MAX_TEMPERATURE}")
+    return round(float(raw), 2)
+
+
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
@@ -274,6 +290,16 @@ KEYS: dict[str, Key] = {
     "train_width": Key(None, whole(MIN_WIDTH, MAX_WIDTH)),
     "watch": Key("", read_watched),
     "snapshot": Key(None, whole(0, MOST_STEPS)),
+    "text_model": Key("chargpt", read_text_model),
+    "prompt": Key("", short(MAX_PROMPT)),
+    "halves": Key(False, read_switch, write_switch),
+    "length": Key(120, whole(1, MAX_LENGTH)),
+    "temperature": Key(0.8, read_temperature, "{:g}".format),
+    "top_k": Key(0, whole(0, 10_000)),
+    "top_p": Key(1.0, read_fraction, "{:g}".format),
+    "cache": Key(True, read_switch, write_switch),
+    "drawn": Key(None, whole(0, MAX_LENGTH - 1)),
+    "panel": Key("draw", one_of("draw", "seeds", "cache", "half")),
     "lecture": Key(False, read_switch, write_switch),
     "lesson": Key("", short(60)),
     "scene": Key(1, whole(1, 100)),

@@ -14,6 +14,12 @@ def moment(digest: str, step: int) -> dict[str, np.ndarray]:
     return found
 
 
+def generated(digest: str, part: str = "") -> dict[str, np.ndarray]:
+    """Return a generated text with the numbers of its draws, or a part of it."""
+    found: dict[str, np.ndarray] = load(array_store().request(digest + part).result(60).decompressed())
+    return found
+
+
 def accuracies(digest: str, step: int) -> np.ndarray:
     """Return the accuracy without each head, and last of the whole model."""
     found: np.ndarray = load(array_store().request(f"{digest}~a.{step}").result(60).decompressed())["accuracy"]

@@ -32,6 +32,7 @@ KINDS = {
     "compare": Kind("compare/compare.js", "compare/compare.css"),
     "explorer": Kind("page/explorer.js", "heads/explorer.css"),
     "export_view": Kind("export/view.js", "export/view.css"),
+    "generation": Kind("generation/generation.js", "generation/generation.css"),
     "lecture": Kind("page/lecture.js", "page/lecture.css"),
     "share": Kind("page/share.js", "page/share.css"),
     "tour": Kind("tour/tour.js", "tour/tour.css"),

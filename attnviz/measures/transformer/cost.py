@@ -39,19 +39,22 @@ class Part:
     """Whether its multiplications grow with T²"""
 
 
-def cost(sizes: Sizes, tokens: int) -> tuple[Part, ...]:
+def cost(sizes: Sizes, tokens: int, *, new: int | None = None) -> tuple[Part, ...]:
     """Return the parts of a forward pass on one text of T tokens, in the order of computation.
+
+    With a key-value cache only the last `new` tokens are computed, which look at all T.
 
     Only matrix products are counted. Norms, activations, softmax and sums need some operations for each number that a
     part computes, which is less by a factor of C or D. The scores need T² · C multiplications, as the weighted values
     do, and have H · T² numbers, whatever the width. (Vaswani et al. 2017, table 1, gives the orders.)
     """
-    t, c, f, layers = tokens, sizes.width, sizes.feed_forward, sizes.layers
+    keys, c, f, layers = tokens, sizes.width, sizes.feed_forward, sizes.layers
+    t = tokens if new is None else new
     attentions = layers + sizes.crosses
     parts = [
         Part("Q, K, V", attentions * 3 * t * c * c, attentions * BYTES * 3 * t * c),
-        Part("scores", attentions * t * t * c, attentions * BYTES * sizes.heads * t * t, is_quadratic=True),
-        Part("weighted values", attentions * t * t * c, attentions * BYTES * t * c, is_quadratic=True),
+        Part("scores", attentions * t * keys * c, attentions * BYTES * sizes.heads * t * keys, is_quadratic=True),
+        Part("weighted values", attentions * t * keys * c, attentions * BYTES * t * c, is_quadratic=True),
         Part("W_O", attentions * t * c * c, attentions * BYTES * t * c),
         Part("feed-forward", layers * 2 * t * c * f, layers * BYTES * t * (f + c)),
     ]

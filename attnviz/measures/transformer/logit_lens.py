@@ -13,6 +13,8 @@ from torch import Tensor
 
 from attnviz.measures.transformer.residual_stream import states
 from attnviz.reprs import ShortRepr
+from attnviz.trace.block import Norm
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.whole import Trace
 
 COUNT = 5
@@ -60,11 +62,19 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     if found is None:
         return None
     with torch.inference_mode():
-        x = torch.stack([state[row] for state in found])
-        logits = vocabulary.logits(x if norm is None else norm.apply(x))
-        probabilities = logits.softmax(-1)
-        of_last = probabilities[:, int(logits[-1].argmax())]
-        best = probabilities.topk(min(count, vocabulary.size), dim=-1)
-        ranks = (probabilities > of_last[:, None]).sum(-1)
-    parts = ("X", *(f"after block {number}" for number in range(len(blocks))))
+        return lens_of(state_logits(torch.stack([state[row] for state in found]), norm, vocabulary), count)
+
+
+def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:
+    """Return what the final norm and the language head make of states, (P, C) -> (P, V)."""
+    return vocabulary.logits(x if norm is None else norm.apply(x))
+
+
+def lens_of(logits: Tensor, count: int = COUNT) -> Lens:
+    """Return the lens of the logits of a row's states, (P, V), the last of which are the model's own."""
+    probabilities = logits.softmax(-1)
+    of_last = probabilities[:, int(logits[-1].argmax())]
+    best = probabilities.topk(min(count, logits.shape[-1]), dim=-1)
+    ranks = (probabilities > of_last[:, None]).sum(-1)
+    parts = ("X", *(f"after block {number}" for number in range(len(logits) - 1)))
     return Lens(parts, best.indices, best.values, of_last, ranks)

@@ -72,6 +72,12 @@ def _training(page: str) -> list[Shortcut]:
     """Return the shortcuts for a training and its snapshots; the browser does them."""
     if page != "train":
         return []
+    if state.get("train_part") == "generate":
+        return [
+            Shortcut(("→", "←"), "next, previous character", {}),
+            Shortcut(("K",), "play the text, and pause", {}),
+            Shortcut(("H", "Shift H"), "next, previous head", {}),
+        ]
     return [
         Shortcut(("Enter",), "train, stop, continue", {}),
         Shortcut((".",), "one step of training", {}),

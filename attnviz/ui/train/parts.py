@@ -12,6 +12,8 @@ import streamlit as st
 
 from attnviz.ui import state
 from attnviz.ui.train.controls import forget_choices, train_controls
+from attnviz.ui.train.generate.controls import generate_controls
+from attnviz.ui.train.generate.view import show_generate
 from attnviz.ui.train.view import show_training
 
 
@@ -26,7 +28,10 @@ class Part:
     """Shows the picture, in a fragment"""
 
 
-PARTS: dict[str, Part] = {"task": Part("Tasks", train_controls, show_training)}
+PARTS: dict[str, Part] = {
+    "task": Part("Tasks", train_controls, show_training),
+    "generate": Part("Generate", generate_controls, show_generate),
+}
 """By their names in links, in the order in which they are offered"""
 
 

@@ -225,6 +225,12 @@ MORE = {
         "/train?sample=" + "quiz" * 20,
         "/train?watch=cross.9.9&lecture=1",
         "/train?train_part=nothing",
+        "/train?train_part=generate&length=30",
+        "/train?train_part=generate&length=25&temperature=0&cache=0&drawn=20&watch=decoder.1.2&panel=cache",
+        "/train?train_part=generate&prompt=JULIET:%0A&length=12&temperature=1.5&top_k=5&top_p=0.9&seed=3&panel=seeds",
+        "/train?train_part=generate&prompt=O+brave+new+world&halves=1&panel=half",
+        "/train?train_part=generate&prompt=%00&length=0&temperature=nan&top_k=x&text_model=run-9&drawn=999&panel=x",
+        f"/train?train_part=generate&length=9&{ODD.replace('text', 'prompt', 1)}",
         f"/train?{ODD.replace('text', 'sample', 1)}",
     ],
     "lessons": [

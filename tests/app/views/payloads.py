@@ -18,7 +18,7 @@ from attnviz.figures.compose import compose
 from attnviz.figures.panels import Layout, Panel
 from attnviz.figures.steps import describe
 from tests.app.heads import shared, weights
-from tests.app.training import moment
+from tests.app.training import generated, moment
 from tests.app.walking import document_of, of_head, step_of
 from tests.pictures import board_picture_of
 
@@ -209,6 +209,22 @@ def _training(header: Header, arrays: Arrays, seen: Seen) -> None:
         seen.arrays[f"curve: {name}"].append(array)
 
 
+def _generation(header: Header, _arrays: Arrays, seen: Seen) -> None:
+    """Add the text that is generated, and the numbers of its draws."""
+    model, chosen = header["model"], header["values"]
+    arrays = generated(header["digest"])
+    texts = {"prompt": header["prompt"], "text": arrays["ids"], "truth": header["truth"] or ()}
+    seen.texts += [
+        f"{name}: {_joined(model['characters'][int(one)] for one in ids)}" for name, ids in texts.items() if len(ids)
+    ]
+    seen.texts += [f"{name}: {model[name]}" for name in ("title", "layers", "heads", "block", "has_lens", "has_cache")]
+    seen.texts += [f"{name}: {header[name]}" for name in ("count", "temperature", "top_k", "top_p", "cached")]
+    seen.texts += [f"{name}: {value}" for name, value in chosen.items()]
+    for name, array in arrays.items():
+        if name != "seconds":
+            seen.arrays[f"draws: {name}"].append(array / np.float32(65535 if name == "weights" else 1))
+
+
 def _pin(header: Header) -> list[str]:
     pinned = (("row", header["q"]), ("column", header["k"]))
     return [f"pinned {axis}: {place}" for axis, place in pinned if place is not None]
@@ -231,5 +247,6 @@ COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
     "explorer": _grid,
     "compare": _comparison,
     "training": _training,
+    "generation": _generation,
 }
 """The readers of payloads, by the component's name"""

@@ -29,6 +29,16 @@ DEFAULTS = {
     "train_width": None,
     "watch": "",
     "snapshot": None,
+    "text_model": "chargpt",
+    "prompt": "",
+    "halves": False,
+    "length": 120,
+    "temperature": 0.8,
+    "top_k": 0,
+    "top_p": 1.0,
+    "cache": True,
+    "drawn": None,
+    "panel": "draw",
     "text": DEFAULT_TEXT,
     "pair": "",
     "source": "toy",
@@ -185,6 +195,14 @@ GOOD = [
     ("decay", "cosine", "cosine"),
     ("watch", "cross.0.11", "cross.0.11"),
     ("snapshot", "0", 0),
+    ("text_model", "run-12", "run-12"),
+    ("prompt", "x" * 1200, "x" * 1000),
+    ("length", "300", 300),
+    ("temperature", "0", 0.0),
+    ("temperature", "1.2345", 1.23),
+    ("top_k", "10000", 10_000),
+    ("top_p", "0", 0.0),
+    ("drawn", "299", 299),
     ("b_text", "Another text", "Another text"),
     ("b_layer", "3", 3),
     ("b_scale", "1e-1", "0.1"),
@@ -198,6 +216,7 @@ WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 WHOLE |= {"steps": 100_001, "batch": 4097, "warm_up": 100_001, "snapshot": 100_001}
+WHOLE |= {"length": 301, "top_k": 10_001, "drawn": 300}
 WHOLE |= {"train_layers": 13, "train_heads": 9, "train_width": 129}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
@@ -205,7 +224,7 @@ CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
-CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part"]
+CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "halves", "cache", "panel"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),
@@ -218,6 +237,10 @@ BAD = [
     *(("rate", raw) for raw in ["", ".", "-1", "10.1", "11", "1e2", "nan", "inf", "1e-999", "٣"]),
     *(("task", raw) for raw in ["", "Sort", "sort 10", "<b>", "x" * 31]),
     *(("watch", raw) for raw in ["decoder", "decoder.1", "decoder.1.x", "other.1.0", "decoder.100.0", "decoder.٣.0"]),
+    *(("temperature", raw) for raw in ["", ".", "-1", "2.01", "nan", "inf", "1e0", "٣"]),
+    *(("top_p", raw) for raw in ["", "1.01", "-0.1", "nan"]),
+    *(("text_model", raw) for raw in ["", "Run-1", "run_1", "../x", "<b>", "x" * 41]),
+    ("length", "0"),
     ("steps", "0"),
     ("train_width", "7"),
     ("pads", "0"),

@@ -60,9 +60,12 @@ def test_draws_follow_the_probabilities() -> None:
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=12), st.integers(0, 2**31), st.floats(0.01, 1))
 def test_the_drawn_number_lies_in_the_tokens_interval(logits: list[float], seed: int, top_p: float) -> None:
     found = choose(torch.tensor(logits), Sampling(top_p=top_p), torch.Generator().manual_seed(seed))
-    sums = found["probabilities"].double().cumsum(0)
-    below = sums[found["id"] - 1] if found["id"] else 0
-    assert below <= found["number"] * sums[-1] < sums[found["id"]]
+    order = found["order"].tolist()
+    ordered = found["probabilities"][found["order"]].double()
+    assert ordered.tolist() == sorted(found["probabilities"].double().tolist(), reverse=True)
+    sums, place = ordered.cumsum(0), order.index(found["id"])
+    below = sums[place - 1] if place else 0
+    assert below <= found["number"] * sums[-1] < sums[place]
     assert found["kept"][found["id"]]
 
 
@@ -135,3 +138,22 @@ def test_wrong_requests_are_refused() -> None:
         model, past = gpt(), gpt().new_past()
         for _ in range(9):
             model.logits(torch.tensor([[1]]), past=past)
+
+
+def test_states_are_the_inputs_of_the_blocks() -> None:
+    model, prompt = gpt(32), [3, 1, 4]
+    for cached in (True, False):
+        found = drawn(model, 6, cached=cached)
+        inputs: list[torch.Tensor] = []
+
+        def note(_: nn.Module, args: tuple[torch.Tensor]) -> None:
+            inputs.append(args[0][0, -1])  # noqa: B023 — it is called within this round
+
+        hooks = [layer.register_forward_pre_hook(note) for layer in model.blocks.layers]  # type: ignore[union-attr]
+        model(torch.tensor([prompt + [one.id for one in found[:-1]]]))
+        for hook in hooks:
+            hook.remove()
+        last = found[-1].states
+        assert last is not None
+        assert torch.allclose(last, torch.stack(inputs), atol=1e-5)
+    assert drawn(BigramModel(11))[0].states is None

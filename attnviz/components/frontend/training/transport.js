@@ -2,8 +2,15 @@
 
 import { element, span } from "../core/dom.js";
 
-const FRAME = 90; // ms a snapshot is shown while they are played
-const LONGEST = 9000; // ms that playing all of them takes at most
+/** @typedef {typeof SNAPSHOTS} Pace how the things on a slider are named, and how fast they are played */
+export const SNAPSHOTS = {
+  name: "Snapshot",
+  play: "Play the training",
+  /** @param {number} step */
+  said: (step) => `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`,
+  frame: 90, // ms that one is shown while they are played
+  longest: 9000, // ms that playing all of them takes at most
+};
 const SLOW = 120; // ms a step in slow motion
 
 /**
@@ -48,15 +55,19 @@ export class Transport {
 
 /** The snapshots of a training on a slider, and playing through them. */
 export class Scrubber {
-  /** @param {HTMLElement} root @param {(step: number | null) => void} onStep null stands for the newest */
-  constructor(root, onStep) {
+  /**
+   * @param {HTMLElement} root @param {(step: number | null) => void} onStep null stands for the newest
+   * @param {Pace} pace
+   */
+  constructor(root, onStep, pace = SNAPSHOTS) {
     this.onStep = onStep;
+    this.pace = pace;
     /** @type {number[]} */
     this.steps = [];
     this.at = 0;
     this.playing = 0; // the timer
     this.play = button("play", "▶", () => this.toggle());
-    this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": "Snapshot" });
+    this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     this.said = span("said");
     this.element = element("div", { class: "scrubber" }, this.play, this.slider, this.said);
@@ -71,7 +82,7 @@ export class Scrubber {
     if (this.slider.max !== String(last)) this.slider.max = String(last);
     if (this.slider.value !== String(this.at)) this.slider.value = String(this.at);
     this.slider.disabled = this.play.disabled = steps.length < 2;
-    const text = `after ${step.toLocaleString("en-US")} ${step === 1 ? "step" : "steps"}`;
+    const text = this.pace.said(step);
     setText(this.said, text);
     this.slider.setAttribute("aria-valuetext", text);
   }
@@ -98,7 +109,7 @@ export class Scrubber {
     if (this.at >= this.steps.length - 1) this.choose(0);
     setText(this.play, "❚❚");
     this.play.setAttribute("aria-label", "Pause");
-    const pace = Math.min(FRAME, LONGEST / this.steps.length);
+    const pace = Math.min(this.pace.frame, this.pace.longest / this.steps.length);
     this.playing = window.setInterval(() => {
       if (this.at >= this.steps.length - 1) this.pause();
       else this.choose(this.at + 1);
@@ -109,7 +120,7 @@ export class Scrubber {
     clearInterval(this.playing);
     this.playing = 0;
     setText(this.play, "▶");
-    this.play.setAttribute("aria-label", "Play the training");
+    this.play.setAttribute("aria-label", this.pace.play);
   }
 
   destroy() {

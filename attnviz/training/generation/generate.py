@@ -1,13 +1,12 @@
-"""Text from a language model, token by token: logits / T, softmax, a draw, with every number of it.
+"""Text from a language model, token by token, with or without a key-value cache.
 
-Shapes: V tokens of the vocabulary, T tokens of the context.
+Shapes: V tokens of the vocabulary, T tokens of the context, L layers, C model width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,24 +15,7 @@ from attnviz.attention import attend
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import Past
 from attnviz.trace.recorder import Recorder, recording
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How the next token is chosen."""
-
-    temperature: float = 1.0
-    """Divides the logits; 0 takes the likeliest token always (greedy)"""
-    top_k: int = 0
-    """Only so many of the likeliest tokens can be drawn (Fan et al. 2018); 0 is no limit"""
-    top_p: float = 1.0
-    """Only the fewest likeliest tokens that have this probability together (Holtzman et al. 2020); 1 is no limit"""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, low, high in (("temperature", 0, 100), ("top_k", 0, 2**31), ("top_p", 0, 1)):
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} is {getattr(self, name)}; it can be {low} to {high}")
+from attnviz.training.generation.sampling import Sampling, choose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,46 +27,23 @@ class Drawn:
     """(V,), of the last position"""
     scaled: Tensor
     """(V,): logits / T; the logits themselves if the choice is greedy"""
+    order: Tensor
+    """(V,): the ids of all tokens, the likeliest first"""
     kept: Tensor
     """(V,) bool: the tokens that top-k and top-p leave"""
     probabilities: Tensor
     """(V,): softmax of scaled over the tokens that are left; 1 for the likeliest if the choice is greedy"""
     number: float | None
-    """From 0 to 1, drawn evenly: the token is the first at which the sum of probabilities, in order of ids, is above
-    it; None if the choice is greedy"""
+    """From 0 to 1, drawn evenly: the token is the first in `order` at which the sum of probabilities is above it; None
+    if the choice is greedy"""
     context: int
     """T: the tokens from which it was predicted"""
     computed: int
     """The tokens whose keys and values were computed for it: 1 with a cache, T without"""
     weights: tuple[Tensor, ...]
     """The last position's attention, (H, T) for each layer; empty for a model without attention"""
-
-
-def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> dict[str, Any]:
-    """Choose a token by its logits, (V,): returns the fields of `Drawn` that this determines."""
-    greedy = sampling.temperature == 0
-    scaled = logits if greedy else logits / sampling.temperature
-    kept = torch.ones_like(scaled, dtype=torch.bool)
-    order = scaled.argsort(descending=True, stable=True)
-    if greedy:
-        kept[order[1:]] = False
-    if sampling.top_k:
-        kept[order[sampling.top_k :]] = False
-    if sampling.top_p < 1:
-        sorted_ = scaled[order].masked_fill(~kept[order], -torch.inf).softmax(-1)
-        before = sorted_.cumsum(-1) - sorted_  # what likelier tokens have together
-        beyond = before >= sampling.top_p
-        beyond[0] = False
-        kept[order[beyond]] = False
-    probabilities = scaled.masked_fill(~kept, -torch.inf).softmax(-1)
-    if greedy:
-        return {"id": int(order[0]), "scaled": scaled, "kept": kept, "probabilities": probabilities, "number": None}
-    number = float(torch.rand((), generator=generator))
-    sums = probabilities.double().cumsum(-1)
-    above = ((sums > number * sums[-1]) & kept).nonzero()
-    return {
-        "id": int(above[0]), "scaled": scaled, "kept": kept, "probabilities": probabilities, "number": number,
-    }  # fmt: skip
+    states: Tensor | None
+    """(L, C): the last position's input of each block; None for a model without blocks"""
 
 
 def generate(
@@ -120,23 +79,33 @@ def generate(
         if cached and past is None and isinstance(model, TokenModel) and model.config.layers:
             past, read = model.new_past(), 0
         new = context[read if past is not None else 0 :]
-        logits, weights = _last(model, new, past)
+        logits, weights, states = _last(model, new, past)
         read = len(context)
         chosen = choose(logits, sampling, generator)
-        drawn = Drawn(logits=logits, context=len(context), computed=len(new), weights=weights, **chosen)
+        drawn = Drawn(
+            logits=logits, weights=weights, states=states, context=len(context), computed=len(new), **chosen
+        )  # fmt: skip
         yield drawn
         context.append(drawn.id)
 
 
-def _last(model: nn.Module, ids: Sequence[int], past: list[Past] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Run a model on tokens and return the logits of the last one, (V,), and the weights of its attentions."""
+def _last(
+    model: nn.Module, ids: Sequence[int], past: list[Past] | None
+) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:
+    """Run a model on tokens; of the last one, return the logits, the weights of its attentions, and its states."""
     given = torch.tensor(ids)[None]
     with torch.inference_mode(), recording() as recorder:
         logits = model(given) if past is None else model(given, past=past)
-    return logits[0, -1], _weights(recorder)
+        return logits[0, -1], _weights(recorder), _states(recorder)
 
 
 def _weights(recorder: Recorder) -> tuple[Tensor, ...]:
     """Return the last query's attention of each recorded call, (H, T): it sees all keys, so no mask is needed."""
     last = (attend(one.query[:, -1:], one.key, one.value, scale=one.scale) for one in recorder.calls)
     return tuple(steps.weights[:, 0] for steps in last)
+
+
+def _states(recorder: Recorder) -> Tensor | None:
+    """Return the last position's input of each block, (L, C)."""
+    found = [one.block_input[-1] for one in recorder.calls if one.block_input is not None]
+    return torch.stack(found) if found else None

@@ -1,0 +1,77 @@
+// One draw: the likeliest characters with logit, logit / T, exp and probability, and where the drawn number falls.
+
+import { element, span } from "../core/dom.js";
+import { fixed, number } from "../core/format.js";
+import { arithmetic, drawnSentence, nameOf, percent, whyCut } from "./words.js";
+
+const ROWS = 12; // of the table; the drawn character follows where it is not among them
+const NAMED = 0.045; // the least probability whose name fits its part of the line
+
+export class DrawPanel {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.line = element("div", { class: "line" });
+    this.said = element("p", { class: "said" });
+    this.table = element("table", {});
+    this.reading = element("p", { class: "reading" });
+    const room = element("div", { class: "table" }, this.table);
+    root.append(element("h2", {}, "How it was drawn"), this.said, this.line, room, this.reading);
+  }
+
+  /** @param {Draw} draw @param {GenerationHeader} header */
+  update(draw, header) {
+    this.said.textContent = drawnSentence(draw, header);
+    this.drawLine(draw, header);
+    const rows = draw.rows.slice(0, ROWS);
+    if (draw.own.rank >= ROWS) rows.push(draw.own);
+    const t = header.temperature || 1;
+    const names = ["", "", "logit", t === 1 ? "logit / 1" : `logit / ${t}`, "exp", "softmax", "sum", ""];
+    const head = element("tr", {}, ...names.map((name) => element("th", {}, name)));
+    this.table.replaceChildren(
+      element("thead", {}, head),
+      element("tbody", {}, ...rows.map((row) => this.row(row, draw, header))),
+    );
+    this.reading.textContent = arithmetic(draw.own, draw, header);
+  }
+
+  /** @param {DrawnRow} row @param {Draw} draw @param {GenerationHeader} header */
+  row(row, draw, header) {
+    const why = whyCut(row, draw, header);
+    const bar = span("bar");
+    bar.style.setProperty("--share", String(row.probability));
+    const cells = [
+      element("td", { class: "rank" }, String(row.rank + 1)),
+      element("th", { scope: "row" }, nameOf(header.model, row.id)),
+      element("td", {}, number(row.logit, 3)),
+      element("td", {}, number(row.scaled, 3)),
+      element("td", {}, why ? "–" : fixed(Math.exp(row.scaled - draw.rows[0].scaled), 4)),
+      element("td", { class: "probability", dataset: { value: String(row.probability) } }, fixed(row.probability, 4)),
+      element("td", {}, why ? "–" : fixed(row.sum, 4)),
+      element("td", { class: "bars" }, why ? span("cut", why) : bar),
+    ];
+    const made = element("tr", { dataset: { rank: row.rank } }, ...cells);
+    made.classList.toggle("own", row.rank === draw.own.rank);
+    made.classList.toggle("out", why !== "");
+    made.addEventListener("pointerenter", () => (this.reading.textContent = arithmetic(row, draw, header)));
+    made.addEventListener("pointerleave", () => (this.reading.textContent = arithmetic(draw.own, draw, header)));
+    return made;
+  }
+
+  /** @param {Draw} draw @param {GenerationHeader} header */
+  drawLine(draw, { model }) {
+    const parts = draw.rows.slice(0, draw.kept).map((row) => {
+      const part = span("part", row.probability >= NAMED ? nameOf(model, row.id) : "");
+      part.style.left = `${(row.sum - row.probability) * 100}%`;
+      part.style.width = `${row.probability * 100}%`;
+      part.title = `“${nameOf(model, row.id)}”: ${percent(row.probability)}`;
+      part.classList.toggle("own", row.rank === draw.own.rank);
+      return part;
+    });
+    this.line.replaceChildren(...parts);
+    if (draw.number === null) return;
+    const mark = span("mark");
+    mark.style.left = `${draw.number * 100}%`;
+    mark.title = `the drawn number, ${fixed(draw.number, 4)}`;
+    this.line.append(mark);
+  }
+}

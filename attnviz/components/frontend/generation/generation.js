@@ -1,0 +1,208 @@
+// Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
+// at once, so that the browser goes through the characters by itself.
+
+import { fetchArrays, fromServer, keptArrays } from "../core/arrays.js";
+import { setTheme } from "../core/colours.js";
+import { element, screenReaderOnly, theme } from "../core/dom.js";
+import { isShortcut, pressed } from "../core/keys.js";
+import { unpack } from "../core/packing.js";
+import { PendingUpdates } from "../core/pending_updates.js";
+import { placeKey, placeOf } from "../training/words.js";
+import { Draws } from "./draws.js";
+import { View } from "./view.js";
+import { drawnSentence } from "./words.js";
+
+const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
+const LAST_SEED = 999_999;
+/** @type {Partial<Record<GenerationPanel, string>>} what a panel compares with, by the name of its part */
+const COMPARED = { seeds: "again", cache: "cache" };
+
+class Generation {
+  /** @param {HTMLElement} root @param {string} server */
+  constructor(root, server) {
+    /** @type {SetTriggerValue} */
+    this.setTriggerValue = () => {};
+    /** @type {GenerationHeader | null} */
+    this.header = null;
+    /** @type {Draws | null} */
+    this.draws = null;
+    this.digest = ""; // of the draws that are here
+    this.wanted = ""; // of what was requested last
+    this.failed = "";
+    /** @type {Set<string>} the addresses of what panels compare with */
+    this.asked = new Set();
+    /** @type {PendingUpdates<GenerationValues>} */
+    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
+      ...{ drawn: null, watch: "", panel: /** @type {GenerationPanel} */ ("draw"), seed: 0 },
+    });
+    this.source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    this.section = element("section", { class: "generation", "aria-label": "Generated text" });
+    this.announcement = screenReaderOnly({ role: "status" });
+    this.view = new View(this.section, {
+      go: (n) => this.go(n),
+      watch: (head) => this.change({ watch: head === null ? "" : this.nameOf(head) }),
+      show: (panel) => this.change({ panel }),
+      again: () => this.again(),
+      redraw: () => this.draw(),
+    });
+    this.section.append(this.announcement);
+    root.append(this.section);
+    Object.assign(this.section, { attnviz: this });
+    this.ends = new AbortController();
+    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+  }
+
+  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
+  update(data, setTriggerValue, isNew) {
+    this.setTriggerValue = setTriggerValue;
+    if (isNew) {
+      const { header } = /** @type {Payload<GenerationHeader>} */ (unpack(data));
+      this.header = header;
+      this.updates.receive(header.values, header.acknowledged);
+      this.updates.answer();
+      this.load(header);
+    }
+    this.draw();
+  }
+
+  /**
+   * Requests the draws, unless they are here. The text before stays until they have come.
+   * @param {GenerationHeader} header
+   */
+  async load({ digest, model }) {
+    if (digest === this.wanted) return;
+    this.wanted = digest;
+    this.failed = "";
+    try {
+      const arrays = await fetchArrays(digest, this.source);
+      if (digest !== this.wanted) return;
+      this.draws = new Draws(arrays, model);
+      this.digest = digest;
+    } catch (error) {
+      if (digest !== this.wanted) return;
+      this.wanted = "";
+      this.draws = null;
+      this.failed = error instanceof Error ? error.message : "";
+    }
+    this.draw();
+  }
+
+  /** What the shown panel compares with; null if it has not come yet, or there is nothing. */
+  compared() {
+    const part = COMPARED[this.updates.values.panel];
+    if (!part || !this.draws || (part === "cache" && !this.header?.model.has_cache)) return null;
+    const address = `${this.digest}~${part}`;
+    const here = keptArrays(address);
+    if (!here && !this.asked.has(address)) {
+      this.asked.add(address);
+      fetchArrays(address, this.source).then(
+        () => this.draw(),
+        (error) => this.fail(error),
+      );
+    }
+    return here ?? null;
+  }
+
+  /** @param {Error} error */
+  fail(error) {
+    if (this.failed === error.message) return;
+    this.failed = error.message;
+    this.draw();
+  }
+
+  /** The chosen draw. */
+  get n() {
+    const last = (this.draws?.length ?? 1) - 1;
+    return Math.min(this.updates.values.drawn ?? last, last);
+  }
+
+  /** The chosen head, as its number among all; null if there is none. */
+  get head() {
+    const { layers = 0, heads = 0 } = this.header?.model ?? {};
+    const place = placeOf(this.updates.values.watch);
+    const isThere = place && place.layer < layers && place.head < heads;
+    return isThere ? place.layer * heads + place.head : null;
+  }
+
+  /** @param {number} head */
+  nameOf(head) {
+    const { heads } = /** @type {GenerationHeader} */ (this.header).model;
+    return placeKey({ kind: "decoder", layer: Math.floor(head / heads), head: head % heads });
+  }
+
+  // ---- what the user does
+
+  /** @param {Partial<GenerationValues>} values @param {number} wait */
+  change(values, wait = 0) {
+    if (this.updates.set(values, wait)) this.draw();
+  }
+
+  /** @param {number | null} n null is the last */
+  go(n) {
+    const last = (this.draws?.length ?? 1) - 1;
+    this.change({ drawn: n === null || n >= last ? null : Math.max(0, n) }, SETTLE);
+  }
+
+  again() {
+    const { seed } = this.updates.values;
+    this.view.scrubber.pause();
+    this.change({ seed: seed >= LAST_SEED ? 0 : seed + 1 });
+  }
+
+  /** @param {number} by */
+  nextHead(by) {
+    const { layers = 0, heads = 0 } = this.header?.model ?? {};
+    const count = layers * heads;
+    if (!count) return;
+    const at = this.head === null ? (by > 0 ? 0 : count - 1) : Math.min(Math.max(this.head + by, 0), count - 1);
+    this.change({ watch: this.nameOf(at) });
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (!isShortcut(event)) return;
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      ArrowRight: () => this.view.scrubber.move(1),
+      ArrowLeft: () => this.view.scrubber.move(-1),
+      PageDown: () => this.view.scrubber.move(1),
+      PageUp: () => this.view.scrubber.move(-1),
+      k: () => this.view.scrubber.play.click(),
+      h: () => this.nextHead(1),
+      "Shift+h": () => this.nextHead(-1),
+      Escape: () => this.change({ watch: "" }),
+    };
+    const act = acts[pressed(event)];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ---- what is shown
+
+  draw() {
+    const { header, draws, n } = this;
+    if (!header) return;
+    const shade = theme(this.section);
+    setTheme(this.section, shade);
+    const isHere = draws !== null && this.digest === header.digest;
+    this.section.dataset.state = this.failed ? "failed" : isHere ? "ready" : "waiting";
+    this.section.dataset.n = String(n);
+    // Until the new text is here, the one before stays with what was said of it.
+    if (draws && !isHere) return;
+    this.view.update({
+      ...{ header, draws, n, head: this.head, other: this.compared(), failed: this.failed, theme: shade },
+      values: this.updates.values,
+    });
+    if (draws && !this.view.scrubber.playing) this.announcement.textContent = drawnSentence(draws.at(n), header);
+  }
+
+  destroy() {
+    this.ends.abort();
+    this.updates.destroy();
+    this.view.destroy();
+    this.section.remove();
+  }
+}
+
+export default Generation;

@@ -1,0 +1,61 @@
+// Why two answers differ: the text beside that of the next seed, and where they part.
+
+import { element, span } from "../core/dom.js";
+import { fixed } from "../core/format.js";
+import { visible } from "./text.js";
+import { nameOf } from "./words.js";
+
+export class SeedsPanel {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.said = element("p", { class: "said" });
+    this.pair = element("div", { class: "pair" });
+    root.append(element("h2", {}, "Why two answers differ"), this.said, this.pair);
+  }
+
+  /**
+   * @param {GenerationHeader} header @param {import("./draws.js").Draws} draws
+   * @param {Arrays | null} other null until it has come
+   */
+  update(header, draws, other) {
+    this.pair.hidden = !other;
+    if (!other) {
+      this.said.textContent = "The text of the next seed is being generated …";
+      return;
+    }
+    const { model } = header;
+    const { seed } = header.values;
+    const ids = Array.from(other.ids.data);
+    const at = draws.ids.findIndex((id, n) => id !== ids[n]);
+    this.said.textContent = at < 0 ? same(header) : parting(header, draws, ids[at], other.number.data[at], at);
+    this.pair.dataset.at = String(at);
+    this.pair.replaceChildren(side(model, `Seed ${seed}`, draws.ids, at), side(model, `Seed ${seed + 1}`, ids, at));
+  }
+}
+
+/** @param {GenerationHeader} header */
+const same = ({ temperature, top_k }) =>
+  temperature === 0 || top_k === 1
+    ? "The same text: the likeliest character is always taken, so the seed plays no part."
+    : "By chance the two are the same here. A longer text or a higher temperature shows a difference.";
+
+/**
+ * @param {GenerationHeader} header @param {import("./draws.js").Draws} draws @param {number} id @param {number} theirs
+ * @param {number} n
+ */
+function parting({ model }, draws, id, theirs, n) {
+  const ours = draws.one("number", n);
+  return (
+    `Up to character ${n} they are the same. At character ${n + 1} both have the same probabilities, but the number ` +
+    `${fixed(ours, 4)} falls on “${nameOf(model, draws.ids[n])}”, and ${fixed(theirs, 4)} on “${nameOf(model, id)}”. ` +
+    "From there on each is predicted from another text."
+  );
+}
+
+/** @param {GenerationModel} model @param {string} title @param {number[]} ids @param {number} at where they part */
+function side(model, title, ids, at) {
+  const characters = ids.map((id, n) =>
+    span(at < 0 || n < at ? "common" : n === at ? "parting" : "own", visible(model, id)),
+  );
+  return element("div", {}, element("h3", {}, title), element("div", { class: "text" }, ...characters));
+}

@@ -1,0 +1,89 @@
+// The text as characters: the prompt in grey, each drawn one on the colour of its probability, one of them chosen.
+
+import { element, span } from "../core/dom.js";
+import { nameOf, percent } from "./words.js";
+
+export class Text {
+  /** @param {HTMLElement} root @param {(n: number) => void} onChoose */
+  constructor(root, onChoose) {
+    this.room = element("div", { class: "text", tabIndex: 0, role: "group", "aria-label": "Generated text" });
+    this.room.addEventListener("click", (event) => {
+      const [target] = event.composedPath();
+      const n = target instanceof HTMLElement ? target.dataset.n : undefined;
+      if (n !== undefined) onChoose(Number(n));
+    });
+    root.append(this.room);
+    /** @type {HTMLElement[]} the prompt's characters, then the drawn ones */
+    this.all = [];
+    this.given = 0;
+    this.chosen = -1;
+    /** @type {import("./draws.js").Draws | null} */
+    this.draws = null;
+  }
+
+  /** @param {GenerationHeader} header @param {import("./draws.js").Draws} draws */
+  show({ model, prompt }, draws) {
+    if (this.draws === draws) return;
+    this.draws = draws;
+    this.given = prompt.length;
+    this.chosen = -1;
+    this.all = [...prompt, ...draws.ids].map((id, at) => {
+      const made = span(at < prompt.length ? "given" : "drawn", visible(model, id));
+      if (at >= prompt.length) {
+        const n = at - prompt.length;
+        made.dataset.n = String(n);
+        made.title = `“${nameOf(model, id)}”: probability ${percent(draws.probability(n))}`;
+      }
+      return made;
+    });
+    this.room.replaceChildren(...this.all);
+  }
+
+  /**
+   * Marks the chosen character, colours the text, and hides what is drawn later.
+   * @param {number} n @param {{ weights: Float32Array | null, hidesLater: boolean }} look weights of the context
+   */
+  mark(n, { weights, hidesLater }) {
+    const { draws, given } = this;
+    if (!draws) return;
+    const first = given + n - (weights?.length ?? 0);
+    const most = weights ? Math.max(...weights, 1e-9) : 1;
+    this.room.classList.toggle("by-weight", weights !== null);
+    this.all.forEach((made, at) => {
+      const inContext = weights && at >= first && at < given + n;
+      const share = weights
+        ? inContext
+          ? weights[at - first] / most
+          : 0
+        : at < given
+          ? 0
+          : draws.probability(at - given);
+      made.style.setProperty("--share", share.toFixed(4));
+      made.classList.toggle("later", hidesLater && at > given + n);
+      made.classList.toggle("chosen", at === given + n);
+      made.classList.toggle("outside", weights !== null && at < first);
+    });
+    if (n !== this.chosen) this.reveal(this.all[given + n]);
+    this.chosen = n;
+  }
+
+  /** Scrolls the text, not the page. @param {HTMLElement | undefined} made */
+  reveal(made) {
+    if (!made) return;
+    const { room } = this;
+    const top = made.offsetTop - room.offsetTop;
+    if (top < room.scrollTop) room.scrollTop = top;
+    const below = top + made.offsetHeight - room.clientHeight;
+    if (below > room.scrollTop) room.scrollTop = below;
+  }
+}
+
+/**
+ * A character as the text shows it: a line break is seen, and breaks the line.
+ * @param {GenerationModel} model @param {number} id
+ */
+export function visible(model, id) {
+  const character = model.characters[id] ?? "?";
+  if (character === "\n") return "↵\n";
+  return character === " " ? " " : nameOf(model, id);
+}

@@ -1,0 +1,56 @@
+// The sentences of Generate. Pure functions.
+
+import { fixed, operand } from "../core/format.js";
+
+/** @param {GenerationModel} model @param {number} id how a character stands in a table */
+export const nameOf = ({ characters, names }, id) => names[id] ?? characters[id] ?? "?";
+
+/** @param {number} share */
+export const percent = (share) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 2 : 1)} %`;
+
+/** 1234567 -> "1.23 million". @param {number} count */
+export function counted(count) {
+  if (count < 1e6) return Math.round(count).toLocaleString("en-US");
+  return count < 1e9 ? `${fixed(count / 1e6)} million` : `${fixed(count / 1e9)} billion`;
+}
+
+/** @param {number} s */
+export const seconds = (s) => (s < 1 ? `${fixed(s * 1000, 0)} ms` : `${fixed(s, 2)} s`);
+
+/**
+ * Why a token can't be drawn; "" if it can.
+ * @param {DrawnRow} row @param {Draw} draw @param {GenerationHeader} header
+ */
+export function whyCut({ rank }, { kept }, { temperature, top_k }) {
+  if (rank < kept) return "";
+  if (temperature === 0) return "greedy";
+  return top_k && rank >= top_k ? "top-k" : "top-p";
+}
+
+/**
+ * How a token's probability comes about, with its numbers.
+ * @param {DrawnRow} row @param {Draw} draw @param {GenerationHeader} header
+ */
+export function arithmetic(row, draw, header) {
+  const name = `“${nameOf(header.model, row.id)}”`;
+  const why = whyCut(row, draw, header);
+  if (why === "greedy") return `${name}: not the likeliest, so greedy choice never takes it.`;
+  if (why) return `${name}: cut by ${why}, so its probability is 0.`;
+  if (header.temperature === 0) return `${name}: the likeliest, so greedy choice takes it.`;
+  const top = draw.rows[0].scaled;
+  const divided = `${operand(row.logit, 4)} / ${header.temperature} = ${operand(row.scaled, 4)}`;
+  const exp = `exp(${operand(row.scaled, 4)} − ${operand(top, 4)})`;
+  return `${name}: ${divided};  ${exp} / ${fixed(draw.total, 4)} = ${fixed(row.probability, 4)}`;
+}
+
+/** @param {Draw} draw @param {GenerationHeader} header */
+export function drawnSentence({ own, number, kept }, { model }) {
+  const name = `“${nameOf(model, own.id)}”`;
+  if (number === null) return `Greedy: ${name} is the likeliest, so nothing is drawn.`;
+  const low = fixed(own.sum - own.probability, 4);
+  const among = kept === model.characters.length ? "" : `, of ${kept} that are left`;
+  return `The number ${fixed(number, 4)} falls into ${low} to ${fixed(own.sum, 4)}: ${name}${among}.`;
+}
+
+/** @param {number} n @param {number} heads */
+export const headName = (n, heads) => `layer ${Math.floor(n / heads)}, head ${n % heads}`;

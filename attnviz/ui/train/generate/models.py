@@ -1,0 +1,129 @@
+"""The models that can generate text: the character GPT that ships, and those that a visitor has trained on a text."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+from torch import nn
+
+from attnviz.pretrained.names import ModelError
+from attnviz.serving.work.arrays import NotOfferedError
+from attnviz.serving.work.training import training_jobs
+from attnviz.tokens import CharVocab
+from attnviz.tokens.value import repair
+from attnviz.toy.language.config import ModelConfig
+from attnviz.trained import load
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.plan import TEXT
+from attnviz.training.text.subject import TRAIN_PART
+
+SHIPPED = "chargpt"
+PROMPT = "ROMEO:\n"
+"""What the shipped model begins with if nothing is typed"""
+PASSAGE = (
+    "To be, or not to be: that is the question:\n"
+    "Whether 'tis nobler in the mind to suffer\n"
+    "The slings and arrows of outrageous fortune,\n"
+    "Or to take arms against a sea of troubles,\n"
+)
+"""Of Hamlet, which tiny Shakespeare does not hold: the shipped model has never read it"""
+PROMPT_LENGTH, PASSAGE_LENGTH = 20, 160
+"""Characters of a visitor's own text that its model begins with, and of which it goes on with the second half"""
+TENTHS = 10
+"""While a training goes on, the newest snapshot at the end of a tenth is used: not one after the other"""
+
+_texts: LRUCache[int, tuple[tuple[str, ...], str, str]] = LRUCache(256)
+"""What is needed of each training's text, by the number of its job: the text itself may be large"""
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class TextModel:
+    """A model that generates text."""
+
+    name: str
+    """In links"""
+    title: str
+    labels: tuple[str, ...]
+    """Its vocabulary of characters"""
+    config: ModelConfig
+    key: tuple[object, ...]
+    """What its weights are known by"""
+    load: Callable[[], nn.Module] = field(compare=False)
+    """Returns the model; raises NotOfferedError if it is gone"""
+    prompt: str = PROMPT
+    passage: str = PASSAGE
+    steps: tuple[int, ...] = ()
+    """Of its snapshots, if it has any"""
+    step: int = 0
+    """Of the snapshot that is used"""
+
+
+def text_models(visitor: str) -> dict[str, str]:
+    """Return the titles of the models that a visitor can choose from, by their names in links; the newest run first."""
+    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
+    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}}
+
+
+def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
+    """Return a model by its name in links; `step` is that of a snapshot, None for the newest.
+
+    Raises:
+        ModelError: the visitor has none of this name.
+    """
+    if name == SHIPPED:
+        model = load(SHIPPED)
+        return TextModel(
+            name, "the character GPT", model.labels, model.plan.model, (model.digest,), lambda: model.module
+        )
+    for job in training_jobs().jobs(visitor):
+        if _name(job) == name and job.plan.subject == TEXT and job.view.snapshots:
+            return _of_job(job, visitor, step)
+    raise ModelError("This trained model is no longer here.")
+
+
+def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
+    labels, prompt, passage = _text_of(job)
+    steps = tuple(one.step for one in job.view.snapshots)
+    if step is None:
+        most = steps[-1]
+        if not job.view.has_ended:
+            each = max(1, job.plan.training.steps // TENTHS)
+            most = most // each * each
+        step = max((one for one in steps if one <= most), default=steps[0])
+    used = min(steps, key=lambda one: (abs(one - step), one))
+
+    def loaded() -> nn.Module:
+        for one in training_jobs().jobs(visitor):
+            found = next((each for each in one.view.snapshots if each.step == used), None)
+            if one.number == job.number and found is not None:
+                return model_of(one.plan.model, found.weights)
+        raise NotOfferedError
+
+    return TextModel(
+        _name(job), f"{_title(job)}, after {used:,} steps", labels, job.plan.model, (visitor, job.number, used), loaded,
+        prompt, passage, steps, used,
+    )  # fmt: skip
+
+
+def _text_of(job: Job) -> tuple[tuple[str, ...], str, str]:
+    """Return the characters of a training's text, its first ones, and a passage of its validation part."""
+    with _lock:
+        if job.number not in _texts:
+            text = repair(job.text or "")
+            unseen = text[int(TRAIN_PART * len(text)) :]
+            labels = CharVocab.from_text(text).characters
+            _texts[job.number] = labels, text[:PROMPT_LENGTH], unseen[:PASSAGE_LENGTH]
+        return _texts[job.number]
+
+
+def _name(job: Job) -> str:
+    return f"run-{job.number}"
+
+
+def _title(job: Job) -> str:
+    return f"Training {job.number} of this visit"

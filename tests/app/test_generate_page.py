@@ -1,0 +1,175 @@
+"""The part Generate of the page Train without a browser: what it offers, and bad input."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from attnviz import trained
+from attnviz.serving.work.training import training_jobs
+from attnviz.tokens import CharVocab
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.plan import TEXT, Plan
+from attnviz.training.settings import TrainingSettings
+from tests.app.pages import messages, open_page, payload, payloads, send_update
+from tests.app.training import generated
+
+_numbers = count(1)
+
+
+def told(at: AppTest) -> dict[str, Any]:
+    return payload(at, "generation")[0]
+
+
+def fetched(header: dict[str, Any], part: str = "") -> dict[str, np.ndarray]:
+    return generated(header["digest"], part)
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("train", train_part="generate", **{"length": "8", **query})
+
+
+def text_of(header: dict[str, Any], ids: np.ndarray | list[int]) -> str:
+    return "".join(header["model"]["characters"][int(one)] for one in ids)
+
+
+def test_the_same_link_generates_the_same_text_and_another_seed_another() -> None:
+    headers = [told(opened(seed=seed, length="40")) for seed in ("4", "4", "5")]
+    texts = [text_of(one, fetched(one)["ids"]) for one in headers]
+    assert headers[0]["digest"] == headers[1]["digest"]
+    assert texts[0] == texts[1] != texts[2]
+    again = fetched(headers[0], "~again")
+    assert text_of(headers[0], again["ids"]) == texts[2]
+    np.testing.assert_array_equal(again["number"], fetched(headers[2])["number"])
+
+
+def test_the_text_is_the_same_without_the_cache_which_computes_more() -> None:
+    with_cache, without = (told(opened(length="30", cache=cache)) for cache in ("1", "0"))
+    one, other = fetched(with_cache), fetched(without)
+    np.testing.assert_array_equal(one["ids"], other["ids"])
+    assert one["computed"].tolist() == [7] + 29 * [1]
+    assert other["computed"].tolist() == list(range(7, 37))
+    compared = fetched(with_cache, "~cache")
+    for name in ("ids", "computed", "multiplications"):
+        np.testing.assert_array_equal(compared[name], other[name])
+    assert (compared["seconds"] > 0).all()
+
+
+def test_half_of_a_text_is_given_and_the_other_half_is_known() -> None:
+    header = told(opened(halves="1", prompt="O brave new world"))
+    assert text_of(header, header["prompt"]) == "O brave n"
+    assert text_of(header, header["truth"]) == "ew world"
+    assert header["count"] == 8
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read", "said"),
+    [
+        ("", "ROMEO:\n", ""),
+        ("a\0b", "ab", "Not in the vocabulary"),
+        ("漢字 Oh", " Oh", "Not in the vocabulary"),
+        ("x" * 10_000, "x" * 1000, ""),
+        ("<script>", "script", "Not in the vocabulary"),
+        (" ", " ", ""),
+    ],
+)
+def test_any_prompt_is_read_as_far_as_the_model_knows_it(prompt: str, read: str, said: str) -> None:
+    at = opened(prompt=prompt)
+    header = told(at)
+    assert text_of(header, header["prompt"]) == read
+    assert said in messages(at)
+    assert len(fetched(header)["ids"]) == 8
+
+
+@pytest.mark.parametrize("query", [{"prompt": "漢字\0"}, {"prompt": "漢x", "halves": "1"}])
+def test_without_a_character_to_begin_with_there_is_a_hint(query: dict[str, str]) -> None:
+    at = opened(**query)
+    shown = [name for name, _ in payloads(at)]
+    assert "generation" not in shown
+    assert "lecture" in shown
+    assert "that the model knows, such as “ROMEO:”" in messages(at)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"temperature": "nan"}, "temperature=nan"),
+        ({"temperature": "-1"}, "temperature=-1"),
+        ({"top_k": "-1"}, "top_k=-1"),
+        ({"top_p": "2"}, "top_p=2"),
+        ({"text_model": "run-999999"}, "no longer here"),
+        ({"text_model": "../../etc"}, "text_model=../../etc"),
+        ({"length": "0"}, "length=0"),
+        ({"drawn": "999"}, "drawn=999"),
+    ],
+)
+def test_nonsense_in_a_link_is_named_and_the_page_goes_on(query: dict[str, str], said: str) -> None:
+    at = opened(**query)
+    assert said in messages(at)
+    assert told(at)["model"]["title"] == "the character GPT"
+
+
+def test_greedy_top_k_of_0_and_top_p_of_0_work() -> None:
+    greedy = told(opened(temperature="0", top_k="0"))
+    arrays = fetched(greedy)
+    model = trained.load("chargpt")
+    given = CharVocab(model.labels).encode("ROMEO:\n")
+    for one in arrays["ids"]:
+        expected = int(model.logits(torch.tensor(given))[-1].argmax())
+        assert int(one) == expected
+        given.append(expected)
+    assert np.isnan(arrays["number"]).all()
+    np.testing.assert_array_equal(fetched(told(opened(top_p="0")))["ids"], arrays["ids"])
+
+
+def test_the_browser_chooses_and_what_is_no_choice_is_ignored() -> None:
+    at = opened()
+    values = {"drawn": 3, "watch": "decoder.1.2", "panel": "cache", "seed": 9}
+    send_update(at, "generation", {"number": next(_numbers), "values": values})
+    assert told(at)["values"] == values
+    assert at.number_input(key="seed").value == 9
+    nonsense = {"drawn": -1, "watch": [], "panel": "x", "seed": "nan", "temperature": 1e9, "prompt": "x"}
+    send_update(at, "generation", {"number": next(_numbers), "values": nonsense})
+    assert told(at)["values"] == values
+    assert not at.exception
+
+
+def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
+    at = opened()
+    visitor = at.session_state["train_visitor"]
+    text = "one two three four five six seven. " * 40
+    config = TokenConfig(len(set(text)), 16, layers=1, heads=2, width=16)
+    plan = Plan(TEXT, config, TrainingSettings(steps=6, batch=4))
+    try:
+        job = training_jobs().start(visitor, plan, text)
+        since = time.monotonic()
+        while not job.view.has_ended:
+            assert time.monotonic() - since < 60
+            time.sleep(0.05)
+        at.run()
+        name = f"run-{job.number}"
+        at.selectbox(key="text_model").set_value(name).run()
+        assert not at.exception
+        header = told(at)
+        assert header["model"]["characters"] == sorted(set(text))
+        assert (header["model"]["layers"], header["model"]["heads"], header["model"]["block"]) == (1, 2, 16)
+        assert text_of(header, header["prompt"]) == text[:20]
+        module = model_of(config, job.view.snapshots[-1].weights)
+        expected = module(torch.tensor([header["prompt"][-16:]]))[0, -1].sort(descending=True).values
+        np.testing.assert_allclose(fetched(header)["logits"][0], expected.detach(), atol=1e-5)
+        at.select_slider(key="generate_snapshot").set_value(0).run()
+        module = model_of(config, job.view.snapshots[0].weights)
+        expected = module(torch.tensor([header["prompt"][-16:]]))[0, -1].sort(descending=True).values
+        np.testing.assert_allclose(fetched(told(at))["logits"][0], expected.detach(), atol=1e-5)
+    finally:
+        training_jobs().release(visitor)
+    at.run()
+    assert not at.exception
+    assert told(at)["model"]["title"] == "the character GPT"
