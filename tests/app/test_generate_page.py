@@ -67,6 +67,12 @@ def test_half_of_a_text_is_given_and_the_other_half_is_known() -> None:
     assert text_of(header, header["prompt"]) == "O brave n"
     assert text_of(header, header["truth"]) == "ew world"
     assert header["count"] == 8
+    model, whole = trained.load("chargpt"), header["prompt"] + header["truth"]
+    logits = model.logits(torch.tensor(whole))[8:-1]
+    read = generated(header["digest"], "~half")
+    np.testing.assert_array_equal(read["likeliest"], logits.argmax(-1))
+    expected = torch.nn.functional.cross_entropy(logits, torch.tensor(header["truth"]), reduction="none")
+    np.testing.assert_allclose(-np.log(read["probability"]), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnviz import trained
+from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
+from attnviz.training.generation import Sampling
+from attnviz.training.generation.record import record
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import TEXT, Plan, build
@@ -70,7 +74,23 @@ def rows() -> Iterator[Row]:
         yield Row("a training's start -> its first snapshot", 0, median(_first_ms(jobs) for _ in range(FIRSTS)), 1000)
     finally:
         jobs.close()
+    yield _generation()
     yield from _others(plan)
+
+
+def _generation() -> Row:
+    """Measure 200 characters of the shipped GPT with all numbers of their draws, with the cache and without."""
+    model = trained.load("chargpt")
+    ids = CharVocab(model.labels).encode("ROMEO:\n")
+
+    def taken(cached: bool) -> float:
+        began = time.perf_counter()
+        record(model.module, ids, 200, Sampling(0.8), cached=cached)
+        return (time.perf_counter() - began) * 1e3
+
+    without, with_cache = alternating(lambda: taken(False), lambda: taken(True), ROUNDS)
+    what = "200 characters generated with a key-value cache (peer: without)"
+    return Row(what, median(without), median(with_cache), 1000, alone=True)
 
 
 class _PlainLoop:

@@ -47,7 +47,13 @@ class Drawn:
 
 
 def generate(
-    model: nn.Module, ids: Sequence[int], count: int, sampling: Sampling, *, cached: bool = True
+    model: nn.Module,
+    ids: Sequence[int],
+    count: int,
+    sampling: Sampling,
+    *,
+    cached: bool = True,
+    truth: Sequence[int] = (),
 ) -> Iterator[Drawn]:
     """Yield `count` tokens that go on from a context.
 
@@ -61,6 +67,7 @@ def generate(
         count: the number of tokens to generate.
         sampling: how each is chosen.
         cached: whether keys and values of earlier tokens are kept (a key-value cache).
+        truth: tokens with which the text goes on in place of those that are drawn (teacher forcing).
 
     Raises:
         ValueError: there is no token to begin with, or the model is no decoder.
@@ -73,7 +80,7 @@ def generate(
     size = int(getattr(model, "block_size", 1))
     context, read = list(ids)[-size:], 0
     past: list[Past] | None = None
-    for _ in range(count):
+    for n in range(count):
         if len(context) > size:
             context, past = context[-max(1, size // 2) :], None
         if cached and past is None and isinstance(model, TokenModel) and model.config.layers:
@@ -86,7 +93,7 @@ def generate(
             logits=logits, weights=weights, states=states, context=len(context), computed=len(new), **chosen
         )  # fmt: skip
         yield drawn
-        context.append(drawn.id)
+        context.append(truth[n] if n < len(truth) else drawn.id)
 
 
 def _last(

@@ -88,6 +88,15 @@ def test_a_cache_changes_no_token_beyond_the_block_size(sampling: dict[str, floa
     assert sum(one.computed for one in with_cache) < sum(one.computed for one in without) / 2
 
 
+def test_a_text_that_is_given_is_read_in_place_of_what_is_drawn() -> None:
+    model, truth = gpt(32), [5, 9, 2, 6]
+    found = list(generate(model, [3, 1, 4], 6, Sampling(), truth=truth))
+    assert [one.id for one in found[:4]] != truth
+    whole = model.logits(torch.tensor([3, 1, 4, *truth, found[4].id]))[2:]
+    for one, logits in zip(found, whole, strict=True):
+        assert torch.allclose(one.logits, logits, atol=1e-5)
+
+
 def test_logits_are_those_of_one_forward_pass_over_the_text() -> None:
     model, prompt = gpt(32), [3, 1, 4]
     found = drawn(model, 20)

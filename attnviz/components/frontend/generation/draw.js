@@ -2,9 +2,11 @@
 
 import { element, span } from "../core/dom.js";
 import { fixed, number } from "../core/format.js";
+import { leastType } from "../core/type.js";
 import { arithmetic, drawnSentence, nameOf, percent, whyCut } from "./words.js";
 
-const ROWS = 12; // of the table; the drawn character follows where it is not among them
+const ROWS = { most: 20, some: 12, large: 8 }; // of the table; the drawn character follows if it is not among them
+const TALL = 900; // px, of a window with room for the most
 const NAMED = 0.045; // the least probability whose name fits its part of the line
 
 export class DrawPanel {
@@ -22,8 +24,9 @@ export class DrawPanel {
   update(draw, header) {
     this.said.textContent = drawnSentence(draw, header);
     this.drawLine(draw, header);
-    const rows = draw.rows.slice(0, ROWS);
-    if (draw.own.rank >= ROWS) rows.push(draw.own);
+    const count = leastType() ? ROWS.large : window.innerHeight >= TALL ? ROWS.most : ROWS.some;
+    const rows = draw.rows.slice(0, count);
+    if (draw.own.rank >= count) rows.push(draw.own);
     const t = header.temperature || 1;
     const names = ["", "", "logit", t === 1 ? "logit / 1" : `logit / ${t}`, "exp", "softmax", "sum", ""];
     const head = element("tr", {}, ...names.map((name) => element("th", {}, name)));

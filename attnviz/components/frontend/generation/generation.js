@@ -15,7 +15,7 @@ import { drawnSentence } from "./words.js";
 const SETTLE = 300; // ms: keys and the slider run through many characters, the link needs only the last
 const LAST_SEED = 999_999;
 /** @type {Partial<Record<GenerationPanel, string>>} what a panel compares with, by the name of its part */
-const COMPARED = { seeds: "again", cache: "cache" };
+const COMPARED = { seeds: "again", cache: "cache", half: "half" };
 
 class Generation {
   /** @param {HTMLElement} root @param {string} server */
@@ -91,6 +91,7 @@ class Generation {
   compared() {
     const part = COMPARED[this.updates.values.panel];
     if (!part || !this.draws || (part === "cache" && !this.header?.model.has_cache)) return null;
+    if (part === "half" && !this.header?.truth) return null;
     const address = `${this.digest}~${part}`;
     const here = keptArrays(address);
     if (!here && !this.asked.has(address)) {

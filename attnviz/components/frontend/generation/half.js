@@ -1,6 +1,7 @@
 // Half of a text was given: what was generated beside the true other half, with the characters that are the same.
 
 import { element, result, span } from "../core/dom.js";
+import { fixed } from "../core/format.js";
 import { visible } from "./text.js";
 import { percent } from "./words.js";
 
@@ -8,12 +9,16 @@ export class HalfPanel {
   /** @param {HTMLElement} root */
   constructor(root) {
     this.said = element("p", { class: "said" });
+    this.read = element("p", { class: "said" });
     this.pair = element("div", { class: "pair" });
-    root.append(element("h2", {}, "The true other half"), this.said, this.pair);
+    root.append(element("h2", {}, "The true other half"), this.said, this.read, this.pair);
   }
 
-  /** @param {GenerationHeader} header @param {number[]} ids what was generated */
-  update({ model, truth }, ids) {
+  /**
+   * @param {GenerationHeader} header @param {number[]} ids what was generated
+   * @param {Arrays | null} read what the model says of the true text; null until it has come
+   */
+  update({ model, truth }, ids, read) {
     if (!truth) return;
     const known = truth.slice(0, ids.length);
     const matches = known.filter((id, n) => id === ids[n]).length;
@@ -23,6 +28,7 @@ export class HalfPanel {
       result(share, percent(share)),
       ". Once one character differs, the rest is predicted from another text: few match, even if the style is right.",
     );
+    this.read.replaceChildren(...(read ? tellRead(read, known) : ["\u00a0"]));
     const side = (/** @type {string} */ title, /** @type {number[]} */ own, /** @type {number[]} */ other) =>
       element(
         "div",
@@ -36,4 +42,21 @@ export class HalfPanel {
       );
     this.pair.replaceChildren(side("Generated", ids, known), side("True", known, ids));
   }
+}
+
+/**
+ * How well the model predicts each true character after the true ones before it.
+ * @param {Arrays} read @param {number[]} known the true characters
+ */
+function tellRead({ likeliest, probability }, known) {
+  const right = known.filter((id, n) => likeliest.data[n] === id).length;
+  const loss = known.reduce((sum, _, n) => sum - Math.log(probability.data[n]), 0) / known.length;
+  return [
+    "Given the true text before each character, the model's likeliest one is right for ",
+    `${right} of ${known.length}: `,
+    result(right / known.length, percent(right / known.length)),
+    "; its mean loss is ",
+    result(loss, fixed(loss, 3)),
+    " nats a character.",
+  ];
 }

@@ -45,8 +45,9 @@ const same = ({ temperature, top_k }) =>
  */
 function parting({ model }, draws, id, theirs, n) {
   const ours = draws.one("number", n);
+  const before = n ? `The first ${n === 1 ? "character is" : `${n} characters are`} the same. ` : "";
   return (
-    `Up to character ${n} they are the same. At character ${n + 1} both have the same probabilities, but the number ` +
+    `${before}At character ${n + 1} both have the same probabilities, but the number ` +
     `${fixed(ours, 4)} falls on “${nameOf(model, draws.ids[n])}”, and ${fixed(theirs, 4)} on “${nameOf(model, id)}”. ` +
     "From there on each is predicted from another text."
   );

@@ -121,7 +121,7 @@ export class View {
       this.attention.update(header, all, before, head, theme);
       this.lens.update(draws.lens(n), header, draw.own.id);
     }
-    if (panel === "half") this.half.update(header, draws.ids);
+    if (panel === "half") this.half.update(header, draws.ids, other);
     if (panel === "seeds") this.seeds.update(header, draws, other);
     if (panel === "cache") this.cache.update(header, draws, other, n);
   }

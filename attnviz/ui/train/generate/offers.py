@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.serving.work.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
@@ -20,8 +21,9 @@ MOST_CODES = 4 * 2**20
 """The most weights of attention of one text, 2 bytes each"""
 MOST_WORK = 10**11
 """The most multiplications of one text, some seconds; as many as its parameters for each token that is computed"""
-AGAIN, CACHE = "again", "cache"
-"""The names of the parts: the same with the next seed, and with the cache if it is off, or without"""
+AGAIN, CACHE, HALF = "again", "cache", "half"
+"""The names of the parts: the same with the next seed; with the cache if it is off, or without; and what the model says
+of each character of the true text, after those before it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,13 @@ class Asked:
     """N"""
     sampling: Sampling
     cached: bool
+    truth: tuple[int, ...] = ()
+    """How the text that it begins with truly goes on, if that is known"""
 
     @property
     def key(self) -> tuple[object, ...]:
         """All that determines the text and its numbers."""
-        return ("generate", self.model.key, self.ids, self.count, self.sampling, self.cached)
+        return ("generate", self.model.key, self.ids, self.count, self.sampling, self.cached, self.truth)
 
 
 def block_of(config: ModelConfig) -> int:
@@ -90,8 +94,21 @@ def _compared(asked: Asked, name: str) -> bytes:
         count = min(asked.count, most_tokens(asked.model.config, cached=cached))
         arrays, _ = record(asked.model.load(), asked.ids, count, asked.sampling, cached=cached)
         return save({one: arrays[one] for one in ("ids", "computed", "seconds", "multiplications")})
+    if name == HALF and asked.truth:
+        return save(read_truth(asked))
     raise NotOfferedError
 
 
-def _floats(values: Sequence[float]) -> np.ndarray:
+def read_truth(asked: Asked) -> dict[str, NDArray[np.float32]]:
+    """Return the likeliest character at each place of the true text, and the true one's probability, (N,), at T = 1."""
+    count = min(asked.count, len(asked.truth))
+    drawn = list(generate(asked.model.load(), asked.ids, count, Sampling(), truth=asked.truth))
+    pairs = zip(drawn, asked.truth, strict=False)
+    return {
+        "likeliest": _floats([int(one.order[0]) for one in drawn]),
+        "probability": _floats([float(one.probabilities[true]) for one, true in pairs]),
+    }
+
+
+def _floats(values: Sequence[float]) -> NDArray[np.float32]:
     return np.array(values, np.float32)

@@ -72,7 +72,7 @@ def _asked(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) 
     if count < wanted:
         st.info(f"With this model, {count} characters are generated at once.")
     sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
-    return Asked(model, tuple(given), count, sampling, cached)
+    return Asked(model, tuple(given), count, sampling, cached, tuple(truth or ()))
 
 
 def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
