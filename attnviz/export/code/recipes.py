@@ -8,9 +8,10 @@ from typing import Any, cast
 from attnviz.export.code import lines as code
 from attnviz.export.code.toy import ToyRecipe
 from attnviz.export.views import START
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Resources
+from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Resources
 from attnviz.sources.shown import KIND_NAMES, Shown
 from attnviz.sources.transformer import ShownPart
+from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 
 Cells = tuple[code.Cell, ...]
@@ -20,6 +21,7 @@ ABOUT = {
     TOY.key: "Notebook and script compute the whole model, every block of it, with torch alone.",
     PRETRAINED.key: "Notebook and script load the model with transformers, compute this attention, and record "
     "the steps around it, where they are known here.",
+    TRAINED.key: "Notebook and script read the model's file, and compute the whole model with torch alone.",
 }
 """What the code of a view of Transformer computes, by source"""
 
@@ -53,7 +55,9 @@ def no_code_reason(source: str) -> str:
 
 def about_code(source: str, page: str) -> str:
     """Return what the code of a view of a page computes, as a sentence."""
-    return "The code does not need attnviz." if page == START else ABOUT[source]
+    if page != START or source == TRAINED.key:
+        return ABOUT[source]
+    return "The code does not need attnviz."
 
 
 def _whole_toy(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
@@ -88,9 +92,31 @@ def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) 
     return *attention, *around(walk, shown.trace(resources), recipe_of_model.names.attention)
 
 
+def _from_file(shown: Shown, walk: Walk) -> Cells:
+    return _attention_from_file(shown, walk, Place(shown.kind, shown.layer), "Step by step")
+
+
+def _part_from_file(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
+    from attnviz.export.code.trained import around_trained
+
+    del resources  # the walk has all steps
+    return *_attention_from_file(shown, walk, shown.place, "Transformer"), *around_trained(walk)
+
+
+def _attention_from_file(shown: Shown, walk: Walk, place: Place, page: str) -> Cells:
+    from attnviz.export.code.trained import trained_recipe
+
+    recipe = trained_recipe(cast(Any, shown.model), shown.text, shown.pair, place)
+    return code.cells(
+        walk, recipe, place=f"{place.name}, head {walk.head}", needs="torch and safetensors", link=walk.link, page=page
+    )
+
+
 OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {
-    TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers,
+    TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers, TRAINED.key: _part_from_file,
 }  # fmt: skip
 """What is shown on Transformer, by source"""
-RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {TOY.key: _from_seed, PRETRAINED.key: _from_transformers}
+RECIPES: dict[str, Callable[[Shown, Walk], Cells]] = {
+    TOY.key: _from_seed, PRETRAINED.key: _from_transformers, TRAINED.key: _from_file,
+}  # fmt: skip
 """By source. Models of other sources are exported without code."""
