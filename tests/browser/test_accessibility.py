@@ -21,6 +21,7 @@ PAGES = (
     "/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6",
     "/averages?way=matrix",
     "/train",
+    "/train?train_part=generate&drawn=20&watch=decoder.2.1",
     "/tokens",
     "/heads",
     "/heads?show=lines&pair=And+then&layer=2&head=1",

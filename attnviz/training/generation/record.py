@@ -43,16 +43,17 @@ def record(
         after another. Of the K likeliest tokens, in this order: `order`, `logits`, `scaled`, `probabilities` and `sums`
         (of probabilities), (N, K). Of the draw: `ids`, `rank` (the place of the token in the order, from 0), `number`
         (NaN if the choice is greedy), `kept` (how many tokens could be drawn), `total` (of exp(scaled − the largest)
-        over these), `context`, `computed`, `seconds` and `multiplications`, (N,); `own`, its logit, scaled logit,
-        probability and sum, (N, 4). Where there is a logit lens, `lens_tokens` and `lens_probabilities`, (N, P, 5).
+        over these), `context`, `computed`, `seconds` (of processor time) and `multiplications`, (N,); `own`, its logit,
+        scaled logit, probability and sum, (N, 4). Where there is a logit lens, `lens_tokens` and `lens_probabilities`,
+        (N, P, 5).
     """
     drawn: list[Drawn] = []
     seconds: list[float] = []
-    began = time.perf_counter()
+    began = time.thread_time()
     for one in generate(model, ids, count, sampling, cached=cached):
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.thread_time() - began)
         drawn.append(one)
-        began = time.perf_counter()
+        began = time.thread_time()
     config = getattr(model, "config", None)
     arrays = {
         **_draws(drawn),

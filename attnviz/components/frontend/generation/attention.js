@@ -90,7 +90,9 @@ export class AttentionPanel {
     const { header, chosen } = given;
     if (!at) {
       const name = chosen === null ? "" : headName(chosen, header.model.heads);
-      reading.textContent = name ? `The text shows ${name}: darker is more weight. Click its row to end it.` : HINT;
+      reading.textContent = name
+        ? `The text shows ${name}: a stronger colour is more weight. Click its row to end it.`
+        : HINT;
       delete reading.dataset.value;
       return;
     }

@@ -55,7 +55,7 @@ export class CachePanel {
         write: (/** @type {number} */ x) => x.toLocaleString("en-US"),
       },
       { title: "multiplications (counted)", name: "multiplications", write: counted },
-      { title: "time (measured here)", name: "seconds", write: seconds },
+      { title: "processor time (measured here)", name: "seconds", write: seconds },
     ].map(({ title, name, write }) => {
       const [a, b] = [sums(without, name)[shown - 1], sums(with_, name)[shown - 1]];
       const cells = [a, b].map((x) => element("td", { dataset: { value: String(x) } }, write(x)));

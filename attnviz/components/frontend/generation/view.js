@@ -114,7 +114,7 @@ export class View {
     this.text.mark(n, { weights, hidesLater: this.scrubber.playing > 0 });
     this.legend.textContent = weights
       ? "Grey: the prompt. Purple: where the chosen head looks from the last character before the chosen one."
-      : "Grey: the prompt. Purple: drawn, the darker the likelier it was. Click a character.";
+      : "Grey: the prompt. Purple: drawn, the stronger the likelier it was. Click a character.";
     if (panel === "draw") {
       this.draw.update(draw, header);
       const before = [...prompt, ...draws.ids].slice(0, prompt.length + n).slice(-draw.context);
