@@ -4,9 +4,10 @@ import streamlit as st
 
 from attnviz.serving.work.lock import page_lock
 from attnviz.ui import shell, state
+from attnviz.ui.train.files.tabs import EXPORTS
 from attnviz.ui.waiting import starting
 
-shell.begin("train")
+shell.begin("train", exports=EXPORTS)
 with starting("train"):
     from attnviz.ui.train import commands
     from attnviz.ui.train.parts import choose_part

@@ -19,6 +19,8 @@ def title(page: str, get: Get) -> str:
         return " · ".join(filter(None, (STEPS[get("step")].title, _head(get))))
     if page == "transformer":
         return f"{PARTS[get('part')].title} · attention {get('block')} of the model"
+    if page == "train":
+        return _trained(get)[0]
     if page == "heads":
         chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
@@ -29,6 +31,8 @@ def title(page: str, get: Get) -> str:
 
 def caption(page: str, get: Get) -> str:
     """Return the caption: the text and, where attention is shown, the model or seed and the axes."""
+    if page == "train":
+        return f"{_quoted(_trained(get)[1])} A small model in training. {AXES}"
     if page == "tokens":
         return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":
@@ -36,6 +40,15 @@ def caption(page: str, get: Get) -> str:
         return " ".join([*sides, AXES])
     shown = PAGES[page]
     return f"{_shown(get, shown.sources[shown.source or get('source')])} {AXES}"
+
+
+def _trained(get: Get) -> tuple[str, str]:
+    """Return what a model in training learns, with the snapshot that is shown, and the text that it is shown."""
+    from attnviz.training.tasks import TASKS  # late: it imports torch
+
+    task = TASKS.get(get("task")) or next(iter(TASKS.values()))
+    after = "" if get("snapshot") is None else f" · after {get('snapshot'):,} steps"
+    return f"{task.title}{after}", get("sample") if get("sample").strip() else task.examples[0]
 
 
 def _shown(get: Get, source: Source) -> str:

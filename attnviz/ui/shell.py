@@ -65,17 +65,18 @@ CSS = """
 """
 
 
-def begin(page: str, *, with_text: bool = True) -> DeltaGenerator:
+def begin(page: str, *, with_text: bool = True, exports: toolbar.Tabs = toolbar.NONE) -> DeltaGenerator:
     """Begin a page: read the link, handle shortcuts, show the toolbar and the text field.
 
-    A page that calls `text_field` itself says so with `with_text`. Returns the place of the text field.
+    A page that calls `text_field` itself says so with `with_text`; `exports` are tabs of Export of its own. Returns the
+    place of the text field.
     """
     state.begin(page)
     state.adopt("text")
     st.set_page_config(page_title=PAGES[page].tab_title)
     st.html(f'<h1 class="page-title">{escape(PAGES[page].title)}</h1>')
     st.html(f"{CSS}{toolbar.CSS}{examples.CSS}<style>{styles('marks/marks.css')}</style>")
-    toolbar.show(page)
+    toolbar.show(page, exports)
     lecture.begin(page)
     for sentence in state.notes():
         st.warning(plain(sentence), icon=":material/link:")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import streamlit as st
 
 from attnviz.links.pages import PAGES
@@ -44,8 +47,13 @@ TABS = {
 """The tabs of Export on the pages that have more than a picture"""
 
 
+Tabs = Mapping[str, Callable[[], None]]
+"""Tabs of Export that belong to one page alone: what each shows, by its title"""
+NONE: Tabs = MappingProxyType({})
+
+
 @st.fragment
-def show(page: str) -> None:
+def show(page: str, own: Tabs = NONE) -> None:
     """Show the toolbar of a page. The content of a popover is created when it opens, from the current view."""
     with st.container(key="toolbar", horizontal=True, vertical_alignment="center", width="content"):
         with st.popover("Share", icon=":material/share:", key="share", on_change="rerun") as share:
@@ -55,30 +63,34 @@ def show(page: str) -> None:
 
                 show_share(page)
                 show_add(page)
-        if PAGES[page].in_lessons:  # the others have no picture
-            _export(page)
+        if PAGES[page].in_lessons or own:  # the others have no picture
+            _export(page, own)
         lecture.switch()
 
 
-def _export(page: str) -> None:
+def _export(page: str, own: Tabs) -> None:
     """Show the button Export; its content is created when it opens."""
     with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
         if export.open:
-            _show_exports(page)
+            _show_exports(page, own)
     tour.show(page)
 
 
-def _show_exports(page: str) -> None:
+def _show_exports(page: str, own: Tabs) -> None:
     """Show the export of the current picture and, where there are any, of all steps, numbers, code and a web page."""
     from attnviz.ui.export.view import show_export
 
-    if page not in TABS:
+    names = (*TABS.get(page, ("This picture",)), *own)
+    if len(names) == 1:
         show_export(page)
         return
-    for name, tab in zip(TABS[page], st.tabs(TABS[page], key="export_tab", on_change="rerun"), strict=True):
+    for name, tab in zip(names, st.tabs(names, key="export_tab", on_change="rerun"), strict=True):
         if tab.open:
             with tab:
-                _show_tab(name, page)
+                if name in own:
+                    own[name]()
+                else:
+                    _show_tab(name, page)
 
 
 def _show_tab(name: str, page: str) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from attnviz.components.bundle import script, styles
 from attnviz.export.drawing.fonts import BOLD, FAMILY, REGULAR, subset
 
-Kind = Literal["walk", "compare", "heads", "picture", "mistake"]
+Kind = Literal["walk", "compare", "heads", "picture", "mistake", "training"]
 """What a page shows; the name of its module and of its style sheet in frontend/embed/"""
 
 _POLICY = (

@@ -31,4 +31,6 @@ def _part(page: str) -> str:
         return str(state.get("step"))
     if page == "heads":
         return f"layer-{state.get('layer')}-head-{state.get('head')}"
+    if page == "train":
+        return str(state.get("task"))
     return str(state.get({"compare": "quantity", "averages": "way", "transformer": "part"}.get(page, "tokenizer")))

@@ -29,6 +29,8 @@ class Chosen:
     """A snapshot of a training, by names: it may be kept long, and holds no weights."""
 
     visitor: str
+    task: str
+    """The name of the task"""
     number: int
     """Of the training's job"""
     step: int
@@ -80,7 +82,7 @@ def chosen() -> Chosen | None:
     steps = [one.step for one in job.view.snapshots]
     wanted = state.get("snapshot")
     step = steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
-    return Chosen(name, job.number, step, sample_of(state.get), state.get("watch"))
+    return Chosen(name, task, job.number, step, sample_of(state.get), state.get("watch"))
 
 
 def head_of(plan: Plan, view: View, watch: str) -> Head | None:

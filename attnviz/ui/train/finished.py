@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 
 import streamlit as st
 
+from attnviz.export.code.training import training_script
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import ModelError
@@ -47,6 +49,20 @@ def model_file(of: Chosen) -> ModelFile:
 @cache
 def _files() -> SingleFlightCache[ModelFile]:
     return SingleFlightCache("trained files", FILE_BYTES, worker_pool())
+
+
+def script_of(of: Chosen) -> str:
+    """Return a script of plain torch that trains the same model to the same losses.
+
+    Raises:
+        NoTrainingCodeError: there is none for such a training.
+        LookupError: the training is no longer there.
+    """
+    job = of.job()
+    losses, last = job.view.losses, len(job.view.losses) - 1
+    shown = {step: float(losses[step]) for step in sorted({*range(0, last + 1, max(1, last // 20)), last}) if step >= 0}
+    digest = hashlib.sha256((job.text or "").encode(errors="replace")).hexdigest()
+    return training_script(job.plan, sha256=digest, losses=shown)
 
 
 def open_if_asked() -> None:

@@ -74,6 +74,16 @@ def _without_dropout(plan: Plan) -> ModelConfig:
     return replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.model
 
 
+def task_header(task: Task, reading: Reading) -> dict[str, Any]:
+    """Return what the browser is told of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
+    return {
+        "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
+        "control": task.control,
+        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
+        "answers": list(task.outputs), "read": list(reading.labels),
+    }  # fmt: skip
+
+
 def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -> dict[str, Any]:
     """Return what the browser is told of a training: `TrainingRun` in frontend/types/training.d.ts."""
     view, kinds = run.view, list(reading.kinds(run.model))
@@ -110,11 +120,15 @@ def _offer(run: Run, visitor: str, reading: Reading) -> str:
 
         return offer(("new", repr(plan.model), plan.training.seed), reading, untrained)
     number = run.number
-    return offer(("job", visitor, number), reading, lambda step: _model_at(visitor, number, step))
+    return offer(("job", visitor, number), reading, lambda step: model_at(visitor, number, step))
 
 
-def _model_at(visitor: str, number: int, step: int) -> TokenModel:
-    """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time."""
+def model_at(visitor: str, number: int, step: int) -> TokenModel:
+    """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time.
+
+    Raises:
+        NotOfferedError: there is no such snapshot any more.
+    """
     for job in jobs_of(visitor):
         if job.number == number:
             found = next((one for one in job.view.snapshots if one.step == step), None)
@@ -152,6 +166,11 @@ def _settings(run: Run) -> dict[str, Any]:
         "warm_up": training.warm_up, "weight_decay": training.weight_decay,
         "layers": model.layers, "heads": model.heads, "width": model.width, "dropout": model.dropout,
     }  # fmt: skip
+
+
+def all_curves(runs: Sequence[Run]) -> Arrays:
+    """Return the curves of trainings: those of the first under "0.loss" and so on."""
+    return {f"{number}.{name}": array for number, run in enumerate(runs) for name, array in curves_of(run).items()}
 
 
 def curves_of(run: Run) -> Arrays:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from attnviz.components.training import training
 from attnviz.serving.work.training import keep, training_jobs
@@ -20,7 +18,7 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, reading_of
 from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.plans import plan_of, sample_of, task_of
-from attnviz.ui.train.runs import Run, curves_of, header_of, runs_of
+from attnviz.ui.train.runs import all_curves, header_of, runs_of, task_header
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
@@ -39,12 +37,13 @@ def show_training() -> None:
         if commands.refusal():
             st.warning(plain(commands.refusal()))
     header = {
-        "task": _told(task, reading),
+        "task": task_header(task, reading),
         "runs": [header_of(run, [one for one in runs if one is not run], name, reading) for run in runs],
         "values": commands.values(),
+        "is_page": False,
     }
     with st.container(key="training"):
-        training(header, _curves(runs), key="training_view", on_update=commands.take)
+        training(header, all_curves(runs), key="training_view", on_update=commands.take)
 
 
 def _plan() -> Any:
@@ -67,20 +66,6 @@ def _read(task: Task) -> Reading:
     if not reading.ids:
         st.info(f"The model knows none of these symbols. Type something like “{plain(task.examples[0])}”.")
     return reading
-
-
-def _told(task: Task, reading: Reading) -> dict[str, Any]:
-    """Return `TrainingTask` of frontend/types/training.d.ts."""
-    return {
-        "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
-        "control": task.control,
-        "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
-        "answers": list(task.outputs), "read": list(reading.labels),
-    }  # fmt: skip
-
-
-def _curves(runs: list[Run]) -> dict[str, NDArray[np.float32]]:
-    return {f"{number}.{name}": array for number, run in enumerate(runs) for name, array in curves_of(run).items()}
 
 
 def check_live(*, live: bool) -> None:

@@ -7,8 +7,9 @@ const EACH = 16; // snapshots a request at most
 /** @typedef {import("../core/arrays.js").Source} Source */
 
 export class Moments {
-  /** @param {Source} source @param {() => void} onCome */
-  constructor(source, onCome) {
+  /** @param {Source} source @param {() => void} onCome @param {number} each snapshots a request at most */
+  constructor(source, onCome, each = EACH) {
+    this.each = each;
     this.source = source;
     this.onCome = onCome;
     this.digest = "";
@@ -52,7 +53,7 @@ export class Moments {
     const { steps, first } = this.wanted;
     const missing = steps.filter((step) => !this.known.has(step) && !this.lost.has(step));
     if (missing.includes(first)) return [first];
-    return missing.slice(0, EACH);
+    return missing.slice(0, this.each);
   }
 
   async load() {
@@ -69,7 +70,7 @@ export class Moments {
     } finally {
       this.loading = false;
     }
-    this.onCome();
+    if (steps.includes(this.wanted.first) || digest !== this.digest) this.onCome(); // the others are not shown now
     this.load();
   }
 }

@@ -24,9 +24,9 @@ export class Opener {
     root.append(this.element);
   }
 
-  /** @param {TrainingRun} run */
-  update({ state, snapshots, cannot_open: reason }) {
-    this.element.hidden = state === "new" || state === "queued" || !snapshots.length;
+  /** @param {TrainingRun} run @param {boolean} isPage whether there are no other pages */
+  update({ state, snapshots, cannot_open: reason }, isPage) {
+    this.element.hidden = isPage || state === "new" || state === "queued" || !snapshots.length;
     this.element.classList.toggle("ready", state !== "running");
     for (const one of this.buttons) one.hidden = reason !== "";
     this.reason.textContent = reason;

@@ -20,8 +20,11 @@ const VISITOR = "attnviz-training"; // where the tab keeps the name of its train
 /** @typedef {import("./charts.js").Known} Known */
 
 class Training {
-  /** @param {HTMLElement} root @param {string} server */
-  constructor(root, server) {
+  /**
+   * @param {HTMLElement} root @param {string} server
+   * @param {import("../core/arrays.js").Source | null} files where snapshots come from, one at a time, without a server
+   */
+  constructor(root, server, files = null) {
     /** @type {SetTriggerValue} */
     this.setTriggerValue = () => {};
     /** @type {TrainingHeader | null} */
@@ -33,8 +36,8 @@ class Training {
       ...{ watch: "", snapshot: null, pin: NOTHING, run: "", slow: 0, visitor: "" },
       command: [0, ""],
     });
-    const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
-    this.moments = new Moments(source, () => this.draw());
+    const source = files ?? { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    this.moments = new Moments(source, () => this.draw(), files ? 1 : undefined);
     this.ablation = new Ablation(source, () => this.draw());
     this.section = element("section", { class: "training", "aria-label": "A model in training" });
     this.announcement = screenReaderOnly({ role: "status" });
@@ -62,7 +65,7 @@ class Training {
 
   /** @param {Payload<TrainingHeader>} payload */
   take({ header, arrays }) {
-    if (!this.header) this.findAgain(header.values.visitor);
+    if (!this.header && !header.is_page) this.findAgain(header.values.visitor);
     this.header = header;
     this.updates.receive(header.values, header.acknowledged);
     this.updates.answer();
@@ -123,6 +126,7 @@ class Training {
 
   /** @param {string} name */
   command(name) {
+    if (this.header?.is_page) return;
     this.view.pause();
     const begins = name === "train" || name === "control";
     const shown = begins || name === "continue" || name === "step" ? { snapshot: null } : {};

@@ -44,8 +44,8 @@ export class View {
     /** @type {Pair} */
     this.hovered = { q: null, k: null };
     this.about = element("header", { class: "about" });
-    const top = element("div", { class: "top" });
-    this.transport = new Transport(top, { onCommand: on.command, onSlow: on.slow });
+    this.top = element("div", { class: "top" });
+    this.transport = new Transport(this.top, { onCommand: on.command, onSlow: on.slow });
     this.notice = element("p", { class: "trouble", role: "alert", hidden: true });
     const left = element("div", { class: "left" });
     this.runs = element("div", { class: "runs", role: "group", "aria-label": "Trainings" });
@@ -68,7 +68,7 @@ export class View {
       { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin },
     );
     this.answer = new Answer(bottom);
-    root.append(this.about, top, this.notice, element("div", { class: "main-part" }, left, right), bottom);
+    root.append(this.about, this.top, this.notice, element("div", { class: "main-part" }, left, right), bottom);
   }
 
   /** @param {Given} given */
@@ -81,7 +81,8 @@ export class View {
     const others = known.filter((one) => one !== shown);
     this.charts.update([...others, shown], header.task, step);
     this.scrubber.update(shown.run.snapshots, step);
-    this.opener.update(shown.run);
+    this.opener.update(shown.run, header.is_page);
+    this.top.hidden = header.is_page;
     const several = shown.run.kinds.length > 1;
     setText(this.title, `Attention of ${placeName(place, several)}`);
     if (moment) {

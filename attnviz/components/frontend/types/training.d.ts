@@ -68,6 +68,8 @@ interface TrainingValues {
   visitor: string;
 }
 interface TrainingHeader {
+  /** whether it is a page of its own, without a server */
+  is_page: boolean;
   task: TrainingTask;
   runs: TrainingRun[];
   values: Omit<TrainingValues, "command">;

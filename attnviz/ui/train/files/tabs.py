@@ -1,0 +1,133 @@
+"""The tabs of Export on the page Train: the model, its training as a moving picture, as a web page, and as code.
+
+What needs torch is imported when a tab opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.plain import plain
+from attnviz.ui.toolbar import Tabs
+
+if TYPE_CHECKING:
+    from attnviz.export.files.animation import AnimationKind
+    from attnviz.ui.train.chosen import Chosen
+
+NOTHING = "Nothing was trained yet: press Train, and then open Export again."
+
+
+def _show_model() -> None:
+    """Offer the shown snapshot's model as a file, and its card."""
+    from attnviz.pretrained.names import ModelError
+    from attnviz.ui.train.finished import model_file
+
+    of = _chosen()
+    if of is None:
+        return
+    try:
+        stem = model_file(of).stem
+    except (ModelError, LookupError) as why:
+        st.caption(plain(str(why)))
+        return
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="train_model_export"):
+        file_button(
+            "Model (safetensors)", f"{stem}.safetensors", "application/octet-stream", lambda: model_file(of).data,
+            key="export_model",
+        )  # fmt: skip
+        file_button(
+            "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
+        )
+    st.caption(
+        f"The model after {of.step:,} steps, in float16. *Open a model's file* shows it again here or in anybody's "
+        "attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained and how "
+        "good it is."
+    )
+
+
+def _show_animation() -> None:
+    """Offer the shown head over the whole training as GIF and as animated PNG."""
+    from attnviz.ui.train.files.moving import frames_of, moving_picture
+
+    of = _chosen()
+    if of is None:
+        return
+    count = frames_of(of)
+    if not count:
+        st.caption("This model has no attention: there is nothing to see forming.")
+        return
+
+    def write(kind: AnimationKind) -> Callable[[], bytes]:
+        return lambda: moving_picture(of, kind)
+
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="train_animation_export"):
+        file_button("GIF", f"training-{of.task}.gif", "image/gif", write("gif"), key="export_gif")
+        file_button("Animated PNG", f"training-{of.task}.png", "image/png", write("apng"), key="export_apng")
+    st.caption(
+        f"The head that is shown large, on this text: {count} snapshots, one after another, with step and accuracy in "
+        "the picture. Making it takes some seconds. Slides and web pages play both; the PNG has all colours."
+    )
+
+
+def _show_page() -> None:
+    """Offer all trainings that are shown as one web page, to be gone through without a server."""
+    from attnviz.export.web import iframe
+    from attnviz.ui.train.files.web import title_of_page, training_file
+
+    of = _chosen()
+    if of is None:
+        return
+    file = f"attnviz-training-{of.task}.html"
+    st.html(FAILED_LOOK)
+    with st.container(key="train_web_export"):
+        file_button("Interactive page", file, "text/html", lambda: training_file(of), key="export_page")
+    st.caption(
+        "One file that anybody's browser opens, from a disk too: the curves, and the heads at each snapshot, to be "
+        "gone through and played without a server or a network. To show it in slides or in a course's page, put the "
+        "file beside them and add:"
+    )
+    st.code(iframe(file, title_of_page(of)), language="html", wrap_lines=True)
+
+
+def _show_script() -> None:
+    """Offer a script of plain torch that trains the same model to the same losses."""
+    from attnviz.export.code.training import NoTrainingCodeError
+    from attnviz.ui.train.finished import script_of
+
+    of = _chosen()
+    if of is None:
+        return
+    try:
+        script_of(of)
+    except (NoTrainingCodeError, LookupError) as why:
+        st.caption(plain(str(why)))
+        return
+    st.html(FAILED_LOOK)
+    with st.container(key="train_script_export"):
+        file_button(
+            "Script", f"train_{of.task}.py", "text/x-python", lambda: script_of(of).encode(), key="export_script"
+        )
+    st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
+
+
+def _chosen() -> Chosen | None:
+    """Return what is shown; say what to do if nothing was trained yet."""
+    from attnviz.ui.train.chosen import chosen
+
+    found = chosen()
+    if found is None:
+        st.caption(NOTHING)
+    return found
+
+
+EXPORTS: Tabs = MappingProxyType(
+    {"Model": _show_model, "Animation": _show_animation, "Web page": _show_page, "Script": _show_script}
+)
+"""By their titles"""

@@ -1,0 +1,94 @@
+"""The trainings that are shown, as one web page: their curves, and their heads at each snapshot."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from attnviz.components.packing import pack
+from attnviz.export.web import write_page
+from attnviz.export.web.page import Page
+from attnviz.serving.work.pool import Task as Work
+from attnviz.serving.work.pool import worker_pool
+from attnviz.training.tasks import TASKS
+from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, reading_of
+from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.runs import SHOWN, Run, all_curves, header_of, jobs_of, model_at, task_header
+
+BYTES = 1_500_000
+"""Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
+ABLATIONS = 8
+"""The snapshots of a training at which the page knows the accuracy without each head"""
+HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
+
+
+def title_of_page(of: Chosen) -> str:
+    """Return the title of the page."""
+    return f"{TASKS[of.task].title.partition(':')[0]}: a small model in training"
+
+
+def training_file(of: Chosen) -> bytes:
+    """Return the page as one file. It is made in the worker pool, as it takes seconds.
+
+    Raises:
+        LookupError: the training is no longer there.
+    """
+    made: Work[bytes] = Work()
+    worker_pool().submit(made, lambda: write_page(training_page(of)))
+    return made.result.result()
+
+
+def training_page(of: Chosen) -> Page:
+    """Return the newest trainings of a task as a page; raises as `training_file` does."""
+    task = TASKS[of.task]
+    reading = reading_of(task, *task.read(of.sample))
+    jobs = [job for job in jobs_of(of.visitor) if job.plan.subject == of.task][-SHOWN:]
+    shown = of.job()
+    jobs = jobs if shown in jobs else [shown, *jobs[1:]]
+    runs = [Run(job.plan, job.number, job.view) for job in jobs]
+    headers, files = [], dict[str, NDArray[np.uint8]]()
+    for run in runs:
+        header = header_of(run, [one for one in runs if one is not run], of.visitor, reading)
+        state = "done" if header["state"] in ("running", "queued") else header["state"]
+        steps = _steps(header, len(runs))
+        headers.append({**header, "digest": header["id"], "state": state, "snapshots": steps})
+        files |= _files(of.visitor, run, reading, steps)
+    values = {
+        "watch": of.watch, "snapshot": of.step, "pin": {"q": None, "k": None}, "run": str(of.number), "slow": 0,
+        "visitor": "",
+    }  # fmt: skip
+    header = {
+        "task": task_header(task, reading), "runs": headers, "values": values, "is_page": True, "acknowledged": 0,
+    }  # fmt: skip
+    return Page(
+        "training",
+        title_of_page(of),
+        f"“{' '.join(of.sample.split())}” {HOW}",
+        pack(header, {**all_curves(runs), **files}),
+        json.dumps(header, ensure_ascii=False),
+    )
+
+
+def _steps(header: dict[str, Any], runs: int) -> list[int]:
+    """Return the snapshots that the page holds: fewer if each has many weights."""
+    steps: list[int] = header["snapshots"]
+    cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in header["kinds"])
+    most = max(2, BYTES // (2 * max(1, cells) * runs))
+    chosen = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
+    return [steps[at] for at in dict.fromkeys(chosen.tolist())]
+
+
+def _files(visitor: str, run: Run, reading: Reading, steps: list[int]) -> dict[str, NDArray[np.uint8]]:
+    """Return the files that the app's server would offer, by their addresses."""
+    found = {}
+    tested = set(steps[:: max(1, -(-len(steps) // ABLATIONS))]) | set(steps[-1:])
+    for step in steps:
+        model = model_at(visitor, run.number, step)
+        found[f"{run.number}~s.{step}"] = save(at_snapshots([model], reading))
+        if step in tested:
+            found[f"{run.number}~a.{step}"] = save({"accuracy": accuracy_without(model, run.task)})
+    return {name: np.frombuffer(file, np.uint8) for name, file in found.items()}

@@ -1,0 +1,125 @@
+"""The tabs of Export on the page Train, without a browser: what each file holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+from safetensors.numpy import load
+from streamlit.testing.v1 import AppTest
+
+from attnviz.components.packing import unpack
+from attnviz.serving.work.training import training_jobs
+from attnviz.toy.language.model import TokenModel
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.tasks import TASKS
+from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
+from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.files.moving import frames_of, moving_picture
+from attnviz.ui.train.files.tabs import EXPORTS, NOTHING
+from attnviz.ui.train.files.web import training_file
+from attnviz.ui.train.finished import model_file
+from tests.app.pages import open_page
+from tests.app.test_train_page import FAST, newest, told
+from tests.app.test_train_page import trained as train
+
+SAMPLE = "</script><b>abcabcab"
+
+
+@pytest.fixture(autouse=True)
+def no_training_is_left() -> Iterator[None]:
+    """End the trainings of each test's visitors."""
+    yield
+    for visitor in list(training_jobs()._visitors):
+        training_jobs().release(visitor)
+
+
+def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> Chosen:
+    header = told(at)
+    return Chosen(header["values"]["visitor"], header["task"]["name"], int(newest(at)["id"]), step, sample, watch)
+
+
+@pytest.mark.parametrize("tab", [tab for tab in EXPORTS if tab != "Script"])
+def test_each_tab_says_what_to_do_before_a_training_and_offers_files_after_it(tab: str) -> None:
+    at = open_page("train", {"export": True, "export_tab": tab}, **FAST)
+    assert NOTHING in [one.value for one in at.caption]
+    assert not at.get("download_button")
+    train(at)
+    at.run()
+    assert not at.exception
+    assert NOTHING not in [one.value for one in at.caption]
+    assert at.get("download_button")
+    assert not at.error
+
+
+def test_a_model_without_attention_is_a_file_and_has_no_picture() -> None:
+    at = open_page("train", task="sort", **FAST)
+    train(at, "control")
+    assert frames_of(of(at, sample="31")) == 0
+    with pytest.raises(LookupError):
+        moving_picture(of(at, sample="31"), "gif")
+    assert model_file(of(at, sample="31")).card.after == 20
+
+
+def test_what_is_no_longer_there_is_said() -> None:
+    at = open_page("train", **FAST)
+    train(at)
+    chosen = of(at)
+    training_jobs().release(chosen.visitor)
+    for made in (model_file, training_file):
+        with pytest.raises(LookupError, match="no longer on the server"):
+            made(chosen)
+
+
+def test_the_picture_has_a_frame_for_each_snapshot_and_its_cells_are_the_head_s_weights() -> None:
+    at = open_page("train", **FAST)
+    train(at)
+    chosen = of(at, watch="decoder.0.1", sample="ab")
+    assert frames_of(chosen) == 5
+    picture = Image.open(BytesIO(moving_picture(chosen, "apng")))
+    assert (picture.format, getattr(picture, "n_frames", 0)) == ("PNG", 5)
+    reading, shown = reading_of(TASKS["induction"], *TASKS["induction"].read("ab")), set()
+    for frame, snapshot in enumerate(chosen.job().view.snapshots):
+        model = model_of(chosen.job().plan.model, snapshot.weights)
+        assert isinstance(model, TokenModel)
+        weight = float(at_snapshots([model], reading)["weights.decoder"][0, 1, 1, 0]) / 65535
+        shown.add(round(weight, 1))
+        picture.seek(frame)
+        pixels = np.asarray(picture.convert("RGB"), np.int64)
+        white, full = np.array([255, 255, 255]), np.array([0x5E, 0x3C, 0x99])
+        is_cell = np.abs(pixels - (white + weight * (full - white))).max(-1) < 12
+        assert is_cell.sum() > 4000, "a cell has the colour of its weight"
+    assert len(shown) > 1
+
+
+def test_the_web_page_holds_what_the_server_offers_and_not_who_trained() -> None:
+    at = open_page("train", sample=SAMPLE, **FAST)
+    train(at)
+    train(at, "control")
+    chosen = of(at)
+    file = training_file(chosen).decode()
+    assert chosen.visitor not in file
+    assert "<b>abc" not in file
+    found = re.search(r'id="attnviz-numbers">([^<]*)<', file)
+    assert found
+    header, arrays = unpack(b64decode(found[1]))
+    assert (header["is_page"], header["values"]["visitor"]) == (True, "")
+    assert chosen.visitor not in json.dumps(header)
+    assert [run["snapshots"] for run in header["runs"]] == [[0, 5, 10, 15, 20]] * 2
+    reading = reading_of(TASKS["induction"], *TASKS["induction"].read(SAMPLE))
+    for job, run in zip(reversed(training_jobs().jobs(chosen.visitor)), header["runs"], strict=True):
+        for snapshot in job.view.snapshots:
+            model = model_of(job.plan.model, snapshot.weights)
+            assert isinstance(model, TokenModel)
+            there = load(arrays[f"{run['digest']}~s.{snapshot.step}"].tobytes())
+            for name, expected in at_snapshots([model], reading).items():
+                np.testing.assert_array_equal(there[name], expected)
+        assert isinstance(model, TokenModel)
+        last = load(arrays[f"{run['digest']}~a.20"].tobytes())["accuracy"]
+        np.testing.assert_array_equal(last, accuracy_without(model, TASKS["induction"]))
