@@ -45,7 +45,7 @@ def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> Ch
     return Chosen(header["values"]["visitor"], header["task"]["name"], int(newest(at)["id"]), step, sample, watch)
 
 
-@pytest.mark.parametrize("tab", [tab for tab in EXPORTS if tab != "Script"])
+@pytest.mark.parametrize("tab", EXPORTS)
 def test_each_tab_says_what_to_do_before_a_training_and_offers_files_after_it(tab: str) -> None:
     at = open_page("train", {"export": True, "export_tab": tab}, **FAST)
     assert NOTHING in [one.value for one in at.caption]

@@ -61,7 +61,7 @@ def script_of(of: Chosen) -> str:
     job = of.job()
     losses, last = job.view.losses, len(job.view.losses) - 1
     shown = {step: float(losses[step]) for step in sorted({*range(0, last + 1, max(1, last // 20)), last}) if step >= 0}
-    digest = hashlib.sha256((job.text or "").encode(errors="replace")).hexdigest()
+    digest = None if job.text is None else hashlib.sha256(job.text.encode(errors="replace")).hexdigest()
     return training_script(job.plan, sha256=digest, losses=shown)
 
 
