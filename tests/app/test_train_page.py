@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -19,6 +20,7 @@ from attnviz.training.attention import attentions
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
+from attnviz.ui.train.runs import diverging
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 from tests.app.training import accuracies, moment
 
@@ -257,3 +259,69 @@ def test_what_is_not_offered_can_not_be_requested() -> None:
     at = open_page("train")
     with pytest.raises(NotOfferedError):
         moment(newest(at)["digest"], 5)
+
+
+@pytest.mark.parametrize(("task", "right"), [("sort", "11234569"), ("addition", "132"), ("induction", "")])
+def test_what_the_model_writes_comes_with_each_snapshot(task: str, right: str) -> None:
+    at = open_page("train", task=task, **FAST)
+    assert told(at)["task"]["right"] == right
+    run = trained(at)
+    found = moment(run["digest"], 20)
+    assert ("written" in found) == TASKS[task].writes
+    if TASKS[task].writes:
+        (job,) = training_jobs().jobs(told(at)["values"]["visitor"])
+        model = model_of(job.plan.model, job.view.snapshots[-1].weights)
+        assert isinstance(model, TokenModel)
+        said = bytes(found["written"][0]).rstrip(b"\0").decode()
+        assert said == TASKS[task].answer(model, TASKS[task].examples[0])
+        assert said
+
+
+def test_the_control_with_dropout_writes_too() -> None:
+    at = open_page("train", task="numbers", train_dropout="0.2", **FAST)
+    assert moment(trained(at, "control")["digest"], 20)["written"].size
+
+
+def test_the_link_describes_the_training_that_is_shown() -> None:
+    at = open_page("train", steps="20", batch="16", rate="0.01", seed="3")
+    trained(at)
+    first = newest(at)["id"]
+    at.selectbox("train_setting_rate").select(0.1).run()
+    at.number_input("train_setting_steps").set_value(15).run()
+    trained(at)
+    assert (at.query_params["rate"], at.query_params["steps"]) == ("0.1", "15")
+    send_values(at, run=first)
+    assert dict(at.query_params) == {"steps": "20", "batch": "16", "rate": "0.01", "seed": "3"}
+    assert at.selectbox("train_setting_rate").value == 0.01
+    assert told(at)["values"]["run"] == first
+    visitor = told(at)["values"]["visitor"]
+    after_a_reload = open_page("train", **dict(at.query_params))
+    send_values(after_a_reload, visitor=visitor)
+    assert told(after_a_reload)["values"]["run"] == first
+    # Another visitor's page with this link trains the same: the curve is equal to the last digit.
+    other = open_page("train", **dict(at.query_params))
+    trained(other)
+    (job,) = training_jobs().jobs(told(other)["values"]["visitor"])
+    original = next(one for one in training_jobs().jobs(visitor) if str(one.number) == first)
+    assert job.view.losses.tobytes() == original.view.losses.tobytes()
+    send_values(after_a_reload, run="999")
+    assert not after_a_reload.exception
+
+
+def test_a_rate_that_is_far_too_high_diverges_and_the_page_says_so() -> None:
+    at = open_page("train", task="numbers", rate="10", steps="400", batch="16")
+    command(at, "train")
+    run = until(at, lambda run: run["state"] not in ("running", "queued", "new"))
+    assert run["state"] == "diverged"
+    assert re.fullmatch(r"The training diverged: .*\. A lower learning rate may help\.", run["message"])
+    assert run["snapshots"], "those before it stay"
+    # A loss that stays a number, but is far above where it began.
+    at = open_page("train", rate="1", steps="60", batch="16")
+    run = trained(at)
+    assert re.match(r"This training diverges: its loss was 3\.\d+ at first, and is [\d,]{4,}", run["message"])
+
+
+def test_a_training_that_goes_well_is_not_said_to_diverge() -> None:
+    for losses in ([], [4.0], [4.0] * 30, [4.0, *[0.1] * 30], [4.0, 90.0, *[3.0] * 30], [4.0] * 10 + [9.0] * 5):
+        assert diverging(np.array(losses, np.float32)) == ""
+    assert diverging(np.array([4.0, *[8.2] * 30], np.float32)).startswith("This training diverges: its loss was 4.00")

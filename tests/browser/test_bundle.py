@@ -16,8 +16,8 @@ from attnviz.components.bundle.linking import FRONTEND
 
 ENTRY = "main.js"
 """It loads bundles, from the address that it comes from."""
-OF_A_PAGE = {"embed/walk.js", "embed/compare.js", "embed/heads.js"}
-"""They show what a page of its own holds: tests/browser/test_web_pages.py and test_heads_web_page.py run them."""
+OF_A_PAGE = {"embed/walk.js", "embed/compare.js", "embed/heads.js", "embed/training.js"}
+"""They show what a page of its own holds: test_web_pages.py, test_heads_web_page.py and test_train_page.py run them."""
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -135,7 +135,7 @@ class Numbers(Task):
     )
     control = "Without an encoder it never sees the digits, and writes the words of some number."
     examples = ("342", "17", "800")
-    whole = True
+    writes = whole = True
 
     @property
     def model(self) -> TokenConfig:
@@ -184,6 +184,12 @@ class Numbers(Task):
         if not source:
             return ""
         config = getattr(model, "config", self.model)
+        reads = isinstance(config, TokenConfig) and config.architecture == "both"
         start, end = self.labels.index(START), self.labels.index(END)
-        written = continued(model, [start], LENGTH, None if config == self.control_model else source, end)
+        written = continued(model, [start], LENGTH, source if reads else None, end)
         return " ".join(self.labels[one] for one in written)
+
+    def solution(self, text: str) -> str:
+        """Return the words of the number."""
+        digits = "".join(piece for piece, _, _ in parts_of(text)[:DIGITS] if piece in string.digits)
+        return " ".join(word for word, _ in words_of(int(digits))) if digits else ""

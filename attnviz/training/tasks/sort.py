@@ -41,7 +41,7 @@ class Sort(Task):
     patterns = (Pattern("next", "looks at the digit to be written next", _next),)
     control = "Without a layer it sees only the digit that it wrote last, and has to guess what comes after it."
     examples = ("31415926", "90210")
-    whole = True
+    writes = whole = True
 
     @property
     def model(self) -> TokenConfig:
@@ -84,3 +84,7 @@ class Sort(Task):
             return ""
         question = self.read(digits)[0].ids[: MOST + 1]
         return "".join(self.labels[one] for one in continued(model, question, len(digits)))
+
+    def solution(self, text: str) -> str:
+        """Return the digits in order."""
+        return "".join(sorted(typed(self.read(text)[0])))

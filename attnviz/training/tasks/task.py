@@ -107,6 +107,8 @@ class Task(Subject):
     """What the control lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]
     """Texts that `read` takes, to begin with"""
+    writes = False
+    """Whether a model writes its answer, token by token, and `solution` says the right one"""
     whole = False
     """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
 
@@ -160,6 +162,11 @@ class Task(Subject):
         """
         ids = known(self.read(text)[0])
         return " ".join(self.outputs[one] for one in says(model, ids)) if ids else ""
+
+    def solution(self, text: str) -> str:
+        """Return the right answer to a text that a user types, as `answer` writes it; "" if it is not known."""
+        del text
+        return ""
 
     def _kept(self, size: int, generator: torch.Generator, *, held_out: bool) -> Batch:
         """Draw until there are enough of the wanted part."""

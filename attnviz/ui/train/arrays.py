@@ -47,6 +47,8 @@ class Reading:
     source: tuple[int, ...] | None = None
     source_labels: tuple[str, ...] = ()
     """If an encoder reads another text"""
+    text: str = ""
+    """As it was typed"""
 
     @property
     def batch(self) -> Batch:
@@ -76,8 +78,8 @@ def reading_of(task: Task, first: Tokens, second: Tokens | None) -> Reading:
     """Return what a model reads of the tokens that `task.read` gives; symbols that it does not know are left out."""
     (ids, labels), other = _known(first), None if second is None else _known(second)
     if other is None:
-        return Reading(task.name, ids, labels)
-    return Reading(task.name, *other, ids, labels)
+        return Reading(task.name, ids, labels, text=first.text)
+    return Reading(task.name, *other, ids, labels, first.text)
 
 
 def _known(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -117,11 +119,19 @@ def at_snapshots(models: Sequence[TokenModel], reading: Reading) -> dict[str, ND
 
     Returns:
         `weights.<kind>` (S, L · H, Tq, Tk) as rint(weight · 65535), for each kind of attention; `answer` (S, T), the
-        likeliest output after each token, and `probability` (S, T), its probability.
+        likeliest output after each token, and `probability` (S, T), its probability. Of a task in which a model writes
+        its answer, `written` (S, n), what it writes to the text, in UTF-8, with zeros after it.
     """
-    batch = reading.batch
+    batch, task = reading.batch, TASKS[reading.task]
     each = [_at(model, batch) for model in models]
-    return {name: np.stack([one[name] for one in each]) for name in each[0]}
+    found = {name: np.stack([one[name] for one in each]) for name in each[0]}
+    if task.writes:
+        written = [task.answer(model, reading.text).encode() for model in models]
+        longest = max(1, *map(len, written))
+        found["written"] = np.frombuffer(b"".join(one.ljust(longest, b"\0") for one in written), np.uint8).reshape(
+            -1, longest
+        )
+    return found
 
 
 def _at(model: TokenModel, batch: Batch) -> dict[str, NDArray[Any]]:

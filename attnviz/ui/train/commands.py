@@ -14,12 +14,12 @@ from attnviz.components.registration import position
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
-from attnviz.ui.train.plans import plan_of
+from attnviz.ui.train.plans import plan_of, settings_of
 
 VALUES = ("watch", "snapshot", "q", "k")
 """The link keys of what a user chooses in the component"""
 _VISITOR, _DONE, _RUN, _SLOW, _REFUSED = "train_visitor", "train_done", "train_run", "train_slow", "train_refused"
-_ASKED, _OPEN = "train_asked", "train_open"
+_ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
 """When the visitor has last asked for something, and for how many seconds an answer is waited for"""
 ANSWERED = 2.0
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
@@ -65,8 +65,10 @@ def take(sent: Mapping[str, object]) -> None:
     name, run, slow, pin = sent.get("visitor"), sent.get("run"), position(sent.get("slow")), sent.get("pin")
     if isinstance(name, str) and _NAME.fullmatch(name) and training_jobs().jobs(name):
         st.session_state[_VISITOR] = name  # after a reload
+        _find_again()
     if isinstance(run, str) and len(run) <= 20:
         st.session_state[_RUN] = run
+        _show_settings(run)
     if slow is not None and slow <= 10_000:
         st.session_state[_SLOW] = slow
         training_jobs().set_speed(visitor(), _speed())
@@ -78,6 +80,33 @@ def take(sent: Mapping[str, object]) -> None:
         if number is not None and number > st.session_state.get(_DONE, 0) and isinstance(command[1], str):
             st.session_state[_DONE] = number
             do(command[1])
+
+
+def _find_again() -> None:
+    """After a reload, show the training that the link's settings describe, if it is not the newest one anyway."""
+    try:
+        plans = plan_of(state.get), plan_of(state.get, control=True)
+    except ValueError:
+        return
+    jobs = training_jobs().jobs(visitor())
+    if jobs[0].plan not in plans:
+        st.session_state[_RUN] = next((str(job.number) for job in jobs if job.plan == plans[0]), "")
+
+
+def _show_settings(run: str) -> None:
+    """Make the settings of a training those of the view: the link describes the training that is shown."""
+    job = next((one for one in training_jobs().jobs(visitor()) if str(one.number) == run), None)
+    if job is not None and job.plan.subject == state.get("task"):
+        before = state.every()
+        settings = settings_of(job.plan)
+        state.take({name: None if one is None else str(one) for name, one in settings.items()}, settings)
+        st.session_state[_SETTINGS] = before != state.every()
+
+
+def have_settings_changed() -> bool:
+    """Whether the sidebar shows other settings than the view has, once: then the page runs as a whole."""
+    changed: bool = st.session_state.pop(_SETTINGS, False)
+    return changed
 
 
 def do(command: str) -> None:

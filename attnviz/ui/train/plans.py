@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from attnviz.toy.language.config import TokenConfig
 from attnviz.training.plan import Plan
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
@@ -46,6 +47,22 @@ def plan_of(get: Get, *, control: bool = False) -> Plan:
         shape = {name: value for name, value in shape.items() if name == "dropout"}
     model = replace(task.control_model if control else task.model, **shape)
     return Plan(task.name, model, replace(task.training, seed=get("seed"), **training))
+
+
+def settings_of(plan: Plan) -> dict[str, Any]:
+    """Return the settings of a task's training by their link keys; None for those that are the task's own.
+
+    Of a control, whose shape is its own, those of its training and its dropout.
+    """
+    task, model = TASKS[plan.subject], plan.model
+    is_control = isinstance(model, TokenConfig) and replace(model, dropout=0.0) == task.control_model
+    of_model = {key: name for key, name in OF_MODEL.items() if not is_control or name == "dropout"}
+    found = {key: getattr(plan.training, name) for key, name in OF_TRAINING.items()}
+    found |= {key: getattr(model, name) for key, name in of_model.items()}
+    return {
+        **{key: None if value == default_of(task, key) else value for key, value in found.items()},
+        "seed": plan.training.seed,
+    }
 
 
 def sample_of(get: Get) -> str:

@@ -29,6 +29,9 @@ MOST_POINTS = 400
 MOST_CODES = 4 * 2**20
 """The most weights of all snapshots that a browser is offered, 2 bytes each"""
 
+RECENT = 20
+"""The steps whose mean loss tells whether a training diverges"""
+
 Arrays = dict[str, NDArray[np.float32]]
 
 
@@ -80,7 +83,7 @@ def task_header(task: Task, reading: Reading) -> dict[str, Any]:
         "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
         "control": task.control,
         "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
-        "answers": list(task.outputs), "read": list(reading.labels),
+        "answers": list(task.outputs), "read": list(reading.labels), "right": task.solution(reading.text),
     }  # fmt: skip
 
 
@@ -95,7 +98,7 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
         "is_control": run.is_control,
         "digest": _offer(run, visitor, reading) if reading.ids else "",
         "state": view.status if run.number else "new",
-        "message": _queued(view) if view.status == "queued" else view.message,
+        "message": _queued(view) if view.status == "queued" else view.message or diverging(view.losses),
         "step": view.step, "steps": view.steps,
         "speed": view.speed or None, "left": view.seconds_left,
         "snapshots": ([one.step for one in kept] if run.number else [0]) if reading.ids else [],
@@ -107,6 +110,16 @@ def _queued(view: View) -> str:
     if view.place <= 1:
         return "Next in line: it starts as soon as another training on this server ends."
     return f"Waiting: number {view.place} in line for a processor of this server."
+
+
+def diverging(losses: NDArray[np.float32]) -> str:
+    """Say so if the losses of the last steps are far above the first one; "" if not."""
+    if len(losses) < RECENT or not (lately := float(losses[-RECENT:].mean())) > 2 * float(losses[0]):
+        return ""
+    return (
+        f"This training diverges: its loss was {losses[0]:.2f} at first, and is {lately:,.2f} now. "
+        "A lower learning rate may help."
+    )
 
 
 def _offer(run: Run, visitor: str, reading: Reading) -> str:

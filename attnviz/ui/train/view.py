@@ -27,6 +27,8 @@ EVERY = 0.4
 def show_training() -> None:
     """Show the visitor's trainings of the view's task."""
     open_if_asked()
+    if commands.have_settings_changed():
+        st.rerun()
     name = commands.visitor()
     keep(name)
     training_jobs().prepare()

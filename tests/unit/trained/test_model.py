@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attnviz import trained
 from attnviz.pretrained import ModelError
 from attnviz.steps import names_at, steps_of
 from attnviz.tokens import NoTokensError
@@ -19,6 +20,7 @@ from attnviz.trained.files import Saved
 from attnviz.trained.model import NO_ATTENTION, TrainedModel
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.tasks import TASKS
 
 LABELS = tuple("abcdefghij")
 TEXT = "decade"
@@ -186,3 +188,19 @@ def test_it_holds_what_notebooks_ask_for() -> None:
     described = ours.description
     assert described.layers == {"decoder": (2, 2)}
     assert sum(described.parameters.values()) == sum(one.numel() for one in ours.parameters())
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "right"),
+    [
+        ("sort", "31415926", "11234569"), ("sort", " 9 0 2 1 0 ", "00129"), ("sort", "21>5", "12"), ("sort", "x", ""),
+        ("addition", "47+85", "132"), ("addition", " 9 + 1 = 99", "10"), ("addition", "0+0", "0"),
+        ("addition", "47+85+1", ""), ("addition", "a+b", ""),
+        ("numbers", "342", "three hundred forty two"), ("numbers", "0", "zero"), ("numbers", "007", "seven"),
+        ("numbers", "", ""), ("induction", "abab", ""),
+    ],
+)  # fmt: skip
+def test_the_right_answer_is_known_and_the_models_that_ship_write_it(task: str, text: str, right: str) -> None:
+    assert TASKS[task].solution(text) == right
+    if task in trained.names() and TASKS[task].writes:
+        assert TASKS[task].answer(trained.load(task), text) == right or text == "007"  # it has seen no leading zeros

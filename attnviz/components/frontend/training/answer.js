@@ -13,6 +13,8 @@ export class Answer {
       element("h2", {}, "Its answer after each token"),
       this.list,
     );
+    this.written = element("p", { class: "written", hidden: true });
+    this.section.append(this.written);
     root.append(this.section);
     this.key = "";
     /** @type {{ said: HTMLElement, item: HTMLElement }[]} */
@@ -20,7 +22,7 @@ export class Answer {
   }
 
   /** @param {TrainingTask} task @param {TrainingMoment} moment */
-  update({ read, answers }, { answer, probability }) {
+  update({ read, answers, right }, { answer, probability, written }) {
     const key = JSON.stringify(read);
     if (key !== this.key) {
       this.key = key;
@@ -37,5 +39,11 @@ export class Answer {
       item.title = `after ${n} “${read[n]}”: “${said.textContent}” with ${percent(share)}`;
     });
     this.section.hidden = !read.length;
+    this.written.hidden = written === null || !right;
+    if (written === null || !right) return;
+    const isRight = written === right;
+    this.written.dataset.right = String(isRight);
+    const verdict = isRight ? "✓ right" : `✗ right is ${right}`;
+    this.written.replaceChildren("It writes ", element("b", {}, written || "nothing"), " ", span("verdict", verdict));
   }
 }

@@ -88,8 +88,12 @@ function momentOf(step, arrays, n) {
     }
   }
   const answer = /** @type {Uint16Array} */ (part(arrays.answer, n));
-  return { step, weights, answer, probability: /** @type {Float32Array} */ (part(arrays.probability, n)) };
+  const written = arrays.written ? text(/** @type {Uint8Array} */ (part(arrays.written, n))) : null;
+  return { step, weights, answer, probability: /** @type {Float32Array} */ (part(arrays.probability, n)), written };
 }
+
+/** UTF-8 up to the first zero. @param {Uint8Array} bytes */
+const text = (bytes) => new TextDecoder().decode(bytes.filter((byte) => byte !== 0));
 
 /** @param {Packed} array @param {number} n */
 function part({ data, shape }, n) {

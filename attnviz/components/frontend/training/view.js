@@ -115,9 +115,8 @@ export class View {
       { can, isLive, hasBegun, canControl: !isLive },
       { state: stateText(newest), slow: values.slow, why: header.task.control },
     );
-    const ended = ["diverged", "failed"].includes(newest.state);
-    const trouble = ended ? newest.message : failed;
-    this.notice.hidden = !trouble || stateText(newest) === trouble;
+    const trouble = (newest.state !== "queued" && newest.message) || failed;
+    this.notice.hidden = !trouble;
     setText(this.notice, trouble);
   }
 

@@ -35,7 +35,7 @@ export function stateText({ state, message, step, steps, speed, left }) {
     return `${done}${pace}${left === null ? "" : ` · ${leftText(left)} left`}`;
   }
   if (state === "stopped") return `${done} · stopped`;
-  return state === "done" ? `${done} · done` : message;
+  return `${done} · ${state}`;
 }
 
 /** @param {number} speed */

@@ -50,6 +50,8 @@ interface TrainingTask {
   answers: string[];
   /** the tokens after each of which it answers */
   read: string[];
+  /** what is right to write to the text; "" where nothing is written, or nothing known */
+  right: string;
 }
 /** What the user chooses, by link key, and what is asked of the server. */
 interface TrainingValues {
@@ -107,4 +109,6 @@ interface TrainingMoment {
   weights: Record<string, Uint16Array>;
   answer: Uint16Array;
   probability: Float32Array;
+  /** what it writes to the text; null where it writes nothing */
+  written: string | null;
 }
