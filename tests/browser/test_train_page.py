@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from attnviz.ui.train.arrays import accuracy_without, at_snapshots, heads_of, re
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.web_pages import opened as opened_from_disk
 from tests.training import TASK, model_after
 
 TEXT = "qweasdqweasdqweasd"
@@ -97,6 +99,13 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
     share = float(without.get_attribute("data-value") or "nan")
     assert share == pytest.approx(accuracy_without(model, TASK)[number], abs=5e-3)
     page.wait_for_url(lambda url: "snapshot=45" in url and "watch=decoder.1.1" in url)
+    # The same snapshot on Step by step: all its weights, as this process computes them.
+    page.get_by_role("button", name="Open on Step by step").click()
+    page.wait_for_url(lambda url: "model=trained-" in url and "layer=1" in url and "head=1" in url, timeout=MINUTE)
+    page.locator(".walk [data-painted][data-step=weights]").wait_for(timeout=MINUTE)
+    settled(page)
+    np.testing.assert_allclose(visible(weights(page)), found["weights.decoder"][0, 3] / 65535, rtol=0, atol=2e-3)
+    expect(page.locator(".st-key-trained_card")).to_contain_text("After 45 steps")
 
 
 def test_a_training_survives_a_change_of_page_and_a_reload_and_has_a_control(page: Page, app_url: str) -> None:
@@ -141,7 +150,9 @@ def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:
     expect(state).to_contain_text("stopped", timeout=MINUTE)
 
 
-def test_playing_goes_through_all_snapshots(page: Page, app_url: str) -> None:
+def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
+    page: Page, app_url: str, new_context: Contexts, tmp_path: Path
+) -> None:
     opened(page, app_url)
     trained(page)
     page.locator(".training .play").click()
@@ -149,6 +160,23 @@ def test_playing_goes_through_all_snapshots(page: Page, app_url: str) -> None:
     assert in_the_end(page, lambda: shown_step(page), lambda step: step < STEPS, seconds=10) < STEPS
     expect(page.locator(".training .said").first).to_have_text(f"after {STEPS} steps", timeout=MINUTE)
     expect(page.locator(".training .play")).to_have_attribute("aria-label", "Play the training")
+    page.locator(".st-key-export button").first.click()
+    page.get_by_role("tab", name="Web page").click()
+    with page.expect_download(timeout=MINUTE) as download:
+        page.get_by_role("button", name="Interactive page").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    alone = new_context(offline=True).new_page()
+    asked = opened_from_disk(alone, file, painted=".training .large[data-step]")
+    assert asked == [file.as_uri()], "it asks nobody for anything"
+    assert shown_step(alone) == STEPS
+    np.testing.assert_array_equal(weights(alone), weights(page))
+    before = weights(alone)
+    alone.keyboard.press("ArrowLeft")
+    assert in_the_end(alone, lambda: shown_step(alone), lambda step: step < STEPS, seconds=10) == STEPS - 5
+    assert np.abs(visible(weights(alone)) - visible(before)).max() > 0.01
+    expect(alone.locator(".training .top")).to_be_hidden()
+    expect(alone.locator(".training .opener")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -17,13 +17,13 @@ def exported(folder: Path, link: str) -> Path:
     return file
 
 
-def opened(page: Page, file: Path, link: str = "") -> list[str]:
+def opened(page: Page, file: Path, link: str = "", *, painted: str = "[data-painted]") -> list[str]:
     """Open a file and wait until it has painted; return what the page has asked for and complained of."""
     found: list[str] = []
     page.on("request", lambda request: found.append(request.url))
     page.on("console", lambda message: found.append(message.text))
     page.on("pageerror", lambda error: found.append(str(error)))
     page.goto(file.as_uri() + link)
-    page.wait_for_selector("[data-painted]")
+    page.wait_for_selector(painted)
     frames(page)
     return found

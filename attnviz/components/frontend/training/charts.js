@@ -6,6 +6,8 @@ import { Curves } from "./curves.js";
 import { bestOf, lastBefore, largestScores, valueAt } from "./numbers.js";
 import { percent } from "./words.js";
 
+const SHORT = new Intl.NumberFormat("en-US", { notation: "compact" }); // of a training that diverges
+
 /** @typedef {{ run: TrainingRun, curves: TrainingCurves }} Known */
 /** @typedef {{ look: string, name: string, at: (step: number) => string }} Entry of a legend */
 
@@ -48,7 +50,7 @@ export class Charts {
     const spoken = (/** @type {Entry[]} */ of) => of.map(({ name, at }) => `${name} ${at(Infinity)}`).join("; ");
     const alt = `Over ${high} steps: `;
     this.sharesChart.update({ lines: shares, high, ceiling: 1, unit, alt: alt + spoken(entries.shares) }, step);
-    const plain = (/** @type {number} */ y) => fixed(y, this.lossChart.top < 1 ? 2 : 1);
+    const plain = (/** @type {number} */ y) => (y < 1000 ? fixed(y, this.lossChart.top < 1 ? 2 : 1) : SHORT.format(y));
     this.lossChart.update({ lines: losses, high, ceiling: null, unit: plain, alt: alt + spoken(entries.losses) }, step);
     this.mark(step);
   }
