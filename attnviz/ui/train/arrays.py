@@ -30,9 +30,11 @@ MOST_AT_ONCE = 16
 """Snapshots of one file"""
 _SNAPSHOTS = re.compile(r"s((?:\.\d{1,6}){1,16})", re.ASCII)
 _ABLATION = re.compile(r"a\.(\d{1,6})", re.ASCII)
-EVALUATED = 512 * 8
-"""Sequences, once for each head, that an ablation evaluates at most, where that leaves `FEWEST`"""
+EVALUATED = 512 * 256
+"""Tokens, once for each head, that an ablation evaluates at most, where that leaves `FEWEST`: with a task's own model,
+all of its held-out sequences"""
 FEWEST = 64
+"""Sequences"""
 ModelAt = Callable[[int], TokenModel]
 """Returns the model after so many steps; raises NotOfferedError if there is no such snapshot"""
 
@@ -158,7 +160,8 @@ def heads_of(model: TokenModel) -> list[tuple[Place, int]]:
 def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
     """Return the accuracy on held-out sequences of a model without each of its heads, and last of the whole one."""
     heads = heads_of(model)
-    batch = _held_out(task.name, max(FEWEST, EVALUATED // (len(heads) + 1)))
+    length = task.held_out().ids.shape[1]
+    batch = _held_out(task.name, max(FEWEST, EVALUATED // (length * (len(heads) + 1))))
     models = [*(without_heads(model, [head]) for head in heads), model]
     with torch.no_grad():
         found = [task.accuracy(one(*inputs_of(one, batch)), batch) for one in models]

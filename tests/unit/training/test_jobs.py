@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +21,7 @@ import torch
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.attention import scores_of, weights_of
 from attnviz.training.jobs.job import Job, held_by
-from attnviz.training.jobs.jobs import GONE, LEASE, TURN, Jobs
+from attnviz.training.jobs.jobs import GONE, JOBS, LEASE, TURN, Jobs
 from attnviz.training.jobs.limits import MEMORY_MB, Limits
 from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import model_of
@@ -87,17 +88,24 @@ def jobs(shared: Jobs) -> Iterator[Jobs]:
         shared.release(visitor)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-def single(clock: Clock) -> Iterator[Jobs]:
-    """A server on which one training runs at a time."""
+@pytest.fixture(scope="module")
+def one_at_a_time(clock: Clock) -> Iterator[Jobs]:
     jobs = Jobs(Limits(running=1), is_here=lambda _: True, clock=clock)
     yield jobs
     jobs.close()
+
+
+@pytest.fixture
+def single(one_at_a_time: Jobs) -> Iterator[Jobs]:
+    """A server on which one training runs at a time."""
+    yield one_at_a_time
+    for visitor in "abc":
+        one_at_a_time.release(visitor)
 
 
 def test_a_job_tells_the_losses_and_weights_of_a_training_here(jobs: Jobs) -> None:
@@ -283,7 +291,7 @@ def test_a_long_training_lets_others_take_turns(single: Jobs, clock: Clock) -> N
     second = single.start("b", plan(3))
     single.look()
     assert (first.view.status, second.view.status) == ("running", "queued")
-    clock.now = TURN + 1
+    clock.now += TURN + 1
     single.look()
     status(second, "done")
     status(first, "running")
@@ -292,8 +300,8 @@ def test_a_long_training_lets_others_take_turns(single: Jobs, clock: Clock) -> N
     assert first.view.losses.tolist() == losses(plan(60)).tolist()
 
 
-def test_a_training_ends_when_its_visitor_has_gone(clock: Clock) -> None:
-    here = {"b"}
+def test_a_training_ends_when_its_visitor_has_gone() -> None:
+    here, clock = {"b"}, Clock()
     jobs = Jobs(is_here=here.__contains__, clock=clock)
     try:
         gone, stays = (jobs.start(name, plan(3000), speed=SLOW) for name in "ab")
@@ -327,23 +335,41 @@ def test_a_new_training_ends_the_one_before_and_both_stay(jobs: Jobs) -> None:
     assert second.view.losses.tolist() == losses(plan()).tolist()
 
 
-@pytest.mark.parametrize("ends", ["killed", "exits"])
-def test_a_process_ends_with_its_server(ends: str) -> None:
+def test_hundreds_of_starts_in_a_row_leave_other_trainings_alone(jobs: Jobs) -> None:
+    there = jobs.start("b", plan(3000), speed=SLOW)
+    until(lambda: there.view.step >= 1)
+    began, threads = there.view.step, threading.active_count()
+    for seed in range(150):
+        last = jobs.start("a", plan(3, seed=seed))
+    assert len(jobs.jobs("a")) == JOBS
+    assert len(jobs.processes()) <= 2
+    assert threading.active_count() <= threads + 2
+    status(last, "done", "failed")
+    assert last.view.losses.tolist() == losses(plan(3, seed=149)).tolist()
+    until(lambda: there.view.step > began)
+    assert there.view.status == "running"
+
+
+def test_a_process_ends_with_its_server() -> None:
     code = (
         "import sys, time\nfrom tests.unit.training.test_jobs import *\njobs = Jobs()\n"
         f"job = jobs.start('a', plan(3000), speed={SLOW})\nuntil(lambda: job.view.step)\n"
         "print(*jobs.processes(), flush=True)\nsys.stdin.read()"
     )
-    server = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    killed, exits = (
+        subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
     )
-    with server:
-        assert server.stdout is not None
-        (process,) = (psutil.Process(int(one)) for one in server.stdout.readline().split())
-        assert process.is_running()
-        if ends == "killed":
-            server.kill()
-        else:
-            assert server.stdin is not None
-            server.stdin.close()
-        assert psutil.wait_procs([process], timeout=30)[1] == []
+    with killed, exits:
+        found = []
+        for server in (killed, exits):
+            assert server.stdout is not None
+            found += [psutil.Process(int(one)) for one in server.stdout.readline().split()]
+        assert len(found) == 2
+        assert all(one.is_running() for one in found)
+        killed.kill()
+        assert exits.stdin is not None
+        exits.stdin.close()
+        assert psutil.wait_procs(found, timeout=30)[1] == []
