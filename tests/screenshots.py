@@ -30,6 +30,8 @@ class Shot:
     scheme: Literal["light", "dark"] = "light"
     trains: bool = False
     """Press Train first, and wait until the training is done"""
+    ready: str = ""
+    """Wait until this can be seen: the text that a page generates, for example"""
     whole: bool = False
     """Take the page to its end, not only what fits on the screen"""
 
@@ -46,6 +48,7 @@ README = [
     Shot("transformer", "/transformer?architecture=both&block=3&part=weights&q=7"),
     Shot("averages", "/averages?way=softmax"),
     Shot("train", "/train?rate=0.003&steps=400&watch=decoder.1.1", trains=True),
+    Shot("generate", "/train?train_part=generate&drawn=40", ready='.generation[data-state="ready"]'),
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
@@ -76,7 +79,7 @@ def every_view() -> Iterator[Shot]:
     }
     for (view, link), (screen, like) in product(views.items(), SCREENS.items()):
         whole = like.width < 500
-        yield Shot(f"{view}-{screen}", link, like.width, like.height, like.scheme, whole)
+        yield Shot(f"{view}-{screen}", link, like.width, like.height, like.scheme, whole=whole)
 
 
 def take(browser: Browser, url: str, shot: Shot, folder: Path) -> None:
@@ -86,6 +89,9 @@ def take(browser: Browser, url: str, shot: Shot, folder: Path) -> None:
     page = context.new_page()
     page.goto(url + shot.link)
     settled(page)
+    if shot.ready:
+        page.locator(shot.ready).wait_for(timeout=60_000)
+        settled(page)
     if shot.trains:
         page.keyboard.press("Enter")
         page.locator(".training[data-state=done]").wait_for(timeout=180_000)
