@@ -32,7 +32,7 @@ assert hashlib.sha256(FILE.read_bytes()).hexdigest() == SHA256, "this is another
 W = {{name: one.float() for name, one in load_file(FILE).items()}}  # by name; the file holds float16\
 """
 SHIPPED = "# It ships with attnviz, in assets/weights: copy it beside this file."
-OF_VISITOR = "# The model's own file: as you opened it, or as the page Train saves it."
+OF_VISITOR = "# The model's own file, as you opened it or as the page Train saves it; write its name here."
 IDS = "{name} = {ids}  # {what}: one id per token{unknown}"
 UNKNOWN = "; None is not in the vocabulary"
 FUNCTIONS = """\
