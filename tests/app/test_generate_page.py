@@ -15,6 +15,7 @@ from attnviz import trained
 from attnviz.serving.work.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
+from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.settings import TrainingSettings
@@ -145,6 +146,17 @@ def test_the_browser_chooses_and_what_is_no_choice_is_ignored() -> None:
     send_update(at, "generation", {"number": next(_numbers), "values": nonsense})
     assert told(at)["values"] == values
     assert not at.exception
+
+
+def test_a_kept_model_of_a_text_generates_by_its_link_and_one_of_a_task_does_not() -> None:
+    own = keep((FOLDER / "chargpt.safetensors").read_bytes())
+    header = told(opened(text_model=own.name))
+    assert header["model"]["title"] != "the character GPT"
+    np.testing.assert_array_equal(fetched(header)["ids"], fetched(told(opened()))["ids"])
+    task = keep((FOLDER / "induction.safetensors").read_bytes())
+    at = opened(text_model=task.name)
+    assert "no longer here" in messages(at)
+    assert told(at)["model"]["title"] == "the character GPT"
 
 
 def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:

@@ -21,7 +21,7 @@ export class AttentionPanel {
   /** @param {HTMLElement} root @param {(head: number | null) => void} onChoose */
   constructor(root, onChoose) {
     this.title = element("h2", {}, "Attention of the last position");
-    this.canvas = element("canvas", { role: "img", tabIndex: 0 });
+    this.canvas = element("canvas", { role: "img" });
     this.frame = span("frame");
     this.labels = element("div", { class: "layers" });
     this.reading = element("p", { class: "reading" });

@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.links.link import KEYS, MAX_LENGTH, MAX_PROMPT, MAX_TEMPERATURE
+from attnviz.trained.shipped import is_kept
 from attnviz.ui import state
 from attnviz.ui.train.commands import visitor
 from attnviz.ui.train.generate.models import SHIPPED, TextModel, text_model_of, text_models
+from attnviz.ui.trained import own
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;
 above 1 all come closer together. 0 is greedy: always the likeliest."""
@@ -17,8 +19,11 @@ CACHE_HELP = "Keys and values of earlier characters are kept, not computed again
 
 def generate_controls() -> None:
     """Show all settings."""
-    offered = text_models(visitor())
-    if state.get("text_model") not in offered:
+    name = state.get("text_model")
+    if is_kept(name):  # a link from another session
+        own.add(name)
+    offered = text_models(visitor(), own.names())
+    if name not in offered:
         state.note("The trained model of this link is no longer here, so the character GPT generates.")
         state.put("text_model", SHIPPED)
     state.choice(

@@ -1,9 +1,9 @@
-"""The models that can generate text: the character GPT that ships, and those that a visitor has trained on a text."""
+"""The models that can generate text: the character GPT that ships, and a visitor's own, trained here or opened."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
@@ -16,8 +16,10 @@ from attnviz.tokens import CharVocab
 from attnviz.tokens.value import repair
 from attnviz.toy.language.config import ModelConfig
 from attnviz.trained import load
+from attnviz.trained.shipped import is_kept, title
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 
@@ -54,7 +56,7 @@ class TextModel:
     key: tuple[object, ...]
     """What its weights are known by"""
     load: Callable[[], nn.Module] = field(compare=False)
-    """Returns the model; raises NotOfferedError if it is gone"""
+    """Returns the module; raises NotOfferedError if it is gone"""
     prompt: str = PROMPT
     passage: str = PASSAGE
     steps: tuple[int, ...] = ()
@@ -63,10 +65,14 @@ class TextModel:
     """Of the snapshot that is used"""
 
 
-def text_models(visitor: str) -> dict[str, str]:
-    """Return the titles of the models that a visitor can choose from, by their names in links; the newest run first."""
+def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
+    """Return the titles of the models that a visitor can choose from, by their names in links.
+
+    `kept` are the names of this session's models (`trained.load`), of which those that read a text are offered.
+    """
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
-    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}}
+    own = {name: title(name) for name in kept if load(name).plan.subject == TEXT}
+    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **own}
 
 
 def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
@@ -75,15 +81,31 @@ def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
     Raises:
         ModelError: the visitor has none of this name.
     """
-    if name == SHIPPED:
-        model = load(SHIPPED)
-        return TextModel(
-            name, "the character GPT", model.labels, model.plan.model, (model.digest,), lambda: model.module
-        )
+    if name == SHIPPED or is_kept(name):
+        return _of_file(name)
     for job in training_jobs().jobs(visitor):
         if _name(job) == name and job.plan.subject == TEXT and job.view.snapshots:
             return _of_job(job, visitor, step)
     raise ModelError("This trained model is no longer here.")
+
+
+def _of_file(name: str) -> TextModel:
+    model = load(name)
+    if model.plan.subject != TEXT:
+        raise ModelError("This trained model reads no text.")
+    known = set(model.labels)
+    # A model that lacks characters of the usual beginning begins with the first ones of its vocabulary.
+    prompt = PROMPT if known >= set(PROMPT) else "".join(model.labels[:PROMPT_LENGTH])
+    passage = PASSAGE if known >= set(PASSAGE) else "".join(model.labels[:PASSAGE_LENGTH])
+
+    def loaded() -> nn.Module:
+        try:
+            return load(name).module
+        except ModelError as why:
+            raise NotOfferedError from why
+
+    shown = "the character GPT" if name == SHIPPED else title(name)
+    return TextModel(name, shown, model.labels, model.plan.model, (model.digest,), loaded, prompt, passage)
 
 
 def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
@@ -126,4 +148,6 @@ def _name(job: Job) -> str:
 
 
 def _title(job: Job) -> str:
-    return f"Training {job.number} of this visit"
+    shape = job.plan.model
+    rung = next((one.title for one in LADDER if one.config(shape.vocabulary) == shape), "Text model")
+    return f"{rung.removeprefix('+ ')}, training {job.number}"
