@@ -44,6 +44,8 @@ def caption(page: str, get: Get) -> str:
 
 def _trained(get: Get) -> tuple[str, str]:
     """Return what a model in training learns, with the snapshot that is shown, and the text that it is shown."""
+    if get("train_part") != "task":
+        return "A model of a text", get("sample")
     from attnviz.training.tasks import TASKS  # late: it imports torch
 
     task = TASKS.get(get("task")) or next(iter(TASKS.values()))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
@@ -17,14 +19,17 @@ from streamlit.testing.v1 import AppTest
 from attnviz.components.packing import unpack
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.model import TokenModel
+from attnviz.trace.model import Place
+from attnviz.trained.shipped import keep
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.ladder import LADDER
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import Chosen
 from attnviz.ui.train.files.moving import frames_of, moving_picture
-from attnviz.ui.train.files.tabs import EXPORTS, NOTHING
+from attnviz.ui.train.files.tabs import EXPORTS, GENERATED, NOTHING
 from attnviz.ui.train.files.web import training_file
-from attnviz.ui.train.finished import model_file
+from attnviz.ui.train.finished import model_file, script_of
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train
@@ -123,3 +128,25 @@ def test_the_web_page_holds_what_the_server_offers_and_not_who_trained() -> None
         assert isinstance(model, TokenModel)
         last = load(arrays[f"{run['digest']}~a.20"].tobytes())["accuracy"]
         np.testing.assert_array_equal(last, accuracy_without(model, TASKS["induction"]))
+
+
+def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving_picture() -> None:
+    text = "to be or not to be, that is the question. " * 20
+    plan = next(one for one in LADDER if one.name == "heads").plan(len(set(text)))
+    jobs, visitor = training_jobs(), "a visitor of the test"
+    jobs.start(visitor, replace(plan, training=replace(plan.training, steps=10, batch=4)), text)
+    since = time.monotonic()
+    while not (job := jobs.jobs(visitor)[0]).view.has_ended:
+        assert time.monotonic() - since < 60
+        time.sleep(0.05)
+    chosen = Chosen(visitor, "text", job.number, 10, "to be", "decoder.0.3")
+    assert chosen.head() == (Place("decoder", 0), 3)
+    made = model_file(chosen)
+    assert (made.stem, made.card.after) == ("text-10-steps", 10)
+    model = keep(made.data)
+    assert model.trace("to be").attentions(0).shape == (4, 5, 5)
+    assert b"question" not in made.data, "the text itself is not in the file"
+    assert frames_of(chosen) == 0
+    assert "torch" in script_of(chosen)
+    at = open_page("train", {"export": True, "export_tab": "Model"}, train_part="generate")
+    assert GENERATED in [one.value for one in at.caption]

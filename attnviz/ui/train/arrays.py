@@ -124,10 +124,10 @@ def at_snapshots(models: Sequence[TokenModel], reading: Reading) -> dict[str, ND
         likeliest output after each token, and `probability` (S, T), its probability. Of a task in which a model writes
         its answer, `written` (S, n), what it writes to the text, in UTF-8, with zeros after it.
     """
-    batch, task = reading.batch, TASKS[reading.task]
+    batch, task = reading.batch, TASKS.get(reading.task)
     each = [_at(model, batch) for model in models]
     found = {name: np.stack([one[name] for one in each]) for name in each[0]}
-    if task.writes:
+    if task is not None and task.writes:
         written = [task.answer(model, reading.text).encode() for model in models]
         longest = max(1, *map(len, written))
         found["written"] = np.frombuffer(b"".join(one.ljust(longest, b"\0") for one in written), np.uint8).reshape(

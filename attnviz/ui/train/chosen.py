@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.config import BigramConfig, TokenConfig
 from attnviz.trace.model import Kind, Place
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
-from attnviz.training.plan import Plan
+from attnviz.training.ladder import LADDER
+from attnviz.training.plan import TEXT, Plan
 from attnviz.training.tasks import TASKS
 from attnviz.ui import state
 from attnviz.ui.train import commands
@@ -30,7 +31,7 @@ class Chosen:
 
     visitor: str
     task: str
-    """The name of the task"""
+    """The name of the task, or `TEXT`"""
     number: int
     """Of the training's job"""
     step: int
@@ -73,16 +74,41 @@ class Chosen:
 
 
 def chosen() -> Chosen | None:
-    """Return what the view of a task shows; None if nothing was trained yet."""
-    task, name, run = task_of(state.get).name, commands.visitor(), commands.chosen_run()
-    jobs = [job for job in jobs_of(name) if job.plan.subject == task and job.view.snapshots]
+    """Return what the view of a task or of a text shows; None if nothing was trained, or is there."""
+    if state.get("train_part") == "generate":
+        return None
+    is_text = state.get("train_part") == TEXT
+    subject, name = TEXT if is_text else task_of(state.get).name, commands.visitor()
+    jobs = [job for job in jobs_of(name) if job.plan.subject == subject and job.view.snapshots]
     if not jobs:
         return None
-    job = next((one for one in jobs if str(one.number) == run), jobs[-1])
-    steps = [one.step for one in job.view.snapshots]
-    wanted = state.get("snapshot")
-    step = steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
-    return Chosen(name, task, job.number, step, sample_of(state.get), state.get("watch"))
+    wanted = _is_rung if is_text else _is_run
+    job = next((one for one in reversed(jobs) if wanted(one)), jobs[-1])
+    steps, snapshot = [one.step for one in job.view.snapshots], state.get("snapshot")
+    step = steps[-1] if snapshot is None else min(steps, key=lambda one: abs(one - snapshot))
+    return Chosen(name, subject, job.number, step, _sample(job), state.get("watch"))
+
+
+def _is_run(job: Job) -> bool:
+    return str(job.number) == commands.chosen_run()
+
+
+def _is_rung(job: Job) -> bool:
+    """Whether a training on a text is of the rung that is shown."""
+    rung = next((one for one in LADDER if one.name == state.every().get("rung")), None)
+    if rung is None:
+        return False
+    expected, model = rung.config(job.plan.model.vocabulary), job.plan.model
+    if isinstance(expected, BigramConfig) or isinstance(model, BigramConfig):
+        return expected == model
+    return replace(expected, block_size=model.block_size) == model
+
+
+def _sample(job: Job) -> str:
+    """Return the text that the model is shown."""
+    if job.text is None:
+        return sample_of(state.get)
+    return str(state.get("sample")) or job.text[: getattr(job.plan.model, "block_size", 8)]
 
 
 def head_of(plan: Plan, view: View, watch: str) -> Head | None:

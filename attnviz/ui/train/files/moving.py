@@ -17,8 +17,8 @@ from attnviz.ui.train.chosen import Chosen
 
 def frames_of(of: Chosen) -> int:
     """Return how many frames the picture has; 0 if there is no head, or no text for it."""
-    task = TASKS[of.task]
-    if of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
+    task = TASKS.get(of.task)
+    if task is None or of.head() is None or not reading_of(task, *task.read(of.sample)).ids:
         return 0
     return min(FRAMES, len(of.job().view.snapshots))
 

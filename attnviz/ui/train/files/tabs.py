@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.links.pages import PAGES
+from attnviz.training.plan import TEXT
+from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
 from attnviz.ui.toolbar import Tabs
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from attnviz.ui.train.chosen import Chosen
 
 NOTHING = "Nothing was trained yet: press Train, and then open Export again."
+OF_TASKS = "This is offered for trainings on tasks only."
+GENERATED = "There is nothing to export of a generated text: choose another part of the page first."
 
 
 def _show_model() -> None:
@@ -44,6 +49,8 @@ def _show_model() -> None:
         file_button(
             "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
         )
+    if of.task == TEXT:
+        _show_opener(of)
     st.caption(
         f"The model after {of.step:,} steps, in float16. *Open a model's file* shows it again here or in anybody's "
         "attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained and how "
@@ -55,7 +62,7 @@ def _show_animation() -> None:
     """Offer the shown head over the whole training as GIF and as animated PNG."""
     from attnviz.ui.train.files.moving import frames_of, moving_picture
 
-    of = _chosen()
+    of = _of_task()
     if of is None:
         return
     count = frames_of(of)
@@ -81,7 +88,7 @@ def _show_page() -> None:
     from attnviz.export.web import iframe
     from attnviz.ui.train.files.web import title_of_page, training_file
 
-    of = _chosen()
+    of = _of_task()
     if of is None:
         return
     file = f"attnviz-training-{of.task}.html"
@@ -123,8 +130,35 @@ def _chosen() -> Chosen | None:
 
     found = chosen()
     if found is None:
-        st.caption(NOTHING)
+        st.caption(GENERATED if state.get("train_part") == "generate" else NOTHING)
     return found
+
+
+def _of_task() -> Chosen | None:
+    """Return what is shown of a task; of a text, say that there is nothing."""
+    found = _chosen()
+    if found is not None and found.task == TEXT:
+        st.caption(OF_TASKS)
+        return None
+    return found
+
+
+def _show_opener(of: Chosen) -> None:
+    """Show a button for each page that can show the model."""
+    from attnviz.pretrained.names import ModelError
+    from attnviz.ui.train.finished import OPENS, link_to
+
+    with st.container(horizontal=True, key="train_open"):
+        for page in OPENS:
+            title = PAGES[page].title
+            if not st.button(f"Open on {title}" if page == OPENS[0] else title, key=f"train_open_{page}"):
+                continue
+            try:
+                link = link_to(of, page)
+            except (ModelError, LookupError) as why:
+                st.warning(plain(str(why)))
+            else:
+                state.go_to_page(PAGES[page].script, link)
 
 
 EXPORTS: Tabs = MappingProxyType(
