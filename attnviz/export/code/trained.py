@@ -31,7 +31,9 @@ C, D, L = {width}, {head_size}, {layers}  # width of a token, width of a head, b
 assert hashlib.sha256(FILE.read_bytes()).hexdigest() == SHA256, "this is another file"
 W = {{name: one.float() for name, one in load_file(FILE).items()}}  # by name; the file holds float16\
 """
-SHIPPED = "# It ships with attnviz, in assets/weights: copy it beside this file."
+SHIPPED = (
+    "# It ships with attnviz, in assets/weights, and the app exports it beside this code: put it in the same folder."
+)
 OF_VISITOR = "# The model's own file, as you opened it or as the page Train saves it; write its name here."
 IDS = "{name} = {ids}  # {what}: one id per token{unknown}"
 UNKNOWN = "; None is not in the vocabulary"

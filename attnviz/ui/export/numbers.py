@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from attnviz.sources import SOURCES
+from attnviz import trained
+from attnviz.sources import SOURCES, TRAINED
+from attnviz.trained.shipped import FOLDER
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
 
@@ -63,6 +65,10 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
 
         return code.script(shown.cells()).encode()
 
+    def weights() -> bytes:
+        return (FOLDER / file).read_bytes()
+
+    file = f"{shown.view['model']}.safetensors"
     st.html(FAILED_LOOK)
     with st.container(horizontal=True, key="numbers_export"):
         file_button("CSV", f"{name}.zip", "application/zip", csv, key="export_CSV", refused=too_many)
@@ -70,6 +76,8 @@ def _buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -
         if not shown.no_code_reason:
             file_button("Notebook", f"{name}.ipynb", "application/x-ipynb+json", notebook, key="export_Notebook")
             file_button("Script", f"{name}.py", "text/x-python", script, key="export_Script")
+        if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
+            file_button("Model's file", file, "application/octet-stream", weights, key="export_weights")
 
 
 def _file_name(shown: ShownWalk) -> str:

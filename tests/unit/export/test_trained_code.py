@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attnviz import trained
 from attnviz.export.code import lines as code
 from attnviz.export.code.recipes import no_code_reason, walk_cells
@@ -20,6 +22,7 @@ from attnviz.trained.files import write
 from attnviz.trained.shipped import FOLDER, keep
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.settings import TrainingSettings
+from tests.unit.export.test_numbers import export_tabs, offered
 from tests.unit.trained.test_files import CARD
 
 RUN = """
@@ -89,6 +92,14 @@ def test_every_place_of_every_kind_of_model_is_computed_from_the_file_where_attn
     assert [line.split()[1] for line in found.splitlines() if line.startswith("stopped:")] == [
         "changed.py", "other_file.py",
     ]  # fmt: skip
+
+
+def test_the_app_offers_the_models_file_beside_its_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    waiting, caption = offered(monkeypatch, export_tabs, source="trained", model="sort", text="31415", layer="1")
+    assert "model's file" in caption
+    (tmp_path / "sort.safetensors").write_bytes(waiting["Model's file"]())
+    found = printed({"sort": waiting["Script"]().decode()}, tmp_path)
+    assert "matrices are those that the page showed" in found
 
 
 def test_the_code_names_the_file_and_where_it_is() -> None:
