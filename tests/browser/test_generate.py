@@ -34,9 +34,12 @@ def logits_after(text: str) -> torch.Tensor:
 
 
 def test_a_draws_numbers_are_torchs_and_choosing_needs_no_server(page: Page, app_url: str) -> None:
-    opened(page, app_url, "length=30&top_k=6&seed=3")
+    opened(page, app_url, "length=260&top_k=6&seed=3")
     text, labels = written(page), trained.load("chargpt").labels
-    assert len(text) == 30
+    assert len(text) == 260
+    room, last = (page.locator(f".generation > .text{one}").bounding_box() for one in ("", " .chosen"))
+    assert room and last
+    assert room["y"] <= last["y"] < last["y"] + last["height"] <= room["y"] + room["height"] + 1
     sent: list[object] = []
     page.on("request", lambda request: sent.append(request.url))
     page.locator('.generation .drawn[data-n="12"]').click()

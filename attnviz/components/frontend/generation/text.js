@@ -71,7 +71,7 @@ export class Text {
   reveal(made) {
     if (!made) return;
     const { room } = this;
-    const top = made.offsetTop - room.offsetTop;
+    const top = made.offsetTop; // in the room, which is positioned
     if (top < room.scrollTop) room.scrollTop = top;
     const below = top + made.offsetHeight - room.clientHeight;
     if (below > room.scrollTop) room.scrollTop = below;
