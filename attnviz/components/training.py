@@ -1,4 +1,4 @@
-"""The component of a model in training: its curves, and the attention of its heads at each snapshot."""
+"""The components of models in training: their curves, and the attention of their heads at each snapshot."""
 
 from __future__ import annotations
 
@@ -31,3 +31,22 @@ def training(
     """
     given = {**header, "acknowledged": acknowledged(key)}
     mount("training", given, arrays, key=key, on_updates_change=update_handler(key, on_update))
+
+
+def ladder(
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[np.float32]],
+    *,
+    key: str,
+    on_update: Callable[[Mapping[str, object]], None],
+) -> None:
+    """Mount the component of models that learn a text, rung by rung.
+
+    Args:
+        header: `text`, `rungs` and `values`, as `LadderHeader` in frontend/types/ladder.d.ts says.
+        arrays: of each rung, by its number n: `n.loss_steps` and `n.loss`, `n.evaluated` and `n.held_out`.
+        key: the Streamlit key.
+        on_update: as in `training`.
+    """
+    given = {**header, "acknowledged": acknowledged(key)}
+    mount("ladder", given, arrays, key=key, on_updates_change=update_handler(key, on_update))

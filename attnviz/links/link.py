@@ -22,6 +22,7 @@ from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import MAX_HEADS, MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValue
 from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
+from attnviz.training.ladder import LADDER
 from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
@@ -35,6 +36,8 @@ MAX_SAMPLE, MOST_BATCH = 200, 4096
 """The most characters that a model in training is shown, and sequences a step"""
 MAX_PROMPT, MAX_LENGTH, MAX_TEMPERATURE = 1000, 300, 2
 """The most characters of a prompt and of the text that is generated from it, and the highest temperature"""
+MOST_BLOCK = 128
+"""The largest block size of a model that is trained on a text"""
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
@@ -275,6 +278,9 @@ KEYS: dict[str, Key] = {
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
     "train_part": Key("task", one_of("task", "text", "generate")),
+    "rung": Key("", one_of(*(rung.name for rung in LADDER))),
+    "text_view": Key("ladder", one_of("ladder", "table", "loss", "data")),
+    "train_block": Key(None, whole(1, MOST_BLOCK)),
     "task": Key("induction", read_name),
     "sample": Key("", short(MAX_SAMPLE)),
     "steps": Key(None, whole(1, MOST_STEPS)),

@@ -26,6 +26,7 @@ CSS = """
 [data-testid="stSidebarUserContent"] { padding: 0 1rem 1rem; }
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 [data-testid="stSidebar"] textarea { padding-block: 0.15rem; } /* three whole lines */
+[class*="st-key-train_"] [role="radiogroup"] :is(button, button p) { padding-inline: 0.2rem; font-size: 0.8125rem; }
 :is(.st-key-source, .st-key-architecture) :is(button, button p) { padding-inline: 0.2rem; font-size: 0.8125rem; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }

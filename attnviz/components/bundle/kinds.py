@@ -33,6 +33,7 @@ KINDS = {
     "explorer": Kind("page/explorer.js", "heads/explorer.css"),
     "export_view": Kind("export/view.js", "export/view.css"),
     "generation": Kind("generation/generation.js", "generation/generation.css"),
+    "ladder": Kind("ladder/ladder.js", "ladder/ladder.css"),
     "lecture": Kind("page/lecture.js", "page/lecture.css"),
     "share": Kind("page/share.js", "page/share.css"),
     "tour": Kind("tour/tour.js", "tour/tour.css"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -58,6 +58,10 @@ class Reading:
         ids = torch.tensor([self.ids])
         return Batch(ids, torch.zeros_like(ids), None if self.source is None else torch.tensor([self.source]))
 
+    def cut(self, most: int) -> Reading:
+        """Return the first tokens of a text that one model reads."""
+        return replace(self, ids=self.ids[:most], labels=self.labels[:most])
+
     def kinds(self, config: TokenConfig) -> Iterator[dict[str, Any]]:
         """Yield each kind of attention of a model on this text: `TrainingKind` in frontend/types/training.d.ts."""
         if not config.layers:
@@ -78,10 +82,14 @@ class Reading:
 
 def reading_of(task: Task, first: Tokens, second: Tokens | None) -> Reading:
     """Return what a model reads of the tokens that `task.read` gives; symbols that it does not know are left out."""
-    (ids, labels), other = _known(first), None if second is None else _known(second)
-    if other is None:
-        return Reading(task.name, ids, labels, text=first.text)
-    return Reading(task.name, *other, ids, labels, first.text)
+    if second is None:
+        return reading_of_tokens(task.name, first)
+    return Reading(task.name, *_known(second), *_known(first), first.text)
+
+
+def reading_of_tokens(subject: str, tokens: Tokens) -> Reading:
+    """Return what a model reads of tokens: those that it knows."""
+    return Reading(subject, *_known(tokens), text=tokens.text)
 
 
 def _known(tokens: Tokens) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
@@ -62,9 +63,8 @@ def page_to_open() -> str:
 
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
-    name, run, slow, pin = sent.get("visitor"), sent.get("run"), position(sent.get("slow")), sent.get("pin")
-    if isinstance(name, str) and _NAME.fullmatch(name) and training_jobs().jobs(name):
-        st.session_state[_VISITOR] = name  # after a reload
+    run, slow, pin = sent.get("run"), position(sent.get("slow")), sent.get("pin")
+    if take_visitor(sent.get("visitor")):
         _find_again()
     if isinstance(run, str) and len(run) <= 20:
         st.session_state[_RUN] = run
@@ -73,13 +73,30 @@ def take(sent: Mapping[str, object]) -> None:
         st.session_state[_SLOW] = slow
         training_jobs().set_speed(visitor(), _speed())
     state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
-    command = sent.get("command")
-    if isinstance(command, list) and len(command) == 2:
-        number = position(command[0])
-        # A message may come twice, a command counts once.
-        if number is not None and number > st.session_state.get(_DONE, 0) and isinstance(command[1], str):
-            st.session_state[_DONE] = number
-            do(command[1])
+    command = new_command(sent.get("command"))
+    if command:
+        do(command)
+
+
+def take_visitor(name: object) -> bool:
+    """Adopt the name under which a tab knows its trainings, after a reload; return whether there are any."""
+    is_known = isinstance(name, str) and bool(_NAME.fullmatch(name)) and bool(training_jobs().jobs(name))
+    if is_known:
+        st.session_state[_VISITOR] = name
+    return is_known
+
+
+def new_command(sent: object) -> str:
+    """Return what is to be done; "" if it is no command, or one that has come before."""
+    if not (isinstance(sent, list) and len(sent) == 2):
+        return ""
+    number = position(sent[0])
+    # A message may come twice, a command counts once.
+    if number is None or number <= st.session_state.get(_DONE, 0) or not isinstance(sent[1], str):
+        return ""
+    st.session_state[_DONE] = number
+    st.session_state[_ASKED] = time.monotonic()
+    return sent[1]
 
 
 def _find_again() -> None:
@@ -132,15 +149,27 @@ def do(command: str) -> None:
 
 
 def _start(*, control: bool = False, paused: bool = False) -> None:
-    st.session_state[_REFUSED] = ""
+    refuse("")
     st.session_state[_RUN] = ""
     state.put("snapshot", None)
-    try:
+    with refusing():
         training_jobs().start(visitor(), plan_of(state.get, control=control), speed=_speed(), paused=paused)
+
+
+def refuse(sentence: str) -> None:
+    """Say why a training was not started; "" if it was."""
+    st.session_state[_REFUSED] = sentence
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Say why what is inside can't be trained, if it can't."""
+    try:
+        yield
     except TooLargeError as error:
-        st.session_state[_REFUSED] = str(error)
+        refuse(str(error))
     except ValueError as error:
-        st.session_state[_REFUSED] = f"This can't be trained: {error}."
+        refuse(f"This can't be trained: {error}.")
 
 
 def _speed() -> float:

@@ -14,6 +14,8 @@ from attnviz.ui import state
 from attnviz.ui.train.controls import forget_choices, train_controls
 from attnviz.ui.train.generate.controls import generate_controls
 from attnviz.ui.train.generate.view import show_generate
+from attnviz.ui.train.text.controls import text_controls
+from attnviz.ui.train.text.view import show_text
 from attnviz.ui.train.view import show_training
 
 
@@ -30,6 +32,7 @@ class Part:
 
 PARTS: dict[str, Part] = {
     "task": Part("Tasks", train_controls, show_training),
+    "text": Part("Text", text_controls, show_text),
     "generate": Part("Generate", generate_controls, show_generate),
 }
 """By their names in links, in the order in which they are offered"""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
@@ -98,7 +99,7 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
         "is_control": run.is_control,
         "digest": _offer(run, visitor, reading) if reading.ids else "",
         "state": view.status if run.number else "new",
-        "message": _queued(view) if view.status == "queued" else view.message or diverging(view.losses),
+        "message": queued(view) if view.status == "queued" else view.message or diverging(view.losses),
         "step": view.step, "steps": view.steps,
         "speed": view.speed or None, "left": view.seconds_left,
         "snapshots": ([one.step for one in kept] if run.number else [0]) if reading.ids else [],
@@ -106,7 +107,8 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
     }  # fmt: skip
 
 
-def _queued(view: View) -> str:
+def queued(view: View) -> str:
+    """Return how long a training that waits may have to, in a sentence."""
     if view.place <= 1:
         return "Next in line: it starts as soon as another training on this server ends."
     return f"Waiting: number {view.place} in line for a processor of this server."
@@ -137,6 +139,11 @@ def _offer(run: Run, visitor: str, reading: Reading) -> str:
 
 
 def model_at(visitor: str, number: int, step: int) -> TokenModel:
+    """Return a transformer at a snapshot; raises as `module_at` does, and for another kind of model."""
+    return _checked(module_at(visitor, number, step))
+
+
+def module_at(visitor: str, number: int, step: int) -> nn.Module:
     """Return a model at a snapshot. Offers are kept long, so it is looked for by its names each time.
 
     Raises:
@@ -146,7 +153,7 @@ def model_at(visitor: str, number: int, step: int) -> TokenModel:
         if job.number == number:
             found = next((one for one in job.view.snapshots if one.step == step), None)
             if found is not None:
-                return _checked(model_of(job.plan.model, found.weights))
+                return model_of(job.plan.model, found.weights)
     raise NotOfferedError
 
 

@@ -225,6 +225,25 @@ def _generation(header: Header, _arrays: Arrays, seen: Seen) -> None:
             seen.arrays[f"draws: {name}"].append(array / np.float32(65535 if name == "weights" else 1))
 
 
+def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
+    """Add what is said of a text and of each rung, and what the chosen one does at the newest snapshot."""
+    text, chosen = header["text"], header["values"]
+    seen.texts += [f"{name}: {text[name]}" for name in ("is_built_in", "size", "train", "floor", "first", "blocks")]
+    seen.texts += [f"characters: {_joined(text['labels'])}", *_pin(chosen["pin"])]
+    seen.texts += [f"{name}: {chosen[name]}" for name in ("rung", "text_view", "watch", "snapshot")]
+    for cut in text["cuts"]:
+        seen.texts += [cut["title"], *map(_joined, cut["documents"])]
+    for rung in header["rungs"]:
+        run = rung["run"]
+        names = ("title", "adds", "reported", "parameters", "expected", "block", "rate", "batch", "samples")
+        seen.texts += [f"{name}: {rung[name]}" for name in names]
+        seen.texts += [f"{run['state']} {run['message']}, step {run['step']} of {run['steps']}"]
+        for one in run["kinds"]:
+            seen.texts += [f"{one['layers']} layers of {one['heads']}", *_labels({"query": one["query"]})]
+    for name, array in arrays.items():
+        seen.arrays[f"curve: {name}"].append(array)
+
+
 def _pin(header: Header) -> list[str]:
     pinned = (("row", header["q"]), ("column", header["k"]))
     return [f"pinned {axis}: {place}" for axis, place in pinned if place is not None]
@@ -242,6 +261,7 @@ def _joined(several: Iterable[object]) -> str:
 
 
 COMPONENTS: dict[str, Callable[[Header, Arrays, Seen], None]] = {
+    "ladder": _ladder,
     "lecture": _keys,
     "walk": _walk,
     "explorer": _grid,

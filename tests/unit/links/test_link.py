@@ -14,6 +14,9 @@ from tests.unit.links.views import VALUES
 
 DEFAULTS = {
     "train_part": "task",
+    "rung": "",
+    "text_view": "ladder",
+    "train_block": None,
     "task": "induction",
     "sample": "",
     "steps": None,
@@ -185,6 +188,9 @@ GOOD = [
     ("dropout", "0", 0.0),
     ("draw", "999", 999),
     ("train_part", "text", "text"),
+    ("rung", "gru", "gru"),
+    ("text_view", "loss", "loss"),
+    ("train_block", "128", 128),
     ("task", "sort", "sort"),
     ("sample", "x" * 300, "x" * 200),
     ("steps", "100000", 100_000),
@@ -217,14 +223,14 @@ WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 WHOLE |= {"steps": 100_001, "batch": 4097, "warm_up": 100_001, "snapshot": 100_001}
 WHOLE |= {"length": 301, "top_k": 10_001, "drawn": 300}
-WHOLE |= {"train_layers": 13, "train_heads": 9, "train_width": 129}
+WHOLE |= {"train_block": 129, "train_layers": 13, "train_heads": 9, "train_width": 129}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
-CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "halves", "cache", "panel"]
+CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "rung", "text_view", "halves", "cache", "panel"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),

@@ -7,6 +7,7 @@ import { ticks } from "./numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const EDGE = { left: 46, right: 12, top: 12, bottom: 26 }; // px around the lines, for 12 px type
+const LABEL = 112; // px at the right of lines that have labels
 const TYPE = 12; // px
 const EVERY = { x: 70, y: 26 }; // px from one tick to the next, at least
 const MOST = 6; // ticks of an axis
@@ -27,6 +28,7 @@ export class Curves {
     this.svg = /** @type {SVGSVGElement} */ (make("svg", { class: `curves ${name}`, role: "img" }));
     this.axes = this.svg.appendChild(make("g", { class: "axes" }));
     this.lines = this.svg.appendChild(make("g", { class: "lines" }));
+    this.labels = this.svg.appendChild(make("g", { class: "labels" }));
     this.marker = this.svg.appendChild(make("line", { class: "marker" }));
     this.room = element("div", { class: "chart" });
     this.room.append(this.svg);
@@ -72,14 +74,14 @@ export class Curves {
     const { clientWidth: width, clientHeight: height } = this.room;
     if (!this.drawn || !width || !height) return;
     this.size = { width, height };
+    const { lines, ceiling, alt } = this.drawn;
     const unit = Math.max(1, leastType() / TYPE);
     this.edge = {
       left: EDGE.left * unit,
-      right: EDGE.right * unit,
+      right: (lines.some(({ label }) => label) ? LABEL : EDGE.right) * unit,
       top: EDGE.top * unit,
       bottom: EDGE.bottom * unit,
     };
-    const { lines, ceiling, alt } = this.drawn;
     const largest = Math.max(0.1, ...lines.map(({ values }) => largestOf(values)));
     this.top = ceiling ?? largest * 1.05;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -87,6 +89,7 @@ export class Curves {
     this.svg.style.fontSize = `${TYPE * unit}px`;
     this.drawAxes();
     this.lines.replaceChildren(...lines.map((line) => this.path(line)));
+    this.labels.replaceChildren(...this.ends(lines, TYPE * unit * 1.15));
     this.marker.setAttribute("y1", String(this.edge.top));
     this.marker.setAttribute("y2", String(height - this.edge.bottom));
     this.mark(this.step);
@@ -119,6 +122,28 @@ export class Curves {
       shown.push(make("text", { x: this.x(step), y: height - bottom + 6, class: "step" }, label));
     }
     this.axes.replaceChildren(...shown);
+  }
+
+  /**
+   * The labels at the ends of lines, so far apart that each can be read.
+   * @param {CurveLine[]} lines @param {number} apart
+   */
+  ends(lines, apart) {
+    const named = lines
+      .filter(({ label, values }) => label && values.length && !Number.isNaN(values[values.length - 1]))
+      .map(({ label, look, steps, values }) => {
+        const last = values.length - 1;
+        return { label, look, x: this.x(steps[last]), y: this.y(Math.min(values[last], this.top)) };
+      })
+      .sort((one, other) => one.y - other.y);
+    const lowest = this.size.height - this.edge.bottom;
+    let above = -Infinity;
+    for (const one of named) above = one.y = Math.max(one.y, above + apart);
+    let below = lowest;
+    for (const one of named.toReversed()) below = (one.y = Math.min(one.y, below)) - apart;
+    return named.map(({ label, look, x, y }) =>
+      make("text", { x: x + 5, y, class: look, "dominant-baseline": "middle" }, label),
+    );
   }
 
   /** @param {CurveLine} line */

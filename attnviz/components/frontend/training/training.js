@@ -9,13 +9,14 @@ import { unpack } from "../core/packing.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 import { Ablation } from "./ablation.js";
+import { isPressing } from "./keys.js";
 import { Moments } from "./moments.js";
 import { bestOf, curvesOf, lastBefore, nearest } from "./numbers.js";
+import { readKept, writeKept } from "./visitor.js";
 import { placeKey, placeOf } from "./words.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
-const VISITOR = "attnviz-training"; // where the tab keeps the name of its trainings, over a reload
 
 /** @typedef {import("./charts.js").Known} Known */
 
@@ -136,7 +137,7 @@ class Training {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!isShortcut(event)) return;
-    if (["Enter", " "].includes(event.key) && event.composedPath().some(isButton)) return; // it is pressed
+    if (isPressing(event)) return;
     /** @type {Record<string, () => void>} */
     const acts = {
       Enter: () => this.view.pressMain(),
@@ -188,26 +189,6 @@ class Training {
     this.ablation.destroy();
     this.view.destroy();
     this.section.remove();
-  }
-}
-
-/** @param {EventTarget} target */
-const isButton = (target) => target instanceof Element && target.matches("button, summary, a[href]");
-
-function readKept() {
-  try {
-    return sessionStorage.getItem(VISITOR) ?? "";
-  } catch {
-    return ""; // forbidden: then a reload begins anew
-  }
-}
-
-/** @param {string} name */
-function writeKept(name) {
-  try {
-    sessionStorage.setItem(VISITOR, name);
-  } catch {
-    // Forbidden: then a reload begins anew.
   }
 }
 

@@ -96,6 +96,8 @@ interface CurveLine extends Series {
   look: string;
   /** of another training than the one that is shown */
   isOther: boolean;
+  /** what stands at its end */
+  label?: string;
 }
 interface HeadPlace {
   kind: string;

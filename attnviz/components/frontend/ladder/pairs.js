@@ -1,0 +1,125 @@
+// The table of pairs: how often each character follows each, as probabilities, with the arithmetic of a cell; beside it
+// the table that the trained bigram has learned.
+
+import { Board } from "../board/board.js";
+import { element, result } from "../core/dom.js";
+import { fixed, number } from "../core/format.js";
+import { Latest } from "./latest.js";
+
+/** @typedef {import("../core/arrays.js").Source} Source */
+
+export class Pairs {
+  /** @param {HTMLElement} root @param {Source} source @param {{ pin: (at: Pair) => void, redraw: () => void }} on */
+  constructor(root, source, on) {
+    this.about = element("p", { class: "about" });
+    this.reading = element("p", { class: "reading" });
+    const large = element("div", { class: "large" });
+    root.append(this.about, large, this.reading);
+    this.counts = new Latest(source, on.redraw);
+    this.learned = new Latest(source, on.redraw);
+    /** @type {Pair} */
+    this.hovered = { q: null, k: null };
+    /** @type {LadderGiven | null} */
+    this.given = null;
+    this.key = "";
+    this.board = new Board(large, {
+      onPoint: (at) => {
+        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
+        this.light();
+      },
+      onClick: ({ i, j }) => on.pin({ q: i, k: j }),
+      onMove: ({ query, key }) => on.pin({ q: query, k: key }),
+    });
+  }
+
+  /** @param {LadderGiven} given */
+  update(given) {
+    this.given = given;
+    const { text } = given.header;
+    const counts = this.counts.of(text.pairs);
+    const bigram = given.rows.find(({ rung }) => rung.name === "bigram")?.rung;
+    const isTrained = bigram && bigram.run.id !== "0" && bigram.run.snapshots.length > 0;
+    const at = bigram && (given.row.rung === bigram ? given.step : bigram.run.snapshots.at(-1));
+    const learned = this.learned.of(isTrained ? `${bigram.run.digest}~b.${at}` : "");
+    const count = text.labels.length;
+    const which =
+      text.shown.length === count
+        ? `All ${count} characters`
+        : `The ${text.shown.length} most frequent of ${count} characters`;
+    const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
+    this.about.textContent =
+      `Row: a character. Column: what follows it. ${which}, counted in the ` +
+      ` ${text.train.toLocaleString("en-US")} characters that are trained on. No training: dividing each ` +
+      `count by its row's sum gives the best table that there is.${hint}`;
+    this.board.setTheme(given.theme);
+    if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
+    this.light();
+  }
+
+  /** @param {Arrays} counts @param {Arrays | null} learned @param {number | null} at @param {Theme} theme */
+  show(counts, learned, at, theme) {
+    const key = `${this.counts.address} ${learned ? this.learned.address : ""} ${theme}`;
+    if (!this.given || key === this.key) return;
+    this.key = key;
+    const { text } = this.given.header;
+    const labels = text.shown.map((id) => text.labels[id]);
+    const side = labels.length;
+    const data = new Float32Array(side * side);
+    for (let i = 0; i < side; i += 1) {
+      for (let j = 0; j < side; j += 1) {
+        data[i * side + j] = (counts.counts.data[i * side + j] + 1) / (counts.totals.data[i] + text.labels.length);
+      }
+    }
+    /** @type {(name: string, title: string, data: Float32Array) => Panel} */
+    const panel = (name, title, numbers) => ({
+      ...{ name, title, role: "attention", rows: "query", cols: "key", data: numbers, shape: [side, side] },
+      ...{ low: 0, high: 1, scale: "weights", numbered: true, bar: name === "counted" },
+    });
+    const panels = [panel("counted", "counted: probability of what follows", data)];
+    const after = at?.toLocaleString("en-US");
+    if (learned) {
+      const numbers = /** @type {Float32Array} */ (learned.probabilities.data);
+      panels.push(panel("learned", `learned after ${after} steps: softmax of its row`, numbers));
+    }
+    const alt = `Table of pairs, ${side} by ${side}`;
+    this.board.show({ panels, grid: [panels.map((_, n) => n)], labels: { query: labels, key: labels }, alt });
+  }
+
+  light() {
+    const pin = this.given?.values.pin ?? { q: null, k: null };
+    const { q, k } = this.hovered;
+    const hovered = { panel: "counted", rows: "query", cols: "key", i: q, j: k };
+    this.board.light({ hovered: q === null && k === null ? null : hovered, pinned: { query: pin.q, key: pin.k } });
+    this.read(q !== null && k !== null ? this.hovered : pin);
+  }
+
+  /** Writes the arithmetic of a cell. @param {Pair} at */
+  read({ q, k }) {
+    const text = this.given?.header.text;
+    const counts = this.counts.arrays;
+    const side = text?.shown.length ?? 0;
+    if (!text || !counts || q === null || k === null || q >= side || k >= side) {
+      this.reading.textContent = "Point at a cell to read its count and its probability; a click pins it.";
+      return;
+    }
+    const [count, total] = [counts.counts.data[q * side + k], counts.totals.data[q]];
+    const whole = total + text.labels.length;
+    const p = (count + 1) / whole;
+    const [one, next] = [q, k].map((n) => text.labels[text.shown[n]]);
+    const learned = this.learned.arrays?.probabilities.data[q * side + k];
+    this.reading.replaceChildren(
+      `“${next}” follows “${one}” ${count.toLocaleString("en-US")} times of ${total.toLocaleString("en-US")}: ` +
+        `(${count} + 1) / (${total} + ${text.labels.length}) = `,
+      result(p, fixed(p, 4)),
+      `, −log ${fixed(p, 4)} = ${number(-Math.log(p))} nats. The 1 in each of ${text.labels.length} cells keeps ` +
+        "pairs that never occurred possible.",
+      learned === undefined ? "" : ` The trained bigram says ${fixed(learned, 4)}.`,
+    );
+  }
+
+  destroy() {
+    this.counts.destroy();
+    this.learned.destroy();
+    this.board.destroy();
+  }
+}

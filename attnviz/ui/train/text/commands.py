@@ -1,0 +1,68 @@
+"""What the browser asks to be done on the ladder: train a rung or all of them, stop, continue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attnviz.serving.work.training import training_jobs
+from attnviz.training.ladder import LADDER
+from attnviz.training.plan import TEXT, Plan
+from attnviz.ui import state
+from attnviz.ui.train import commands
+from attnviz.ui.train.text.chosen import chosen_facts
+from attnviz.ui.train.text.facts import fits
+from attnviz.ui.train.text.plans import RUNGS, block_of, plan_of
+
+VALUES = ("rung", "text_view", "watch", "snapshot", "q", "k")
+"""The link keys of what a user chooses in the component"""
+
+
+def values() -> dict[str, Any]:
+    """Return what is chosen in the component: `LadderHeader.values` in frontend/types/ladder.d.ts."""
+    return {
+        "rung": state.get("rung"), "text_view": state.get("text_view"), "watch": state.get("watch"),
+        "snapshot": state.get("snapshot"), "pin": {"q": state.get("q"), "k": state.get("k")},
+        "visitor": commands.visitor(),
+    }  # fmt: skip
+
+
+def take(sent: Mapping[str, object]) -> None:
+    """Apply what the browser has sent. Anything may come."""
+    commands.take_visitor(sent.get("visitor"))
+    pin = sent.get("pin")
+    state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    command = commands.new_command(sent.get("command"))
+    if command:
+        do(command)
+
+
+def do(command: str) -> None:
+    """Obey a command of the browser; ignore one that there is not."""
+    jobs, name = training_jobs(), commands.visitor()
+    verb, _, rung = command.partition(":")
+    job = jobs.job(name)
+    is_text = job is not None and job.plan.subject == TEXT
+    if command == "all":
+        state.put("rung", "")
+        _start([plan_of(one, len(chosen_facts().labels), state.get) for one in LADDER])
+    elif verb == "train" and rung in RUNGS:
+        state.put("rung", rung)
+        _start([plan_of(RUNGS[rung], len(chosen_facts().labels), state.get)])
+    elif command == "stop" and is_text:
+        jobs.stop(name)
+    elif command == "continue" and is_text:
+        jobs.go_on(name)
+
+
+def _start(plans: list[Plan]) -> None:
+    """Train one after another; of several, those for whose blocks the text is too short are left out."""
+    facts = chosen_facts()
+    short = [reason for plan in plans if (reason := fits(facts, block_of(plan)))]
+    fitting = [plan for plan in plans if not fits(facts, block_of(plan))]
+    commands.refuse(short[0] if short else "")
+    state.put("snapshot", None)
+    if not fitting:
+        return
+    with commands.refusing():
+        training_jobs().start(commands.visitor(), fitting[0], facts.text, then=fitting[1:])

@@ -1,0 +1,155 @@
+"""A text to train on, and what is shown of it without any training: the pairs, the floor, blocks and chunks.
+
+Shapes: N characters of the text, V different ones, K of them in the table, B blocks of T characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attnviz.tokens import label_of
+from attnviz.tokens.value import repair
+from attnviz.toy.language.bigram import BigramModel, count_pairs
+from attnviz.training.ladder import LADDER
+from attnviz.training.text.chunks import ChunkSettings, chunks
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.subject import Text, TextError, check_length, validation_loss
+
+MOST_CHARACTERS = 1000
+"""Different ones: the bigram has as many parameters as the square of it"""
+MOST_SHOWN = 96
+"""Characters of the table; of a text with more, the most frequent ones"""
+FIRST_IDS = 50
+BLOCKS, BLOCK = 4, 8
+"""The blocks in which a loss is written out, and the most characters of each"""
+DOCUMENTS, DOCUMENT = 2, 150
+"""The documents that are shown cut into chunks, and the most characters of each that are"""
+END = -1
+"""The id of the token that ends a document, where characters have their code points as ids"""
+CUTS = {
+    "A plain cut: 40 characters each, and whatever is left": ChunkSettings(least=1),
+    "At least 20: a short rest takes in characters before it, and a token ends the document": ChunkSettings(end=END),
+    "The same, and each repeats the last 8 characters of the one before": ChunkSettings(overlap=8, end=END),
+}
+"""Ways to cut a document into sequences of at most 40 tokens"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """A text, checked, with what is shown of it."""
+
+    text: str = field(repr=False)
+    digest: str
+    """Another one for each text"""
+    labels: tuple[str, ...]
+    """(V,): the characters, in order of their ids"""
+    train: int
+    """How many characters, from the first on, are trained on"""
+    first: tuple[int, ...]
+    """The first ids of the text"""
+    shown: tuple[int, ...]
+    """(K,): the ids of the characters in the table, in order"""
+    counts: NDArray[np.float32]
+    """(K, K): how often j follows i in the training part"""
+    totals: NDArray[np.float32]
+    """(K,): how often anything follows i there"""
+    floor: float
+    """The counted table's loss over the validation part, in nats a character, with 1 added to each count"""
+    blocks: tuple[tuple[int, ...], ...]
+    """(B, T + 1): blocks of the validation part, each with the character after it"""
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is the built-in corpus."""
+        return self is built_in_facts()
+
+    def told(self) -> dict[str, Any]:
+        """Return `LadderText` of frontend/types/ladder.d.ts."""
+        return {
+            "is_built_in": self.is_built_in, "size": len(self.text), "train": self.train,
+            "labels": [label_of(one) for one in self.labels], "characters": list(self.labels),
+            "first": list(self.first), "shown": list(self.shown), "floor": self.floor,
+            "blocks": [list(one) for one in self.blocks], "cuts": _cuts(self.text),
+        }  # fmt: skip
+
+
+def facts_of(text: str) -> Facts:
+    """Check a text and count it.
+
+    Raises:
+        TextError: it can't be trained on; the message is a sentence for the user.
+    """
+    text = repair(text)
+    different = len(set(text))
+    if different > MOST_CHARACTERS:
+        raise TextError(
+            f"This text has {different:,} different characters; models of characters are trained here on at most "
+            f"{MOST_CHARACTERS:,}."
+        )
+    block = min(getattr(rung.config(1), "block_size", BLOCK) for rung in LADDER)
+    subject = Text(text, block)
+    vocabulary = len(subject.labels)
+    counts = count_pairs(subject.train, vocabulary)
+    often = counts.sum(dim=1)
+    shown = often.argsort(descending=True, stable=True)[:MOST_SHOWN].sort().values
+    floor = validation_loss(BigramModel.by_counting(subject.train, vocabulary, smoothing=1), subject.validation, block)
+    return Facts(
+        text=text, digest=blake2b(text.encode(), digest_size=12).hexdigest(), labels=subject.labels,
+        train=len(subject.train), first=tuple(subject.ids[:FIRST_IDS].tolist()), shown=tuple(shown.tolist()),
+        counts=_frozen(counts[shown][:, shown]), totals=_frozen(often[shown]), floor=floor,
+        blocks=_blocks(subject.validation),
+    )  # fmt: skip
+
+
+@cache
+def built_in_facts() -> Facts:
+    """Return the facts of the built-in corpus."""
+    return facts_of(built_in())
+
+
+def fits(facts: Facts, block: int) -> str:
+    """Return why a text is too short for a block size, in a sentence; "" if it is not."""
+    try:
+        check_length(len(facts.text), block)
+    except TextError as error:
+        return str(error)
+    return ""
+
+
+def _frozen(numbers: Tensor) -> NDArray[np.float32]:
+    array: NDArray[np.float32] = numbers.numpy().astype(np.float32)
+    array.setflags(write=False)
+    return array
+
+
+def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
+    """Return blocks that begin evenly spread over the validation part."""
+    length = min(BLOCK, len(validation) - 1)
+    starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
+    return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
+
+
+def _cuts(text: str) -> list[dict[str, Any]]:
+    """Return the first documents, one a line, cut in each way: `LadderCut` of frontend/types/ladder.d.ts."""
+    lines = (line.rstrip("\r")[:DOCUMENT] for line in text[: 100 * DOCUMENT].split("\n"))
+    documents = sorted((line for line in lines if line.strip()), key=len, reverse=True)[:DOCUMENTS]
+    return [
+        {
+            "title": title,
+            "documents": [
+                [
+                    "".join("⟨end⟩" if id_ == END else chr(id_) for id_ in piece)
+                    for piece in chunks(list(map(ord, document)), settings)
+                ]
+                for document in documents
+            ],
+        }
+        for title, settings in CUTS.items()
+    ]

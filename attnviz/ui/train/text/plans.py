@@ -1,0 +1,48 @@
+"""What is to be trained on a text, as the view says it: a rung of the ladder with the view's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from attnviz.toy.language.config import BigramConfig, ModelConfig
+from attnviz.training.ladder import LADDER, Rung
+from attnviz.training.plan import BIGRAM_BLOCK, Plan
+
+Get = Callable[[str], Any]
+OF_TRAINING = {"steps": "steps", "batch": "batch", "rate": "learning_rate"}
+"""The settings that change every rung: link keys, and their names in `TrainingSettings`"""
+RUNGS: dict[str, Rung] = {rung.name: rung for rung in LADDER}
+
+
+def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
+    """Return the training of a rung on a text with so many different characters."""
+    plan = rung.plan(vocabulary)
+    block = get("train_block")
+    model = plan.model if block is None else _with_block(plan.model, block)
+    given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
+    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given))
+
+
+def block_of(plan: Plan) -> int:
+    """Return the characters of a sequence on which a plan trains."""
+    return int(getattr(plan.model, "block_size", BIGRAM_BLOCK))
+
+
+def is_usual(rung: Rung, plan: Plan) -> bool:
+    """Whether a rung's expected losses hold for a plan: it differs in its seed and its steps at most."""
+    usual = rung.plan(plan.model.vocabulary)
+    training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
+    return plan.model == usual.model and training == usual.training
+
+
+def rung_of(plan: Plan) -> Rung | None:
+    """Return the rung whose model a plan has, with whatever block size; None if there is none."""
+    model = _with_block(plan.model, 1)
+    return next((rung for rung in LADDER if _with_block(rung.plan(model.vocabulary).model, 1) == model), None)
+
+
+def _with_block(model: ModelConfig, block: int) -> ModelConfig:
+    """Return a model's shape with another block size; a bigram has none."""
+    return model if isinstance(model, BigramConfig) else replace(model, block_size=block)

@@ -1,0 +1,141 @@
+"""The rungs of the ladder as the page shows them: their models, their trainings and what to expect of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from attnviz.serving.work.arrays import NotOfferedError
+from attnviz.serving.work.training import training_jobs
+from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.limits import parameters_of
+from attnviz.training.jobs.view import View
+from attnviz.training.jobs.weights import thinned
+from attnviz.training.ladder import LADDER, Rung
+from attnviz.training.plan import TEXT, Plan, build
+from attnviz.ui.train.arrays import Reading
+from attnviz.ui.train.runs import MOST_CODES, module_at, queued, thinned_loss
+from attnviz.ui.train.text.arrays import Asked, offer_model
+from attnviz.ui.train.text.facts import Facts
+from attnviz.ui.train.text.plans import Get, block_of, is_usual, plan_of, rung_of
+
+SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
+"""The steps at which a model writes a text; and after the last one"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A rung with its newest training on the text that is chosen, or its model before one."""
+
+    rung: Rung
+    plan: Plan
+    number: int
+    """Of its job; 0 before the training"""
+    view: View
+    will_follow: bool
+    """Whether it is trained after the training that goes on"""
+
+
+def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
+    """Return all rungs in the order in which they are climbed."""
+    jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
+    newest: dict[str, Job] = {}
+    for job in jobs:
+        rung = rung_of(job.plan)
+        if rung is not None:
+            newest.setdefault(rung.name, job)
+    then = {rung.name for plan in _following(visitor, jobs) if (rung := rung_of(plan)) is not None}
+    return [_row(rung, newest.get(rung.name), facts, get, then) for rung in LADDER]
+
+
+def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
+    """Return the plans that follow the visitor's latest training, if it is on this text and goes on."""
+    latest = training_jobs().job(visitor)
+    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
+    return latest.then if latest is not None and goes_on else ()
+
+
+def _row(rung: Rung, job: Job | None, facts: Facts, get: Get, then: set[str]) -> Row:
+    if job is not None:
+        return Row(rung, job.plan, job.number, job.view, rung.name in then)
+    plan = plan_of(rung, len(facts.labels), get)
+    return Row(rung, plan, 0, View("stopped", plan.training.steps), rung.name in then)
+
+
+def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, Any]:
+    """Return what the browser is told of a rung: `LadderRung` in frontend/types/ladder.d.ts."""
+    rung, view, plan = row.rung, row.view, row.plan
+    expected = rung.expected if facts.is_built_in and is_usual(rung, plan) else {}
+    steps = _kept(row, reading)
+    return {
+        "name": rung.name, "title": rung.title, "adds": rung.adds, "reported": rung.reported,
+        "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
+        "block": block_of(plan), "rate": plan.training.learning_rate, "batch": plan.training.batch,
+        "will_follow": row.will_follow,
+        "run": {
+            "id": str(row.number), "title": rung.title, "is_control": False,
+            "digest": _offer(row, facts, visitor, reading),
+            "state": view.status if row.number else "new",
+            "message": queued(view) if view.status == "queued" else view.message,
+            "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
+            "snapshots": steps, "kinds": _kinds(plan.model, reading),
+        },
+        "samples": _samples(steps, is_live=view.status in ("running", "queued")),
+    }  # fmt: skip
+
+
+def _kinds(model: ModelConfig, reading: Reading) -> list[dict[str, Any]]:
+    return list(reading.kinds(model)) if isinstance(model, TokenConfig) and reading.ids else []
+
+
+def _kept(row: Row, reading: Reading) -> list[int]:
+    if not row.number:
+        return [0]
+    model, length = row.plan.model, len(reading.ids)
+    heads = model.layers * model.heads if isinstance(model, TokenConfig) else 0
+    return [one.step for one in thinned(row.view.snapshots, max(2, MOST_CODES // max(1, heads * length * length)))]
+
+
+def _samples(steps: list[int], *, is_live: bool) -> list[int]:
+    """Return the snapshots at which the model writes a text: those next to `SAMPLED`, and the last one at the end."""
+    near = {min(steps, key=lambda step: abs(step - wanted)) for wanted in SAMPLED if steps and wanted <= steps[-1]}
+    return sorted({*near, *([] if is_live else steps[-1:])})
+
+
+def _offer(row: Row, facts: Facts, visitor: str, reading: Reading) -> str:
+    newline = facts.labels.index("\n") if "\n" in facts.labels else facts.first[0]
+    asked = Asked(reading, newline, row.plan.training.seed, facts.blocks, facts.shown)
+    if not row.number:
+        plan = row.plan
+
+        def untrained(step: int) -> nn.Module:
+            if step:
+                raise NotOfferedError
+            return build(plan.model, plan.training.seed).eval()
+
+        return offer_model(("new", repr(plan.model), plan.training.seed), asked, untrained)
+    number = row.number
+    return offer_model(("job", visitor, number), asked, lambda step: module_at(visitor, number, step))
+
+
+@lru_cache(256)
+def _parameters(config: ModelConfig) -> int:
+    return parameters_of(config, 2**40)
+
+
+def curves_of(row: Row) -> Mapping[str, NDArray[np.float32]]:
+    """Return a rung's curves: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
+    evaluations = row.view.evaluations
+    steps, loss = thinned_loss(row.view.losses)
+    return {
+        "loss_steps": steps, "loss": loss,
+        "evaluated": np.array([one.step for one in evaluations], np.float32),
+        "held_out": np.array([one.loss for one in evaluations], np.float32),
+    }  # fmt: skip

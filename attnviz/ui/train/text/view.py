@@ -1,0 +1,53 @@
+"""The main part of "Text": the component with the ladder, and what a loss on the text is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.components.training import ladder
+from attnviz.serving.work.training import keep, training_jobs
+from attnviz.tokens import CharVocab
+from attnviz.ui import shell, state
+from attnviz.ui.plain import plain
+from attnviz.ui.train import commands
+from attnviz.ui.train.arrays import Reading, reading_of_tokens
+from attnviz.ui.train.text.arrays import offer_pairs
+from attnviz.ui.train.text.chosen import chosen_facts
+from attnviz.ui.train.text.commands import take, values
+from attnviz.ui.train.text.facts import Facts
+from attnviz.ui.train.text.plans import block_of
+from attnviz.ui.train.text.rungs import curves_of, rows_of, told
+
+
+def show_text() -> None:
+    """Show the rungs, trained on the chosen text as far as they are."""
+    name = commands.visitor()
+    keep(name)
+    training_jobs().prepare()
+    facts = chosen_facts()
+    rows = rows_of(name, facts, state.get)
+    with st.container():
+        whole = _read(facts, max(block_of(row.plan) for row in rows))
+        if commands.refusal():
+            st.warning(plain(commands.refusal()))
+    header = {
+        "text": {**facts.told(), "pairs": offer_pairs(facts)},
+        "rungs": [told(row, facts, name, whole.cut(block_of(row.plan))) for row in rows],
+        "values": values(),
+    }
+    arrays = {f"{n}.{part}": array for n, row in enumerate(rows) for part, array in curves_of(row).items()}
+    with st.container(key="training"):
+        ladder(header, arrays, key="ladder_view", on_update=take)
+
+
+def _read(facts: Facts, most: int) -> Reading:
+    """Return what the models are shown: the view's text, or the beginning of the text that is trained on."""
+    sample = state.get("sample")
+    tokens = CharVocab(facts.labels).tokenize(sample or facts.text[:most])
+    if sample:
+        shell.token_notes(tokens)
+    reading = reading_of_tokens("text", tokens)
+    if reading.ids:
+        return reading
+    st.info("The models know none of these characters. Type something that stands in the text.")
+    return reading_of_tokens("text", CharVocab(facts.labels).tokenize(facts.text[:most]))

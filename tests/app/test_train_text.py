@@ -1,0 +1,144 @@
+"""The part "Text" of Train without a browser: rungs are trained, and a text that can't be trained on is refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load
+from streamlit.testing.v1 import AppTest
+
+from attnviz.serving.work.arrays import array_store
+from attnviz.serving.work.training import training_jobs
+from attnviz.training.jobs.weights import model_of
+from attnviz.ui.train.text.arrays import logits_of
+from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
+
+PATIENCE = 60
+_numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def no_training_is_left() -> Iterator[None]:
+    """End the trainings of each test's visitors."""
+    yield
+    for visitor in list(training_jobs()._visitors):
+        training_jobs().release(visitor)
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("train", train_part="text", steps="5", **query)
+
+
+def told(at: AppTest) -> dict[str, Any]:
+    return payload(at, "ladder")[0]
+
+
+def rung(at: AppTest, name: str) -> dict[str, Any]:
+    (found,) = [one for one in told(at)["rungs"] if one["name"] == name]
+    return found
+
+
+def command(at: AppTest, name: str) -> AppTest:
+    return send_update(at, "ladder", {"number": next(_numbers), "values": {"command": [next(_numbers), name]}})
+
+
+def until(at: AppTest, true: Callable[[], bool]) -> None:
+    """Run the page as the browser does while a training goes on, until it is as wanted."""
+    since = time.monotonic()
+    while not true():
+        assert time.monotonic() - since < PATIENCE
+        time.sleep(0.1)
+        at.run()
+        assert not at.exception
+
+
+def part(digest: str, name: str) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = load(array_store().request(f"{digest}~{name}").result(60).decompressed())
+    return found
+
+
+def upload(at: AppTest, data: bytes) -> AppTest:
+    at.segmented_control(key="train_text_from").set_value("upload").run()
+    at.file_uploader(key="train_text_file").set_value(("mine.txt", data, "text/plain")).run()
+    assert not at.exception
+    return at
+
+
+def test_one_rung_and_then_the_whole_ladder_is_trained() -> None:
+    at = opened()
+    assert [one["run"]["state"] for one in told(at)["rungs"]] == ["new"] * 8
+    command(at, "train:head")
+    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    assert job is not None
+    blocks = told(at)["text"]["blocks"]
+    expected = logits_of(model_of(job.plan.model, job.view.snapshots[-1].weights), blocks)
+    digest = rung(at, "head")["run"]["digest"]
+    assert part(digest, "l.5")["loss"] == pytest.approx(expected["loss"])
+    assert part(digest, "s.0.5")["weights.decoder"].shape == (2, 1, 8, 8)
+    command(at, "all")
+    until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["rungs"]))
+    held = payload(at, "ladder")[1]
+    assert all(np.isfinite(held[f"{n}.held_out"][-1]) for n in range(8))
+    assert rung(at, "gpt")["samples"] == [0, 5]
+    table = part(rung(at, "bigram")["run"]["digest"], "b.5")["probabilities"]
+    np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
+    text = "Ein Text über Äpfel.\n" * 60
+    at = upload(opened(), text.encode())
+    assert told(at)["text"]["size"] == len(text)
+    assert "mine" not in str(at.query_params)
+    assert "Ein" not in str(at.query_params)
+    assert rung(at, "gpt")["expected"] == []
+    command(at, "train:bigram")
+    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    at.segmented_control(key="train_text_from").set_value("built_in").run()
+    assert rung(at, "bigram")["run"]["state"] == "new", "another text has trainings of its own"
+    at.segmented_control(key="train_text_from").set_value("upload").run()
+    assert rung(at, "bigram")["run"]["state"] == "done"
+    go_to_page(at, "train", {"train_part": "task"})
+    assert not at.exception
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "empty"),
+        (b"   \n ", "There is no text to train on"),
+        (b"short", "it needs at least"),
+        (b"\x00\x01\x02" * 100, "NUL bytes"),
+        (b"\xff\xfe\xfd" * 100, "UTF-16"),
+        (b"caf\xe9 " * 100, "not UTF-8"),
+        (b"aaaaaaaaaa" * 100, "one character only"),
+        ("".join(map(chr, range(0x4E00, 0x4E00 + 1200))).encode() * 2, "different characters"),
+    ],
+    ids=["empty", "blank", "short", "binary", "utf16", "latin", "one", "many"],
+)
+def test_a_text_that_can_not_be_trained_on_is_refused_and_the_built_in_one_stays(data: bytes, why: str) -> None:
+    at = upload(opened(), data)
+    assert why in " ".join(boxes(at, "error"))
+    assert told(at)["text"]["is_built_in"]
+
+
+def test_a_text_shorter_than_a_block_trains_what_it_can_and_says_so() -> None:
+    at = upload(opened(), b"abcdefghij" * 12)
+    command(at, "train:gpt")
+    assert "blocks of 32" in messages(at)
+    assert rung(at, "gpt")["run"]["state"] == "new"
+    command(at, "train:bigram")
+    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+
+
+def test_what_is_no_command_is_ignored() -> None:
+    at = opened(rung="gpt", text_view="loss", train_block="64", sample="zzz ⏎ <b>")
+    for bad in ("train:nothing", "train:", "stop", "continue", "all:x", "<b>", "step"):
+        command(at, bad)
+        assert not at.exception
+    assert all(one["run"]["state"] == "new" for one in told(at)["rungs"])

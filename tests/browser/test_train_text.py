@@ -1,0 +1,77 @@
+"""The part "Text" of Train in Chromium: rungs are trained, their losses and the table of pairs are read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.training.ladder import BLOCK, LADDER
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import build
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.subject import Text, validation_loss
+from attnviz.ui.train.text.facts import built_in_facts
+from attnviz.ui.train.text.plans import plan_of
+from tests.browser.settle import in_the_end, settled
+
+STEPS = 30
+MINUTE = 60_000
+VIEW = {"steps": STEPS, "batch": None, "rate": None, "train_block": None, "seed": 0}
+
+
+def loss_here(number: int) -> float:
+    """Train a rung in this process, and return its loss over the whole validation part."""
+    text = Text(built_in(), BLOCK)
+    plan = plan_of(LADDER[number], len(text.labels), VIEW.get)
+    trainer = Trainer(build(plan.model, plan.training.seed), text.batch, plan.training)
+    for _ in range(STEPS):
+        trainer.advance()
+    return validation_loss(trainer.model, text.validation, BLOCK)
+
+
+def trained(page: Page, name: str) -> float:
+    """Train a rung with its button, and return the loss that its row says."""
+    row = page.locator(f'tr[data-rung="{name}"]')
+    row.locator(".train").click()
+    expect(row).to_have_attribute("data-state", "done", timeout=2 * MINUTE)
+    return float(row.locator("td").nth(4).get_attribute("data-value") or "nan")
+
+
+def test_two_rungs_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/train?train_part=text&steps={STEPS}")
+    page.locator(".ladder tr[data-rung]").first.wait_for(timeout=MINUTE)
+    settled(page)
+    assert trained(page, "bigram") == pytest.approx(loss_here(0), abs=1e-4)
+    assert trained(page, "head") == pytest.approx(loss_here(1), abs=1e-4)
+    lines = page.locator(".ladder .lines path")
+    assert lines.evaluate_all("all => all.map((one) => one.textContent)")[1:] == [
+        "Bigram", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
+    ]  # fmt: skip
+    expect(page.locator(".ladder .written")).to_have_attribute("data-step", str(STEPS), timeout=MINUTE)
+    # One loss: what is written out equals torch's.
+    page.locator('button[data-view="loss"]').click()
+    shown = page.locator(".ladder .arithmetic .torch")
+    expect(shown).to_be_visible(timeout=MINUTE)
+    mean = float(page.locator(".ladder .arithmetic .result").nth(3).get_attribute("data-value") or "nan")
+    assert mean == pytest.approx(float(shown.get_attribute("data-value") or "nan"), abs=1e-5)
+    # A cell of the table: its count, as a count by hand.
+    page.locator('button[data-view="table"]').click()
+    canvas = page.locator(".ladder .pairs canvas").first
+    expect(canvas).to_be_visible(timeout=MINUTE)
+    reading = page.locator(".ladder .pairs .reading")
+    box = canvas.bounding_box()
+    assert box
+
+    def point() -> str:
+        page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.4)
+        page.mouse.move(box["x"] + box["width"] * 0.2 + 1, box["y"] + box["height"] * 0.4)
+        return reading.inner_text()
+
+    text = in_the_end(page, point, lambda said: "follows" in said, seconds=30)
+    after, before, times = re.findall(r"“(.+?)” follows “(.+?)” ([\d,]+) times", text or reading.inner_text())[0]
+    facts = built_in_facts()
+    pair = "".join({"␣": " ", "⏎": "\n"}.get(one, one) for one in (before, after))
+    part = facts.text[: facts.train]
+    assert int(times.replace(",", "")) == sum(part[at : at + 2] == pair for at in range(len(part)))

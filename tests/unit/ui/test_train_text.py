@@ -1,0 +1,111 @@
+"""A text to train on: what is counted, told and offered of it equals a count by hand and torch's own loss."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from attnviz.toy import BigramModel
+from attnviz.training.ladder import BLOCK, COUNTED, LADDER
+from attnviz.training.plan import build
+from attnviz.training.text.subject import Text, TextError
+from attnviz.ui.train.arrays import Reading
+from attnviz.ui.train.text.arrays import SAMPLE, heads_at, logits_of, sample_of, table_of
+from attnviz.ui.train.text.facts import MOST_SHOWN, built_in_facts, facts_of
+from attnviz.ui.train.text.plans import is_usual, plan_of, rung_of
+
+VIEW = {"steps": None, "batch": None, "rate": None, "train_block": None, "seed": 0}
+
+
+def test_pairs_are_those_that_a_counter_counts() -> None:
+    facts = built_in_facts()
+    part = facts.text[: facts.train]
+    pairs = Counter(pairwise(part))
+    expected = [[pairs[one, other] for other in facts.labels] for one in facts.labels]
+    np.testing.assert_array_equal(facts.counts, expected)
+    np.testing.assert_array_equal(facts.totals, np.sum(expected, axis=1))
+    assert (len(facts.shown), round(facts.floor, 2)) == (len(facts.labels), COUNTED)
+    assert "".join(facts.labels[one] for one in facts.first) == facts.text[:50]
+    assert not facts.counts.flags.writeable
+
+
+def test_of_many_characters_the_most_frequent_are_in_the_table() -> None:
+    rare = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
+    facts = facts_of("abcd" * 500 + rare + "abcd" * 100)
+    assert len(facts.shown) == MOST_SHOWN
+    assert {facts.labels[one] for one in facts.shown} >= set("abcd")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "There is no text to train on"),
+        ("  \n\t ", "There is no text to train on"),
+        ("a" * 1000, "one character only"),
+        ("short", "it needs at least"),
+        ("".join(map(chr, range(0x4E00, 0x4E00 + 1001))) * 2, "at most 1,000"),
+    ],
+    ids=["empty", "blank", "one", "short", "many"],
+)
+def test_a_text_that_can_not_be_trained_on_is_refused_in_a_sentence(text: str, why: str) -> None:
+    with pytest.raises(TextError, match=why):
+        facts_of(text)
+
+
+def test_documents_are_cut_as_the_titles_say() -> None:
+    document = "".join(chr(ord("a") + n % 26) for n in range(90))
+    plain, least, overlap = (cut["documents"][0] for cut in facts_of(f"{document}\n" * 5).told()["cuts"])
+    assert [len(piece) for piece in plain] == [40, 40, 10]
+    assert "".join(plain) == document
+    assert least == [document[:40], document[40:80], document[70:] + "⟨end⟩"]
+    assert overlap == [document[:40], document[32:72], document[64:] + "⟨end⟩"]
+
+
+@pytest.mark.parametrize("rung", LADDER, ids=lambda rung: rung.name)
+def test_the_loss_of_the_blocks_is_torchs_and_the_model_writes(rung: object) -> None:
+    facts = built_in_facts()
+    plan = plan_of(rung, len(facts.labels), VIEW.get)  # type: ignore[arg-type]
+    model = build(plan.model, 0).eval()
+    found = logits_of(model, facts.blocks)
+    ids = torch.tensor(facts.blocks)
+    with torch.no_grad():
+        logits = torch.stack([model(row) for row in ids[:, :-1]])
+    np.testing.assert_allclose(found["logits"], logits, atol=1e-5)
+    expected = functional.cross_entropy(logits.view(-1, len(facts.labels)), ids[:, 1:].reshape(-1))
+    assert found["loss"][0] == pytest.approx(float(expected), abs=1e-5)
+    sample = sample_of(model, facts.first[0], 1)
+    assert (sample.shape, sample.max() < len(facts.labels)) == ((SAMPLE,), True)
+    heads = heads_at([model], Reading("text", facts.first[:BLOCK], ("",) * BLOCK))
+    if rung.name in ("bigram", "gru"):  # type: ignore[attr-defined]
+        assert set(heads) == {"answer", "probability"}
+    else:
+        np.testing.assert_allclose(heads["weights.decoder"].sum(-1) / 65535, 1, atol=1e-3)
+
+
+def test_the_learned_table_of_a_counted_bigram_is_its_frequencies() -> None:
+    text = Text(built_in_facts().text, BLOCK)
+    size = len(text.labels)
+    model = BigramModel.by_counting(text.train, size, smoothing=1)
+    facts = built_in_facts()
+    expected = (facts.counts + 1) / (facts.totals[:, None] + size)
+    np.testing.assert_allclose(table_of(model, facts.shown), expected, atol=1e-6)
+
+
+def test_a_view_changes_every_rung_and_each_is_found_again() -> None:
+    for rung in LADDER:
+        usual = plan_of(rung, 60, VIEW.get)
+        assert usual == replace(rung.plan(60), training=usual.training)
+        assert is_usual(rung, usual)
+        view = VIEW | {"steps": 7, "batch": 4, "rate": 0.5, "train_block": 4, "seed": 3}
+        plan = plan_of(rung, 60, view.get)
+        training = plan.training
+        assert (training.steps, training.batch, training.learning_rate, training.seed) == (7, 4, 0.5, 3)
+        assert getattr(plan.model, "block_size", 4) == 4
+        assert not is_usual(rung, plan)
+        assert rung_of(plan) is rung
