@@ -29,6 +29,8 @@ PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": STEPS, "transformer": PARTS}
 """Page name -> its steps by name, for the pages whose scenes may go through steps and ask for a covered row"""
 
+COVERED = (*WALKED, "train")
+"""The pages with a row to guess"""
 FEW = 10
 """Up to so many steps, a message lists them"""
 DISPLAY_KEYS = ("lecture", "lesson", "scene")
@@ -120,7 +122,7 @@ def covers(page: str, values: Mapping[str, str]) -> bool:
     """Whether a link covers what a question can ask for: a row, or what is right beside a mistake."""
     if "check" in values or "recompute" in values:  # in a lecture they take the place of the walk
         return page == "transformer" and values.get("check") == "mistake" and values.get("answer") == "0"
-    return page in WALKED and values.get("predict") == "1" and "q" in values
+    return page in COVERED and values.get("predict") == "1" and "q" in values
 
 
 def check_scene(scene: Scene) -> None:
@@ -144,7 +146,7 @@ def check_scene(scene: Scene) -> None:
             _check_marked(kind, text, scene)
     if scene.question and not covers(scene.page, values):
         raise LessonError(
-            f"A question needs a link to {' or '.join(WALKED)} with predict=1 and q, the row to cover, or one to "
+            f"A question needs a link to {' or '.join(COVERED)} with predict=1 and q, the row to cover, or one to "
             "transformer with check=mistake and answer=0."
         )
     _check_steps(scene)

@@ -41,6 +41,9 @@ MOST_BLOCK = 128
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
+RECORDED = ("recorded", "control")
+"""The trainings that ship with the app, by their names in links: of a task's own model, and of its control"""
+
 Head = tuple[int, int]
 """Layer and head."""
 COMPARED = ("a", "b", "difference", "divergence")
@@ -295,6 +298,7 @@ KEYS: dict[str, Key] = {
     "train_heads": Key(None, whole(1, MAX_HEADS)),
     "train_width": Key(None, whole(MIN_WIDTH, MAX_WIDTH)),
     "watch": Key("", read_watched),
+    "run": Key("", one_of(*RECORDED)),
     "snapshot": Key(None, whole(0, MOST_STEPS)),
     "text_model": Key("chargpt", read_text_model),
     "prompt": Key("", short(MAX_PROMPT)),

@@ -118,9 +118,8 @@ PAGES: dict[str, Page] = {
             "train", "Train", "/train",
             ("train_part", "rung", "text_view", "train_block", "task", "sample", "steps", "batch", "rate", "seed",
              "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers", "train_heads",
-             "train_width", "watch", "snapshot", "q", "k", "text_model", "prompt", "halves", "length", "temperature",
-             "top_k", "top_p", "cache", "drawn", "panel"),
-            in_lessons=False,
+             "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt", "halves", "length",
+             "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
 from attnviz.serving.work.training import training_jobs
-from attnviz.trained import shipped
+from attnviz.trained import recorded, shipped
 from attnviz.training.jobs.weights import model_of
 from tests.app.pages import boxes, go_to_page, open_page, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told
@@ -82,10 +82,20 @@ def test_what_can_not_be_opened_is_said_before_it_is_tried() -> None:
 
 
 def test_nothing_opens_before_a_training() -> None:
-    at = open_page("train")
+    at = open_page("train", steps="700")
     command(at, "open step_by_step")
     assert not at.exception
     assert told(at)["task"]["name"] == "induction"
+
+
+def test_a_recorded_snapshot_opens_too() -> None:
+    recording = recorded.load("induction")
+    at = open_page("train", sample=TEXT, snapshot="250", run="recorded")
+    command(at, "open step_by_step")
+    module = trained.load(at.query_params["model"]).module
+    snapshot = next(one for one in recording.view.snapshots if one.step == 250)
+    for name, one in model_of(recording.plan.model, snapshot.weights).state_dict().items():
+        assert torch.equal(module.state_dict()[name], one), name
 
 
 def test_a_file_is_opened_and_offered_in_this_session() -> None:

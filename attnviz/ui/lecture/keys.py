@@ -81,9 +81,10 @@ def _training(page: str) -> list[Shortcut]:
     return [
         Shortcut(("Enter",), "train, stop, continue", {}),
         Shortcut((".",), "one step of training", {}),
-        Shortcut(("→", "←"), "next, previous snapshot", {}),
+        *([] if lesson_bar.is_open() else [Shortcut(("→", "←"), "next, previous snapshot", {})]),
         Shortcut(("K",), "play the whole training, and pause", {}),
         Shortcut(("H", "Shift H"), "next, previous head", {}),
+        Shortcut(("P", "R"), "guess a row: cover the pinned one, and reveal it", {}),
     ]
 
 

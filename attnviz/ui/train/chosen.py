@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attnviz.toy.language.config import BigramConfig, TokenConfig
 from attnviz.trace.model import Kind, Place
+from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
 from attnviz.training.ladder import LADDER
@@ -14,8 +15,8 @@ from attnviz.training.plan import TEXT, Plan
 from attnviz.training.tasks import TASKS
 from attnviz.ui import state
 from attnviz.ui.train import commands
-from attnviz.ui.train.plans import sample_of, task_of
-from attnviz.ui.train.runs import jobs_of
+from attnviz.ui.train.plans import fitting_plan, sample_of
+from attnviz.ui.train.runs import jobs_of, runs_of
 
 
 class Head(NamedTuple):
@@ -40,13 +41,17 @@ class Chosen:
     """The text that the model is shown"""
     watch: str
     """The chosen head, such as "decoder.1.0"; "" for the one that shows the task's last pattern most"""
+    recording: str = ""
+    """The name of the recorded training, if it is one that ships; then there is no visitor, and the number is 0"""
 
-    def job(self) -> Job:
+    def job(self) -> Job | Recording:
         """Return the training.
 
         Raises:
             LookupError: it is no longer there.
         """
+        if self.recording:
+            return load(self.recording)
         found = next((one for one in jobs_of(self.visitor) if one.number == self.number), None)
         if found is None:
             raise LookupError("This training is no longer on the server.")
@@ -77,20 +82,32 @@ def chosen() -> Chosen | None:
     """Return what the view of a task or of a text shows; None if nothing was trained, or is there."""
     if state.get("train_part") == "generate":
         return None
-    is_text = state.get("train_part") == TEXT
-    subject, name = TEXT if is_text else task_of(state.get).name, commands.visitor()
-    jobs = [job for job in jobs_of(name) if job.plan.subject == subject and job.view.snapshots]
+    return _of_text() if state.get("train_part") == TEXT else _of_task()
+
+
+def _of_text() -> Chosen | None:
+    name = commands.visitor()
+    jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.view.snapshots]
     if not jobs:
         return None
-    wanted = _is_rung if is_text else _is_run
-    job = next((one for one in reversed(jobs) if wanted(one)), jobs[-1])
-    steps, snapshot = [one.step for one in job.view.snapshots], state.get("snapshot")
-    step = steps[-1] if snapshot is None else min(steps, key=lambda one: abs(one - snapshot))
-    return Chosen(name, subject, job.number, step, _sample(job), state.get("watch"))
+    job = next((one for one in reversed(jobs) if _is_rung(one)), jobs[-1])
+    return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
 
 
-def _is_run(job: Job) -> bool:
-    return str(job.number) == commands.chosen_run()
+def _of_task() -> Chosen | None:
+    name, run = commands.visitor(), commands.chosen_run()
+    runs = runs_of(name, fitting_plan(state.get)[0], state.get("run"))
+    shown = next((one for one in runs if one.id == run), runs[-1])
+    if not shown.view.snapshots:
+        return None
+    owner, task, step = "" if shown.recording else name, shown.plan.subject, _step(shown.view)
+    return Chosen(owner, task, shown.number, step, sample_of(state.get), state.get("watch"), shown.recording)
+
+
+def _step(view: View) -> int:
+    """Return the step of the snapshot that is shown: the nearest one, or the newest."""
+    steps, wanted = [one.step for one in view.snapshots], state.get("snapshot")
+    return steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
 
 
 def _is_rung(job: Job) -> bool:

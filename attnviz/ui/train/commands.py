@@ -12,14 +12,17 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.registration import position
+from attnviz.links.link import KEYS, RECORDED
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
 from attnviz.ui.train.plans import plan_of, settings_of
 
-VALUES = ("watch", "snapshot", "q", "k")
+VALUES = ("watch", "snapshot", "q", "k", "predict")
 """The link keys of what a user chooses in the component"""
 _VISITOR, _DONE, _RUN, _SLOW, _REFUSED = "train_visitor", "train_done", "train_run", "train_slow", "train_refused"
+_REVEALED = "train_revealed"
+"""Whether the covered row was revealed since the whole page ran"""
 _ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
 """When the visitor has last asked for something, and for how many seconds an answer is waited for"""
 ANSWERED = 2.0
@@ -39,7 +42,8 @@ def values() -> dict[str, Any]:
     return {
         "watch": state.get("watch"), "snapshot": state.get("snapshot"),
         "pin": {"q": state.get("q"), "k": state.get("k")},
-        "run": st.session_state.get(_RUN, ""), "slow": st.session_state.get(_SLOW, 0), "visitor": visitor(),
+        "predict": state.get("predict"),
+        "run": chosen_run(), "slow": st.session_state.get(_SLOW, 0), "visitor": visitor(),
     }  # fmt: skip
 
 
@@ -51,7 +55,7 @@ def refusal() -> str:
 
 def chosen_run() -> str:
     """Return the name of the training whose attention is shown; "" for the newest."""
-    run: str = st.session_state.get(_RUN, "")
+    run: str = state.get("run") or st.session_state.get(_RUN, "")
     return run
 
 
@@ -68,11 +72,15 @@ def take(sent: Mapping[str, object]) -> None:
         _find_again()
     if isinstance(run, str) and len(run) <= 20:
         st.session_state[_RUN] = run
+        state.put("run", run if run in RECORDED else "")
         _show_settings(run)
     if slow is not None and slow <= 10_000:
         st.session_state[_SLOW] = slow
         training_jobs().set_speed(visitor(), _speed())
+    asked = state.get("predict")
     state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    if asked and not state.get("predict"):
+        st.session_state[_REVEALED] = True
     command = new_command(sent.get("command"))
     if command:
         do(command)
@@ -151,7 +159,8 @@ def do(command: str) -> None:
 def _start(*, control: bool = False, paused: bool = False) -> None:
     refuse("")
     st.session_state[_RUN] = ""
-    state.put("snapshot", None)
+    for name in ("run", "snapshot"):
+        state.put(name, KEYS[name].default)
     with refusing():
         training_jobs().start(visitor(), plan_of(state.get, control=control), speed=_speed(), paused=paused)
 
@@ -176,6 +185,11 @@ def _speed() -> float:
     """Return the most steps a second."""
     slow = st.session_state.get(_SLOW, 0)
     return 1000 / slow if slow else 0.0
+
+
+def has_revealed() -> bool:
+    """Whether the visitor has revealed a covered row, once for each time."""
+    return bool(st.session_state.pop(_REVEALED, False))
 
 
 def is_live() -> bool:

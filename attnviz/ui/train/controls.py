@@ -21,7 +21,7 @@ RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
 OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}
-OF_A_SUBJECT = ("sample", "watch", "snapshot", "q", "k")
+OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
 """The keys of what is chosen for one task or part of the page, and does not fit another"""
 DECAYS = {"none": "none", "cosine": "cosine"}
 

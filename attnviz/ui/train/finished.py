@@ -43,7 +43,7 @@ def model_file(of: Chosen) -> ModelFile:
         return file_of(job.plan, of.snapshot(), job.view.losses, text=job.text)
 
     with queue_note() as on_wait:
-        return _files().get((of.visitor, of.number, of.snapshot().step), make, on_wait)
+        return _files().get((of.visitor, of.number, of.recording, of.snapshot().step), make, on_wait)
 
 
 @cache

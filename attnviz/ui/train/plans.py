@@ -65,6 +65,14 @@ def settings_of(plan: Plan) -> dict[str, Any]:
     }
 
 
+def fitting_plan(get: Get) -> tuple[Plan, str]:
+    """Return the view's plan, with the task's own model where its settings do not fit each other; then also why."""
+    try:
+        return plan_of(get), ""
+    except ValueError as error:
+        return plan_of(lambda key: None if key in OF_MODEL else get(key)), str(error)
+
+
 def sample_of(get: Get) -> str:
     """Return the text that the model is shown: the view's, or the task's first example."""
     sample: str = get("sample")

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from attnviz.links.link import RECORDED
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.toy.language.model import TokenModel
+from attnviz.trained.recorded import of_task
+from attnviz.trained.recorded.recipes import CONTROL
 from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Evaluation, View
@@ -42,8 +45,10 @@ class Run:
 
     plan: Plan
     number: int
-    """Of its job; 0 before the training"""
+    """Of its job; 0 before the training, and of one that was recorded"""
     view: View
+    recording: str = ""
+    """The name of the recording, if it ships with the app"""
 
     @property
     def task(self) -> Task:
@@ -58,15 +63,34 @@ class Run:
         return self.plan.model
 
     @property
+    def id(self) -> str:
+        """Its name in the browser."""
+        if self.recording:
+            return RECORDED[self.recording.endswith(CONTROL)]
+        return str(self.number)
+
+    @property
     def is_control(self) -> bool:
         """Whether its model is the task's control."""
         return _without_dropout(self.plan) == TASKS[self.plan.subject].control_model
 
 
-def runs_of(visitor: str, plan: Plan) -> list[Run]:
-    """Return a visitor's trainings of the plan's task, the newest last; before the first, the untrained model."""
-    found = [Run(job.plan, job.number, job.view) for job in jobs_of(visitor) if job.plan.subject == plan.subject]
-    return found[-SHOWN:] or [Run(plan, 0, View("stopped", plan.training.steps))]
+def runs_of(visitor: str, plan: Plan, chosen: str = "") -> list[Run]:
+    """Return the trainings of the plan's task that are shown together, the newest last.
+
+    They are the recorded ones, where the plan is that of the recorded training or `chosen` is one of them; then the
+    visitor's own. Before the first of these, it is the untrained model, if its training was not recorded.
+    """
+    own = [Run(job.plan, job.number, job.view) for job in jobs_of(visitor) if job.plan.subject == plan.subject]
+    recorded = recorded_of(plan.subject)
+    is_recorded = bool(recorded) and recorded[-1].plan == plan
+    shown = [*(recorded if is_recorded or chosen in RECORDED else ()), *own[-SHOWN:]]
+    return shown if own or is_recorded else [*shown, Run(plan, 0, View("stopped", plan.training.steps))]
+
+
+def recorded_of(task: str) -> list[Run]:
+    """Return the recorded trainings of a task: the control, then that of the task's own model."""
+    return [Run(one.plan, 0, one.view, one.card.name) for one in of_task(task)[::-1]]
 
 
 def jobs_of(visitor: str) -> tuple[Job, ...]:
@@ -94,17 +118,29 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
     cells = sum(kind["layers"] * kind["heads"] * kind["rows"] * kind["cols"] for kind in kinds)
     kept = thinned(view.snapshots, max(2, MOST_CODES // max(1, cells)))
     return {
-        "id": str(run.number),
+        "id": run.id,
         "title": title_of(run, others),
         "is_control": run.is_control,
         "digest": _offer(run, visitor, reading) if reading.ids else "",
-        "state": view.status if run.number else "new",
-        "message": queued(view) if view.status == "queued" else view.message or diverging(view.losses),
+        "state": "recorded" if run.recording else view.status if run.number else "new",
+        "message": _message(run),
         "step": view.step, "steps": view.steps,
         "speed": view.speed or None, "left": view.seconds_left,
-        "snapshots": ([one.step for one in kept] if run.number else [0]) if reading.ids else [],
+        "snapshots": ([one.step for one in kept] or [0] * (not run.number)) if reading.ids else [],
         "kinds": kinds, "cannot_open": why_not_shown(run.plan),
     }  # fmt: skip
+
+
+def _message(run: Run) -> str:
+    view, training = run.view, run.plan.training
+    if run.recording:
+        return (
+            f"Recorded: trained earlier with seed {training.seed}, learning rate {training.learning_rate:g}, "
+            f"{training.steps:,} steps of {training.batch} sequences; it ships with the app. Play it, or train anew."
+        )
+    if view.status != "queued":
+        return view.message or diverging(view.losses)
+    return queued(view)
 
 
 def queued(view: View) -> str:
@@ -125,6 +161,8 @@ def diverging(losses: NDArray[np.float32]) -> str:
 
 
 def _offer(run: Run, visitor: str, reading: Reading) -> str:
+    if run.recording:
+        return offer(("recorded", run.recording), reading, lambda step: model_of_run(run, step))
     if not run.number:
         plan = run.plan
 
@@ -157,6 +195,14 @@ def module_at(visitor: str, number: int, step: int) -> nn.Module:
     raise NotOfferedError
 
 
+def model_of_run(run: Run, step: int) -> TokenModel:
+    """Return a model at a snapshot of a training that is at hand; raises as `model_at` does."""
+    found = next((one for one in run.view.snapshots if one.step == step), None)
+    if found is None:
+        raise NotOfferedError
+    return _checked(model_of(run.plan.model, found.weights))
+
+
 def _checked(model: Any) -> TokenModel:
     if not isinstance(model, TokenModel):
         raise NotOfferedError
@@ -165,6 +211,8 @@ def _checked(model: Any) -> TokenModel:
 
 def title_of(run: Run, others: Sequence[Run]) -> str:
     """Return what tells a training from the others that are shown: its model, or the settings that differ."""
+    if run.recording:
+        return "recorded control" if run.id == RECORDED[1] else "recorded"
     if not run.number:
         return "not trained"
     if run.is_control:

@@ -5,19 +5,19 @@ The page imports it after it has said what it is, because it imports torch.
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from attnviz.components.training import training
 from attnviz.serving.work.training import keep, training_jobs
+from attnviz.training.plan import Plan
 from attnviz.training.tasks.task import Task
 from attnviz.ui import shell, state
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, reading_of
 from attnviz.ui.train.finished import open_if_asked
-from attnviz.ui.train.plans import plan_of, sample_of, task_of
+from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, runs_of, task_header
 
 EVERY = 0.4
@@ -35,7 +35,7 @@ def show_training() -> None:
     task = task_of(state.get)
     with st.container():
         reading = _read(task)
-        runs = runs_of(name, _plan())
+        runs = runs_of(name, _plan(), state.get("run"))
         if commands.refusal():
             st.warning(plain(commands.refusal()))
     header = {
@@ -43,19 +43,18 @@ def show_training() -> None:
         "runs": [header_of(run, [one for one in runs if one is not run], name, reading) for run in runs],
         "values": commands.values(),
         "is_page": False,
+        "in_lesson": lesson_bar.is_open(),
     }
     with st.container(key="training"):
         training(header, all_curves(runs), key="training_view", on_update=commands.take)
 
 
-def _plan() -> Any:
+def _plan() -> Plan:
     """Return the view's plan; settings that do not fit each other are named, and the task's own are used."""
-    try:
-        return plan_of(state.get)
-    except ValueError as error:
-        st.warning(plain(f"These settings do not fit: {error}. So the task's own model is shown."))
-        own = {"train_layers", "train_heads", "train_width", "train_dropout"}
-        return plan_of(lambda key: None if key in own else state.get(key))
+    plan, why = fitting_plan(state.get)
+    if why:
+        st.warning(plain(f"These settings do not fit: {why}. So the task's own model is shown."))
+    return plan
 
 
 def _read(task: Task) -> Reading:
@@ -71,6 +70,8 @@ def _read(task: Task) -> Reading:
 
 
 def check_live(*, live: bool) -> None:
-    """Run the whole page where a training has begun or ended since it ran: it sets how often this part runs."""
-    if commands.is_live() != live:
+    """Run the whole page where a training has begun or ended since it ran, which sets how often this part runs, and
+    where the row was revealed for which a lesson asks.
+    """
+    if commands.is_live() != live or commands.has_revealed():
         st.rerun()

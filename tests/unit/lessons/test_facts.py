@@ -34,6 +34,7 @@ from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
+from tests.unit.lessons.forming import forming, written
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"
@@ -86,10 +87,6 @@ def cell(text: str, layer: int, head: int, q: int, k: int) -> float:
 
 def toy(text: str = DEFAULT_TEXT, **config: object) -> LayerTrace:
     return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)  # type: ignore[arg-type]
-
-
-def written(number: float, digits: int = 2) -> str:
-    return f"{number:.{digits}f}"
 
 
 def attention() -> dict[int, Sequence[str]]:
@@ -245,7 +242,10 @@ def whole(architecture: Any) -> Trace:
     return trace_transformer(read(CAT), target, TransformerConfig(architecture))
 
 
-FACTS = {"attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes}
+FACTS = {
+    "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
+    "forming": forming,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "facts"), FACTS.items())

@@ -31,6 +31,7 @@ DEFAULTS = {
     "train_heads": None,
     "train_width": None,
     "watch": "",
+    "run": "",
     "snapshot": None,
     "text_model": "chargpt",
     "prompt": "",
@@ -200,6 +201,7 @@ GOOD = [
     ("optimiser", "muon", "muon"),
     ("decay", "cosine", "cosine"),
     ("watch", "cross.0.11", "cross.0.11"),
+    ("run", "control", "control"),
     ("snapshot", "0", 0),
     ("text_model", "run-12", "run-12"),
     ("prompt", "x" * 1200, "x" * 1000),
@@ -230,7 +232,8 @@ CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
 CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
-CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "rung", "text_view", "halves", "cache", "panel"]
+CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "run"]
+CHOICES += ["rung", "text_view", "halves", "cache", "panel"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),

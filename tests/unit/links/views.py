@@ -90,6 +90,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "train_heads": st.none() | st.integers(1, 8),
     "train_width": st.none() | st.integers(8, 128),
     "watch": st.sampled_from(["", "decoder.1.0", "encoder.0.11", "cross.12.3"]),
+    "run": st.sampled_from(["", "recorded", "control"]),
     "snapshot": st.none() | st.integers(0, 100_000),
     "text_model": st.sampled_from(["chargpt", "run-1"]),
     "prompt": st.text(max_size=1000),

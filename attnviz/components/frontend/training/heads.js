@@ -17,16 +17,25 @@ const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one 
  * @property {HeadPlace} place of the head that is shown large
  * @property {string} alt
  * @property {Pair} pin
+ * @property {number | null} [covered] a row that is to be guessed
  * @property {Theme} theme
  * @property {number[] | null} without the accuracy without each head, in the order of all heads; the last is with all
+ */
+
+/**
+ * @typedef {object} Does
+ * @property {(place: HeadPlace) => void} onWatch
+ * @property {(at: Pair) => void} onPoint
+ * @property {(at: Pair) => void} onPin
+ * @property {() => void} [onReveal]
  */
 
 export class Heads {
   /**
    * @param {{ small: HTMLElement, large: HTMLElement }} rooms
-   * @param {{ onWatch: (place: HeadPlace) => void, onPoint: (at: Pair) => void, onPin: (at: Pair) => void }} does
+   * @param {Does} does
    */
-  constructor({ small, large }, { onWatch, onPoint, onPin }) {
+  constructor({ small, large }, { onWatch, onPoint, onPin, onReveal }) {
     this.small = small;
     this.onWatch = onWatch;
     /** @type {{ kind: string, grid: Grid, room: HTMLElement }[]} */
@@ -38,6 +47,8 @@ export class Heads {
     this.kind = null;
     /** @type {Pair} */
     this.hovered = { q: null, k: null };
+    /** @type {number | null} */
+    this.covered = null;
     this.board = new Board(large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
@@ -46,11 +57,16 @@ export class Heads {
       onClick: ({ i, j }) => onPin({ q: i, k: j }),
       onMove: ({ query, key }) => onPin({ q: query, k: key }),
     });
+    this.board.uncover = ({ i }) => {
+      if (i !== this.covered) return false;
+      onReveal?.();
+      return true;
+    };
   }
 
   /** @param {Given} given */
   update(given) {
-    const { kinds, moment, place, theme, alt } = given;
+    const { kinds, moment, place, theme, alt, covered = null } = given;
     const kind = kinds.find((one) => one.kind === place.kind);
     const codes = moment.weights[place.kind];
     if (!kind || !codes) return;
@@ -64,9 +80,17 @@ export class Heads {
       ...{ numbered: true, bar: true },
     };
     const labels = { query: kind.query, key: kind.key };
+    this.cover(covered);
     this.board.show({ panels: [panel], grid: [[0]], labels, alt });
     this.light(given.pin);
     this.drawGrids(given);
+  }
+
+  /** @param {number | null} row */
+  cover(row) {
+    if (row === this.covered) return;
+    this.covered = row;
+    this.board.cover(row === null ? null : () => (i) => i === row);
   }
 
   /** @param {Pair} pin */
@@ -85,7 +109,7 @@ export class Heads {
   }
 
   /** @param {Given} given */
-  drawGrids({ kinds, moment, place, theme, without }) {
+  drawGrids({ kinds, moment, place, theme, without, covered = null }) {
     const key = kinds.map(({ kind }) => kind).join();
     if (this.made.key !== key) {
       for (const { grid, room } of this.grids.splice(0)) {
@@ -99,7 +123,8 @@ export class Heads {
     let before = 0;
     for (const [n, kind] of kinds.entries()) {
       const { layers, heads, rows, cols } = kind;
-      const pooled = poolWeights(moment.weights[kind.kind], layers * heads, rows, cols);
+      const codes = withoutRow(moment.weights[kind.kind], kind, covered);
+      const pooled = poolWeights(codes, layers * heads, rows, cols);
       const hidden = poolHidden({ ...kind, hidden: null }, pooled.height, pooled.width);
       const first = before;
       /** @type {HeadId} */
@@ -149,6 +174,20 @@ export function weightsOf({ rows, cols, causal }, codes, head) {
     }
   }
   return weights;
+}
+
+/**
+ * The weights of all heads with one row empty, as it is covered; null covers none.
+ * @param {Uint16Array} codes @param {TrainingKind} kind @param {number | null} row
+ */
+function withoutRow(codes, { layers, heads, rows, cols }, row) {
+  if (row === null || row >= rows) return codes;
+  const left = codes.slice();
+  for (let head = 0; head < layers * heads; head += 1) {
+    const first = (head * rows + row) * cols;
+    left.fill(0, first, first + cols);
+  }
+  return left;
 }
 
 /** @param {HeadPlace} place @param {boolean} several @param {number | undefined} without */

@@ -17,6 +17,8 @@ import { placeKey, placeOf } from "./words.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
+const GOES_ON = /^(Arrow|Page)/; // keys that go from scene to scene in a lesson
+const BELOW = 8; // px between the section and the end of the window
 
 /** @typedef {import("./charts.js").Known} Known */
 
@@ -34,7 +36,7 @@ class Training {
     this.known = [];
     /** @type {PendingUpdates<TrainingValues>} */
     this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      ...{ watch: "", snapshot: null, pin: NOTHING, run: "", slow: 0, visitor: "" },
+      ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, run: "", slow: 0, visitor: "" },
       command: [0, ""],
     });
     const source = files ?? { request: fromServer(server), offerAgain: () => this.updates.ask() };
@@ -49,12 +51,14 @@ class Training {
       watch: (place) => this.change({ watch: placeKey(place) }),
       pin: (pin) => this.change({ pin: samePin(pin, this.updates.values.pin) ? NOTHING : pin }),
       show: (run) => this.change({ run, snapshot: null }),
+      reveal: () => this.change({ predict: false }),
     });
     this.section.append(this.announcement);
     root.append(this.section);
     Object.assign(this.section, { attnviz: this });
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    window.addEventListener("resize", () => this.fit(), { signal: this.ends.signal });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -129,9 +133,8 @@ class Training {
   command(name) {
     if (this.header?.is_page) return;
     this.view.pause();
-    const begins = name === "train" || name === "control";
-    const shown = begins || name === "continue" || name === "step" ? { snapshot: null } : {};
-    this.change({ ...shown, ...(begins ? { run: "" } : {}), command: [Date.now(), name] });
+    const shown = ["train", "control", "continue", "step"].includes(name) ? { snapshot: null, run: "" } : {};
+    this.change({ ...shown, command: [Date.now(), name] });
   }
 
   /** @param {KeyboardEvent} event */
@@ -147,12 +150,14 @@ class Training {
       PageUp: () => this.view.move(-1),
       k: () => this.view.play(),
       ".": () => this.view.pressOne(),
+      p: () => this.change({ predict: !this.updates.values.predict }),
+      r: () => this.change({ predict: false }),
       h: () => this.nextHead(1),
       "Shift+h": () => this.nextHead(-1),
       Escape: () => this.change({ pin: NOTHING }),
     };
     const act = acts[pressed(event)];
-    if (!act) return;
+    if (!act || (this.header?.in_lesson && GOES_ON.test(event.key))) return;
     event.preventDefault();
     act();
   }
@@ -172,6 +177,7 @@ class Training {
   draw() {
     const { header, shown, step, place } = this;
     if (!header || !shown) return;
+    this.fit();
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.moments.want(shown.run.digest, shown.run.snapshots, step);
@@ -181,6 +187,20 @@ class Training {
       ...{ header, known: this.known, shown, step, place, theme: shade, without },
       ...{ values: this.updates.values, moment: this.moments.at(step), failed: this.moments.failed },
     });
+  }
+
+  /** In a lesson, whose bar stands above, the section ends where the window does. */
+  fit() {
+    const { section } = this;
+    const inLesson = this.header?.in_lesson ?? false;
+    section.classList.toggle("in-lesson", inLesson);
+    if (!inLesson) {
+      section.style.removeProperty("--training-height");
+      return;
+    }
+    const scrolled = document.querySelector(".stMain")?.scrollTop ?? 0;
+    const top = section.getBoundingClientRect().top + scrolled;
+    section.style.setProperty("--training-height", `${Math.floor(innerHeight - top - BELOW)}px`);
   }
 
   destroy() {

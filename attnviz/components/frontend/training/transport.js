@@ -2,6 +2,7 @@
 
 import { element, span } from "../core/dom.js";
 
+const [PLAY, PAUSE] = ["▶ Play", "❚❚ Pause"];
 /** @typedef {typeof SNAPSHOTS} Pace how the things on a slider are named, and how fast they are played */
 export const SNAPSHOTS = {
   name: "Snapshot",
@@ -66,7 +67,8 @@ export class Scrubber {
     this.steps = [];
     this.at = 0;
     this.playing = 0; // the timer
-    this.play = button("play", "▶", () => this.toggle());
+    this.play = button("play", PLAY, () => this.toggle());
+    this.play.setAttribute("aria-label", pace.play);
     this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     this.said = span("said");
@@ -107,7 +109,7 @@ export class Scrubber {
   start() {
     if (this.steps.length < 2) return;
     if (this.at >= this.steps.length - 1) this.choose(0);
-    setText(this.play, "❚❚");
+    setText(this.play, PAUSE);
     this.play.setAttribute("aria-label", "Pause");
     const pace = Math.min(this.pace.frame, this.pace.longest / this.steps.length);
     this.playing = window.setInterval(() => {
@@ -119,7 +121,7 @@ export class Scrubber {
   pause() {
     clearInterval(this.playing);
     this.playing = 0;
-    setText(this.play, "▶");
+    setText(this.play, PLAY);
     this.play.setAttribute("aria-label", this.pace.play);
   }
 

@@ -17,6 +17,7 @@ import { cellText, percent, pictureText, placeName, stateText } from "./words.js
  * @property {(place: HeadPlace) => void} watch
  * @property {(pin: Pair) => void} pin
  * @property {(run: string) => void} show
+ * @property {() => void} reveal
  */
 /**
  * @typedef {object} Given
@@ -33,6 +34,7 @@ import { cellText, percent, pictureText, placeName, stateText } from "./words.js
  */
 
 const LIVE = ["running", "queued"];
+const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
 const HINT = "Point at a cell to read its weight; a click pins it.";
 
 export class View {
@@ -65,7 +67,7 @@ export class View {
     this.opener = new Opener(this.scrubber.element, on.command);
     this.heads = new Heads(
       { small: this.small, large: this.large },
-      { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin },
+      { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin, onReveal: on.reveal },
     );
     this.answer = new Answer(bottom);
     root.append(this.about, this.top, this.notice, element("div", { class: "main-part" }, left, right), bottom);
@@ -88,7 +90,8 @@ export class View {
     if (moment) {
       const alt = pictureText(place, moment.step, several);
       const kinds = shown.run.kinds;
-      this.heads.update({ kinds, moment, place, alt, pin: values.pin, theme, without: given.without });
+      const covered = values.predict ? values.pin.q : null;
+      this.heads.update({ kinds, moment, place, alt, pin: values.pin, covered, theme, without: given.without });
       this.answer.update(header.task, moment);
       this.large.dataset.step = String(moment.step);
     }
@@ -110,12 +113,16 @@ export class View {
     const newest = known.at(-1)?.run ?? shown.run;
     const isLive = LIVE.includes(newest.state);
     const can = isLive ? "stop" : newest.state === "stopped" ? "continue" : "train";
-    const hasBegun = newest.state !== "new";
+    const hasBegun = !["new", "recorded"].includes(newest.state);
     this.transport.update(
       { can, isLive, hasBegun, canControl: !isLive },
-      { state: stateText(newest), slow: values.slow, why: header.task.control },
+      {
+        state: stateText(shown.run.state === "recorded" && !isLive ? shown.run : newest),
+        slow: values.slow,
+        why: header.task.control,
+      },
     );
-    const trouble = (newest.state !== "queued" && newest.message) || failed;
+    const trouble = (!["queued", "recorded"].includes(newest.state) && newest.message) || failed;
     this.notice.hidden = !trouble;
     setText(this.notice, trouble);
   }
@@ -166,7 +173,12 @@ export class View {
     const kind = this.heads.kind;
     const isThere = kind && at && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
     if (!isThere || at.q === null || at.k === null) {
-      setText(this.reading, HINT);
+      setText(this.reading, this.heads.covered === null ? HINT : COVERED);
+      return;
+    }
+    if (at.q === this.heads.covered) {
+      delete this.reading.dataset.value;
+      setText(this.reading, COVERED);
       return;
     }
     const weight = this.heads.weightAt(at.q, at.k);

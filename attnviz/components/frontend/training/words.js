@@ -27,6 +27,7 @@ export const percent = (share) => `${fixed(share * 100, 1)} %`;
 /** What a training is doing, in a line. @param {TrainingRun} run */
 export function stateText({ state, message, step, steps, speed, left }) {
   if (state === "new") return "Not trained yet: every weight is as it was drawn from the seed.";
+  if (state === "recorded") return message;
   if (state === "queued") return message || "Waiting for its turn.";
   const done = `Step ${step.toLocaleString("en-US")} of ${steps.toLocaleString("en-US")}`;
   if (state === "running" && !step && speed === null) return "Starting a process to train in.";

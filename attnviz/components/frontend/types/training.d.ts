@@ -14,8 +14,8 @@ interface TrainingPattern {
   title: string;
   kind: string;
 }
-/** "new" is a model before its training. */
-type TrainingState = "new" | "queued" | "running" | "stopped" | "done" | "diverged" | "failed";
+/** "new" is a model before its training; "recorded" a training that ships with the app. */
+type TrainingState = "new" | "recorded" | "queued" | "running" | "stopped" | "done" | "diverged" | "failed";
 /** What is known of one training. */
 interface TrainingRun {
   id: string;
@@ -60,6 +60,8 @@ interface TrainingValues {
   /** a step; null for the newest snapshot */
   snapshot: number | null;
   pin: Pair;
+  /** whether the pinned row is covered, to be guessed */
+  predict: boolean;
   /** the training whose attention is shown; "" for the newest */
   run: string;
   /** how many milliseconds a step takes at least */
@@ -75,6 +77,8 @@ interface TrainingHeader {
   task: TrainingTask;
   runs: TrainingRun[];
   values: Omit<TrainingValues, "command">;
+  /** whether a lesson is open, whose scenes the arrow keys go through */
+  in_lesson: boolean;
   acknowledged: number;
 }
 /** The numbers of a training, from float arrays of the payload. */

@@ -14,10 +14,21 @@ from attnviz.export.web import write_page
 from attnviz.export.web.page import Page
 from attnviz.serving.work.pool import Task as Work
 from attnviz.serving.work.pool import worker_pool
+from attnviz.training.jobs.job import Job
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import Chosen
-from attnviz.ui.train.runs import SHOWN, Run, all_curves, header_of, jobs_of, model_at, task_header
+from attnviz.ui.train.runs import (
+    SHOWN,
+    Run,
+    all_curves,
+    header_of,
+    jobs_of,
+    model_at,
+    model_of_run,
+    recorded_of,
+    task_header,
+)
 
 BYTES = 1_500_000
 """Of the weights of all snapshots in a page, which is then within 3 MB, in base64 and with all else"""
@@ -46,10 +57,7 @@ def training_page(of: Chosen) -> Page:
     """Return the newest trainings of a task as a page; raises as `training_file` does."""
     task = TASKS[of.task]
     reading = reading_of(task, *task.read(of.sample))
-    jobs = [job for job in jobs_of(of.visitor) if job.plan.subject == of.task][-SHOWN:]
-    shown = of.job()
-    jobs = jobs if shown in jobs else [shown, *jobs[1:]]
-    runs = [Run(job.plan, job.number, job.view) for job in jobs]
+    runs, shown = _runs(of)
     headers, files = [], dict[str, NDArray[np.uint8]]()
     for run in runs:
         header = header_of(run, [one for one in runs if one is not run], of.visitor, reading)
@@ -58,11 +66,12 @@ def training_page(of: Chosen) -> Page:
         headers.append({**header, "digest": header["id"], "state": state, "snapshots": steps})
         files |= _files(of.visitor, run, reading, steps)
     values = {
-        "watch": of.watch, "snapshot": of.step, "pin": {"q": None, "k": None}, "run": str(of.number), "slow": 0,
-        "visitor": "",
+        "watch": of.watch, "snapshot": of.step, "pin": {"q": None, "k": None}, "run": shown.id, "slow": 0,
+        "visitor": "", "predict": False,
     }  # fmt: skip
     header = {
-        "task": task_header(task, reading), "runs": headers, "values": values, "is_page": True, "acknowledged": 0,
+        "task": task_header(task, reading), "runs": headers, "values": values, "is_page": True, "in_lesson": False,
+        "acknowledged": 0,
     }  # fmt: skip
     return Page(
         "training",
@@ -71,6 +80,19 @@ def training_page(of: Chosen) -> Page:
         pack(header, {**all_curves(runs), **files}),
         json.dumps(header, ensure_ascii=False),
     )
+
+
+def _runs(of: Chosen) -> tuple[list[Run], Run]:
+    """Return the trainings that the page shows, and the shown one among them: the recorded ones, or the visitor's."""
+    if of.recording:
+        runs = recorded_of(of.task)
+        return runs, next(one for one in runs if one.recording == of.recording)
+    jobs = [job for job in jobs_of(of.visitor) if job.plan.subject == of.task][-SHOWN:]
+    shown = of.job()
+    if isinstance(shown, Job) and shown not in jobs:
+        jobs = [shown, *jobs[1:]]
+    runs = [Run(job.plan, job.number, job.view) for job in jobs]
+    return runs, next(one for one in runs if one.number == of.number)
 
 
 def _steps(header: dict[str, Any], runs: int) -> list[int]:
@@ -87,8 +109,8 @@ def _files(visitor: str, run: Run, reading: Reading, steps: list[int]) -> dict[s
     found = {}
     tested = set(steps[:: max(1, -(-len(steps) // ABLATIONS))]) | set(steps[-1:])
     for step in steps:
-        model = model_at(visitor, run.number, step)
-        found[f"{run.number}~s.{step}"] = save(at_snapshots([model], reading))
+        model = model_of_run(run, step) if run.recording else model_at(visitor, run.number, step)
+        found[f"{run.id}~s.{step}"] = save(at_snapshots([model], reading))
         if step in tested:
-            found[f"{run.number}~a.{step}"] = save({"accuracy": accuracy_without(model, run.task)})
+            found[f"{run.id}~a.{step}"] = save({"accuracy": accuracy_without(model, run.task)})
     return {name: np.frombuffer(file, np.uint8) for name, file in found.items()}

@@ -1,0 +1,57 @@
+"""`python -m attnviz record`: records trainings that ship with the app, to be gone through without waiting."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+ABOUT = """Train as the page Train does by default, and write losses, evaluations and some snapshots to one safetensors
+file, with its card beside it."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    from attnviz.trained.recorded.recipes import NAMES
+
+    parser = subparsers.add_parser("record", help="record a training, with its snapshots", description=ABOUT)
+    parser.add_argument("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where it is written (default: NAME.safetensors)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record. Exit codes: 0 done, 1 the file can't be written or the loss diverged."""
+    import torch
+
+    from attnviz.trained.card import as_file
+    from attnviz.trained.recorded.file import write
+    from attnviz.trained.recorded.making import record
+    from attnviz.training.checkpoint import write_whole
+    from attnviz.training.loop import DivergedError
+
+    out: Path = arguments.out or Path(f"{arguments.name}.safetensors")
+    if out.exists() and not arguments.force:
+        return _fail(f"{out}: it already exists; --force overwrites it")
+    torch.set_num_threads(1)
+    try:
+        recording = record(arguments.name)
+        data = write(recording)
+        write_whole(out, data)
+        write_whole(out.with_suffix(".json"), as_file(recording.plan, recording.card))
+    except DivergedError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be written'}")
+    kept, last = len(recording.view.snapshots), recording.view.evaluations[-1]
+    sys.stdout.write(
+        f"{out}: {len(data):,} bytes, {kept} snapshots, loss {last.loss:.4f}, accuracy {last.accuracy:.2%}\n"
+    )
+    return 0
+
+
+def _fail(message: str) -> int:
+    sys.stderr.write(f"attnviz: {message}\n")
+    return 1

@@ -1,0 +1,140 @@
+"""A recorded training as one safetensors file, and back.
+
+`__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`) and `card` (`attnviz.trained.card.Card`). The
+arrays are `losses` (one a step), `evaluated` (E,) with `held_out`, `accuracy` (E,) and `scores.PATTERN.KIND.LAYER`
+(E, H), and `snapshot_steps` (S,) with `snapshots`, see `packing`. https://github.com/safetensors/safetensors#format
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from attnviz.pretrained.names import ModelError
+from attnviz.trace.model import Kind, Place
+from attnviz.trained.card import Card
+from attnviz.trained.recorded.packing import pack, unpack
+from attnviz.trained.recorded.recording import Recording
+from attnviz.training.jobs.view import Evaluation, Snapshot, View
+from attnviz.training.plan import Plan
+
+FORMAT = "1"
+LARGEST = 4 * 2**20
+"""The largest file, in bytes"""
+_SCORES = re.compile(r"scores\.([a-z_]{1,30})\.(encoder|decoder|cross)\.(\d{1,2})", re.ASCII)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write(recording: Recording) -> bytes:
+    """Return a file with the whole recording."""
+    view = recording.view
+    evaluations, snapshots = view.evaluations, view.snapshots
+    scores = {
+        f"scores.{name}.{place.kind}.{place.layer}": np.array(
+            [one.scores[name][place] for one in evaluations], np.float32
+        )
+        for name, places in evaluations[-1].scores.items()
+        for place in places
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "losses": np.asarray(view.losses, np.float32),
+        "evaluated": np.array([one.step for one in evaluations], np.int32),
+        "held_out": np.array([one.loss for one in evaluations], np.float64),
+        "accuracy": np.array([one.accuracy for one in evaluations], np.float64),
+        "snapshot_steps": np.array([one.step for one in snapshots], np.int32),
+        "snapshots": pack([one.weights for one in snapshots]),
+        **scores,
+    }
+    said = {"plan": json.dumps(recording.plan.to_json()), "card": json.dumps(recording.card.to_json())}
+    data: bytes = save(arrays, {"attnviz.recorded": FORMAT, **said})
+    return data
+
+
+def read(file: Path) -> Recording:
+    """Read a file.
+
+    Raises:
+        ModelError: it is missing, too large, damaged or of another kind. The message is one sentence.
+    """
+    try:
+        if file.stat().st_size > LARGEST:
+            raise ValueError(f"it has more than {LARGEST // 2**20} MB")
+        with safe_open(file, framework="numpy") as opened:
+            said, arrays = opened.metadata() or {}, {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        if said.get("attnviz.recorded") != FORMAT:
+            raise ValueError("it is a file of another kind")
+        plan, card = Plan.from_json(json.loads(said["plan"])), Card.from_json(json.loads(said["card"]))
+        return Recording(plan, card, _view(plan, arrays))
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise ModelError(f"The recorded training {file.name} can't be read: {_short(error)}.") from error
+
+
+def _view(plan: Plan, arrays: Arrays) -> View:
+    steps = plan.training.steps
+    losses = _array(arrays, "losses", np.float32, (steps,))
+    return View(
+        "done", steps, step=steps, losses=losses, learning_rate=plan.training.rate_at(steps - 1),
+        evaluations=_evaluations(arrays, steps), snapshots=_snapshots(arrays, steps),
+    )  # fmt: skip
+
+
+def _evaluations(arrays: Arrays, steps: int) -> tuple[Evaluation, ...]:
+    evaluated = _steps(arrays, "evaluated", steps)
+    count = len(evaluated)
+    loss, accuracy = (_array(arrays, name, np.float64, (count,)).tolist() for name in ("held_out", "accuracy"))
+    scores: list[dict[str, dict[Place, tuple[float, ...]]]] = [{} for _ in evaluated]
+    for name in arrays:
+        if not name.startswith("scores."):
+            continue
+        found = _SCORES.fullmatch(name)
+        if found is None:
+            raise ValueError(f"{name[:60]} are no scores of a pattern")
+        kinds: dict[str, Kind] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+        place = Place(kinds[found[2]], int(found[3]))
+        for one, heads in zip(scores, _array(arrays, name, np.float32, (count, None)).tolist(), strict=True):
+            one.setdefault(found[1], {})[place] = tuple(heads)
+    return tuple(map(Evaluation, evaluated, loss, accuracy, scores))
+
+
+def _snapshots(arrays: Arrays, steps: int) -> tuple[Snapshot, ...]:
+    kept = _steps(arrays, "snapshot_steps", steps)
+    weights = unpack(_array(arrays, "snapshots", np.uint8, (None,)), len(kept))
+    if not all(np.isfinite(np.frombuffer(one, "<f2")).all() for one in weights):
+        raise ValueError("a weight is not finite")
+    return tuple(map(Snapshot, kept, weights))
+
+
+def _steps(arrays: Arrays, name: str, most: int) -> list[int]:
+    found: list[int] = _array(arrays, name, np.int32, (None,)).tolist()
+    if not found or found[0] < 0 or found[-1] > most or sorted(set(found)) != found:
+        raise ValueError(f"{name} are no steps of a training of {most}")
+    return found
+
+
+def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an array of this type and shape, of finite numbers that nobody changes; None is any length."""
+    found = arrays.get(name)
+    fits = (
+        found is not None
+        and found.dtype == kind
+        and found.ndim == len(shape)
+        and all(wanted in (None, there) for wanted, there in zip(shape, found.shape, strict=True))
+    )
+    if found is None or not fits or not np.isfinite(found).all():
+        raise ValueError(f"{name} is missing, not finite or of another shape")
+    found = found.copy()
+    found.setflags(write=False)
+    return found
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:160].rstrip(".")

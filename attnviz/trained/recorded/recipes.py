@@ -1,0 +1,38 @@
+"""Which trainings are recorded, by name, and how many snapshots each keeps. It imports torch only with the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attnviz.training.ladder import LADDER
+from attnviz.training.plan import Plan
+
+CONTROL, RUNG = "-control", "ladder-"
+"""How the names of a task's control end, and how those of the ladder's rungs begin"""
+SNAPSHOTS: Mapping[str, int] = MappingProxyType({
+    "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18,
+})  # fmt: skip
+"""How many snapshots a recording has at most: all of them together are to stay small"""
+NAMES = tuple(SNAPSHOTS)
+"""All recordings that ship"""
+
+
+def plan_of(name: str) -> tuple[Plan, str | None]:
+    """Return the plan of a recording, as the page Train has it by default, and its text if it is trained on one.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    if name not in NAMES:
+        raise ValueError(f"there is no recording {name!r}: {', '.join(NAMES)}")
+    if name.startswith(RUNG):
+        from attnviz.training.text.corpus import built_in
+
+        text = built_in()
+        rung = next(one for one in LADDER if f"{RUNG}{one.name}" == name)
+        return rung.plan(len(set(text))), text
+    from attnviz.training.tasks import TASKS
+
+    task = TASKS[name.removesuffix(CONTROL)]
+    return Plan(task.name, task.control_model if name.endswith(CONTROL) else task.model, task.training), None

@@ -1,0 +1,168 @@
+"""The recorded trainings that ship: what they say is true, and a damaged file is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load as arrays_of
+from safetensors.numpy import save
+
+from attnviz.cli import main
+from attnviz.pretrained import ModelError
+from attnviz.trained import recorded
+from attnviz.trained import shipped as trained_models
+from attnviz.trained.card import as_file
+from attnviz.trained.recorded import making, recipes, shipped
+from attnviz.trained.recorded.file import read, write
+from attnviz.trained.recorded.making import chosen
+from attnviz.trained.recorded.packing import pack, unpack
+from attnviz.training.evaluation import evaluate
+from attnviz.training.jobs.view import Evaluation, Snapshot, View
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.tasks import TASKS
+from tests.training import model_after
+
+FILE = shipped.FOLDER / "induction-control.safetensors"
+
+
+def test_all_recordings_ship_as_the_page_trains_by_default() -> None:
+    assert recorded.names() == recipes.NAMES
+    for name in recorded.names():
+        one = recorded.load(name)
+        assert one.plan == recipes.plan_of(name)[0], "a default has changed: record it again"
+        assert (shipped.FOLDER / f"{name}.json").read_bytes() == as_file(one.plan, one.card)
+        assert one.card.command == f"python -m attnviz record {name}"
+        steps = [snapshot.step for snapshot in one.view.snapshots]
+        assert steps[0] == 0
+        assert steps[-1] == one.plan.training.steps == len(one.view.losses)
+        assert len(steps) <= recipes.SNAPSHOTS[name]
+
+
+def test_a_task_has_its_recording_and_its_control() -> None:
+    own, control = recorded.of_task("induction")
+    assert (own.plan.model, control.plan.model) == (TASKS["induction"].model, TASKS["induction"].control_model)
+    assert [one.card.name for one in recorded.of_task("reverse")] == ["reverse"]
+    assert recorded.of_task("nothing") == ()
+    assert recorded.of_rung("nothing") is None
+
+
+@pytest.mark.parametrize("name", [one for one in recipes.NAMES if not one.startswith(recipes.RUNG)])
+def test_the_snapshots_do_on_held_out_sequences_what_the_curves_say(name: str) -> None:
+    one = recorded.load(name)
+    task, last = TASKS[one.plan.subject], one.view.evaluations[-1]
+    found = evaluate(model_of(one.plan.model, one.view.snapshots[-1].weights), task)
+    assert found.loss == pytest.approx(last.loss, rel=0.02, abs=1e-3)  # its weights are float16
+    assert found.accuracy == pytest.approx(last.accuracy, abs=4e-3)
+    first = evaluate(model_of(one.plan.model, one.view.snapshots[0].weights), task)
+    assert first.loss == pytest.approx(one.view.losses[0], rel=0.05)
+
+
+def test_the_first_snapshots_are_those_of_a_plain_training_in_torch() -> None:
+    one = recorded.load("induction")
+    early = [snapshot for snapshot in one.view.snapshots if snapshot.step <= 60]
+    assert len(early) >= 3
+    settings = one.plan.training
+    expected = model_after([found.step for found in early], rate=settings.learning_rate, steps=60)
+    for found in early:
+        weights = np.frombuffer(found.weights, "<f2").astype(np.float32)
+        whole = torch.cat([value.flatten() for value in expected[found.step].state_dict().values()])
+        np.testing.assert_allclose(weights, whole, rtol=1e-2, atol=2e-3)
+
+
+@given(st.integers(1, 5), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_what_is_packed_is_unpacked_bit_by_bit(count: int, length: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).integers(0, 2**16, (count, length), np.uint16)
+    snapshots = [row.astype("<u2").tobytes() for row in drawn]
+    assert list(unpack(pack(snapshots), count)) == snapshots
+
+
+@pytest.mark.parametrize("count", [0, 3, 7])
+def test_snapshots_that_are_not_as_many_are_refused(count: int) -> None:
+    with pytest.raises(ValueError, match="are not"):
+        unpack(pack([b"\0\1\2\3"] * 3 + [b"\4\5\6\7"] * 2), count)
+
+
+def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
+    one = recorded.load("induction-control")
+    again = tmp_path / "again.safetensors"
+    again.write_bytes(write(one))
+    found = read(again)
+    assert (found.plan, found.card) == (one.plan, one.card)
+    assert found.view.snapshots == one.view.snapshots
+    assert found.view.evaluations == one.view.evaluations
+    np.testing.assert_array_equal(found.view.losses, one.view.losses)
+    with pytest.raises(ValueError, match="read-only"):
+        found.view.losses[0] = 1
+
+
+def _changed(**arrays: np.ndarray) -> bytes:
+    data = FILE.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    return save(arrays_of(data) | arrays, json.loads(data[8 : 8 + size])["__metadata__"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\x80\x02." * 99, FILE.read_bytes()[:-9], bytes(5 * 2**20),
+        (trained_models.FOLDER / "induction.safetensors").read_bytes(),
+        _changed(losses=np.zeros(3, np.float32)),
+        _changed(losses=np.full(800, np.nan, np.float32)),
+        _changed(losses=np.zeros(800, np.float64)),
+        _changed(snapshot_steps=np.array([0, 5], np.int32)),
+        _changed(snapshot_steps=np.array([5, 5], np.int32)),
+        _changed(evaluated=np.array([0, 900], np.int32)),
+        _changed(snapshots=np.zeros(9, np.uint8)),
+        _changed(snapshots=pack([b"\xff\xff"] * len(recorded.load("induction-control").view.snapshots))),
+        _changed(**{"scores.match.sideways.0": np.zeros((3, 2), np.float32)}),
+        _changed(**{"scores.match.decoder.0": np.zeros((3, 2), np.float32)}),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_refused_in_one_sentence(data: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "one.safetensors"
+    file.write_bytes(data)
+    with pytest.raises(ModelError, match=r"^The recorded training one.safetensors can't be read: .*\.$"):
+        read(file)
+
+
+def test_a_recording_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ModelError, match="no recorded training “nothing”"):
+        recorded.load("nothing")
+    with pytest.raises(ModelError, match="can't be read"):
+        read(Path("/nowhere/one.safetensors"))
+
+
+def test_most_snapshots_are_kept_where_the_model_changes() -> None:
+    steps = range(0, 101, 5)
+    evaluations = tuple(Evaluation(step, 0.0, float(step > 50)) for step in steps)
+    view = View("done", 100, evaluations=evaluations, snapshots=tuple(Snapshot(step, b"") for step in range(101)))
+    kept = [one.step for one in chosen(view, 12)]
+    assert len(kept) <= 12
+    assert (kept[0], kept[-1]) == (0, 100)
+    assert sum(50 <= step <= 55 for step in kept) >= 5
+    assert chosen(replace(view, snapshots=view.snapshots[:3]), 12) == view.snapshots[:3]
+
+
+def test_the_command_records_and_leaves_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, _ = recipes.plan_of("induction-control")
+    quick = replace(plan, training=replace(plan.training, steps=20, batch=8))
+    monkeypatch.setattr(making, "plan_of", lambda _: (quick, None))
+    out = tmp_path / "one.safetensors"
+    assert main(["record", "induction-control", "--out", str(out)]) == 0
+    assert "5 snapshots" in capsys.readouterr().out
+    found = read(out)
+    assert (found.plan, found.view.status, found.view.step) == (quick, "done", 20)
+    assert [one.step for one in found.view.snapshots] == [0, 5, 10, 15, 20]
+    assert json.loads(out.with_suffix(".json").read_text())["accuracy"] == found.card.accuracy
+    assert main(["record", "induction-control", "--out", str(out)]) == 1
+    assert "already exists" in capsys.readouterr().err
+    assert main(["record", "induction-control", "--out", str(tmp_path / "no" / "one.safetensors")]) == 1
