@@ -49,8 +49,8 @@ export function paintRowLabels(
       box: [-wide, -0.6 * size, wide, 1.2 * size],
     });
   }
-  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.rows };
-  const box = paintAxisTitle(context, AXIS_TITLES[panel.rows], looks, (width) => {
+  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.rows };
+  const box = paintAxisTitle(context, panel.axes?.[0] ?? AXIS_TITLES[panel.rows], looks, (width) => {
     const left = tokens
       ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
       : 22 * type.unit;
@@ -98,8 +98,8 @@ export function paintColumnLabels(
     written.push({ panel: panel.name, side: "columns", x: middle, y: foot, turn, box });
     if (turned) deepest = Math.max(deepest, wide * Math.sin(TURN) + 8);
   }
-  const title = axisTitle(panel.cols, titleRoom, widthOf);
-  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.cols };
+  const title = panel.axes?.[1] ?? axisTitle(panel.cols, titleRoom, widthOf);
+  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.cols };
   const box = paintAxisTitle(context, title, looks, (wide) => ({
     x: x + Math.max(width, Math.min(wide, 60)) / 2,
     y: y + height + deepest + 12 * type.unit,

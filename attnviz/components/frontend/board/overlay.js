@@ -109,7 +109,7 @@ export class Overlay {
   /** @param {DrawnPanel} panel @param {string} kind */
   colour(panel, kind) {
     if (panel.name === "value" || panel.name === "W_value") return this.colours.value;
-    if (kind === "query" || kind === "key") return this.colours[kind];
+    if (!panel.axes && (kind === "query" || kind === "key")) return this.colours[kind];
     return this.ownColour(panel); // a feature axis takes the colour of the vectors that it belongs to
   }
 

@@ -168,7 +168,7 @@ export class Names {
       "text-anchor": anchor,
       "dominant-baseline": anchor === "end" ? "central" : "auto",
       display: "inline",
-      fill: this.colours[kind] ?? this.colours.text,
+      fill: this.colours[panel.axes ? "text" : kind] ?? this.colours.text,
       "stroke-width": 3,
       "paint-order": "stroke",
       "font-size": this.type,

@@ -14,8 +14,8 @@ const NOWHERE = axisOf(1e9, 0, [0, 1]);
  */
 export function drawnPanels(places, away, { view, covers }) {
   /** @param {CompletePanel} panel */
-  const known = ({ name, rows, cols, z, shape: [height, width], parts }) => {
-    return { name, rows, cols, z, height, width, parts: parts?.width, covered: covers?.(name) ?? null };
+  const known = ({ name, rows, cols, axes, z, shape: [height, width], parts }) => {
+    return { name, rows, cols, axes, z, height, width, parts: parts?.width, covered: covers?.(name) ?? null };
   };
   const shown = places.map(({ panel, x, y, width, height, rowLabels, columnLabels, turned, labelRoom }) => ({
     ...known(panel),

@@ -72,11 +72,16 @@ class Ladder {
     else writeKept(given);
   }
 
-  /** The rung that is looked at: the chosen one, or the one that was trained last. */
+  /** The rung that is looked at: the chosen one, or the one that was trained last, if it can be one with heads. */
   get row() {
     const { rung } = this.updates.values;
     const chosen = this.rows.find((one) => one.rung.name === rung);
-    return chosen ?? this.rows.reduce((last, one) => (idOf(one) > idOf(last) ? one : last), this.rows[0]);
+    if (chosen) return chosen;
+    const withHeads = this.rows.filter((one) => one.rung.run.kinds.length > 0);
+    const isAnyTrained = this.rows.some((one) => idOf(one) > 0);
+    const isOneWithHeads = withHeads.length > 0 && (!isAnyTrained || withHeads.some((one) => idOf(one) > 0));
+    const among = isOneWithHeads ? withHeads : this.rows;
+    return among.reduce((last, one) => (idOf(one) > idOf(last) ? one : last), among[0]);
   }
 
   /** The head that is shown: the chosen one, or the first of the last layer. @returns {HeadPlace} */

@@ -52,9 +52,10 @@ export class Loss {
     }
     const [B, T, V] = arrays.logits.shape;
     this.about.textContent =
-      `“${row.rung.title}” after ${step.toLocaleString("en-US")} steps, on ${B} blocks that it was not trained on. ` +
-      `Each position has ${V} logits, one a character: (B, T, C) = (${B}, ${T}, ${V}). torch wants one row ` +
-      `a prediction, so logits.view(B·T, C) is (${B * T}, ${V}) and y.view(B·T) is (${B * T}).`;
+      `“${row.rung.title}” after ${step.toLocaleString("en-US")} steps, on ${B} blocks of text that it was not ` +
+      `trained on. Each position has ${V} logits, one for each character: (B, T, C) = (${B}, ${T}, ${V}). ` +
+      `torch wants one row for each prediction, so logits.view(B·T, C) is (${B * T}, ${V}) ` +
+      `and y.view(B·T) is (${B * T}).`;
     const key = `${this.latest.address} ${theme}`;
     if (key !== this.key) {
       this.key = key;
@@ -75,6 +76,7 @@ export class Loss {
     /** @type {Panel} */
     const panel = {
       ...{ name: "logits", title: "logits.view(B·T, C)", role: null, rows: "query", cols: "key", data },
+      axes: ["this → next character", "character that may follow"],
       ...{ shape: [B * T, V], low: -most, high: most, scale: "signed", numbered: true, bar: true },
     };
     const labels = { query: rows, key: text.labels };
@@ -138,7 +140,10 @@ export class Loss {
         ` · F.cross_entropy(logits.view(${B * T}, ${V}), y.view(${B * T})) = `,
         result(loss.data[0], number(loss.data[0]), { class: "result torch" }),
       ),
-      line(`Whoever knows nothing has log ${V} = ${number(Math.log(V))}.`),
+      line(
+        `A model that gives all ${V} characters the same probability has the loss log ${V} = ` +
+          `${number(Math.log(V))}.`,
+      ),
     );
     this.read(logits, text);
   }

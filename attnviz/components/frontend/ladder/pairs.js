@@ -48,9 +48,9 @@ export class Pairs {
         : `The ${text.shown.length} most frequent of ${count} characters`;
     const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
     this.about.textContent =
-      `Row: a character. Column: what follows it. ${which}, counted in the ` +
-      ` ${text.train.toLocaleString("en-US")} characters that are trained on. No training: dividing each ` +
-      `count by its row's sum gives the best table that there is.${hint}`;
+      `Row: a character. Column: the character after it. ${which}, counted in the ` +
+      `${text.train.toLocaleString("en-US")} characters to train on. Nothing is trained here: each count ` +
+      `divided by the sum of its row is the best that a table of pairs can be.${hint}`;
     this.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
     this.light();
@@ -72,7 +72,16 @@ export class Pairs {
     }
     /** @type {(name: string, title: string, data: Float32Array) => Panel} */
     const panel = (name, title, numbers) => ({
-      ...{ name, title, role: "attention", rows: "query", cols: "key", data: numbers, shape: [side, side] },
+      ...{
+        name,
+        title,
+        role: "attention",
+        rows: "query",
+        cols: "key",
+        axes: ["this character", "next character"],
+        data: numbers,
+        shape: [side, side],
+      },
       ...{ low: 0, high: 1, scale: "weights", numbered: true, bar: name === "counted" },
     });
     const panels = [panel("counted", "counted: probability of what follows", data)];

@@ -14,6 +14,7 @@ interface DrawnPanel {
   name: string;
   rows: string;
   cols: string;
+  axes?: [string, string];
   z: Rows;
   width: number;
   height: number;
@@ -72,6 +73,8 @@ interface Panel extends Coloured {
   role: "query" | "key" | "value" | "attention" | null;
   rows: string;
   cols: string;
+  /** what its rows and columns are called where they are no queries and keys; then neither has their colours */
+  axes?: [string, string];
   /** whether the cells of a small matrix carry their numbers; on a board, where they fit */
   numbered?: boolean;
   /** whether a colour bar stands beside it */

@@ -22,16 +22,19 @@ def text_controls() -> None:
     left, right = st.columns(2)
     with left:
         _pick("steps", "Steps", STEPS, "2,000")
-        _pick("rate", "Learning rate", RATES, "each its own")
+        _pick("rate", "Learning rate", RATES, "usual")
     with right:
-        _pick("train_block", "Block size", BLOCKS, "8; GPT 32")
-        _pick("batch", "Batch", BATCHES, "each its own")
+        _pick("train_block", "Block size", BLOCKS, "usual")
+        _pick("batch", "Batch", BATCHES, "usual")
     controls.seed()
     state.bound(
         "sample", st.text_input, "Text for the heads", max_chars=MAX_SAMPLE, placeholder="the beginning of the text",
         help="Its first characters, as many as a block has, are what the heads are shown at every snapshot.",
     )  # fmt: skip
-    st.caption("Settings hold for what is trained next, so that all models have the same.")
+    st.caption(
+        "Settings hold for what is trained next, for all models. “usual” is each model's own: blocks of 8 characters, "
+        "of 32 for the GPT."
+    )
 
 
 def _pick(key: str, label: str, options: Sequence[Any], own: str) -> None:
