@@ -44,7 +44,7 @@ class Settings:
     """Whether visitors may request any other folder on this machine"""
     uploads: bool = True
     """Whether files may be uploaded"""
-    largest_upload: int = 5
+    largest_upload: int = 8
     """The largest upload in megabytes"""
     largest_text: int = 20_000
     """The longest text in characters"""
@@ -107,7 +107,7 @@ PUBLIC = Settings(
 """The defaults for a public link. They admit a class of 300 behind one address with a change every two seconds."""
 
 LIMITS = {
-    "largest_upload": (1, 5),
+    "largest_upload": (1, 8),
     "largest_text": (100, 20_000),
     "sessions": (0, 100_000),
     "requests": (0, 10_000_000),

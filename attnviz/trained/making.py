@@ -23,7 +23,7 @@ from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Subject
 from attnviz.training.text.corpus import built_in
-from attnviz.training.text.subject import Text, validation_loss
+from attnviz.training.text.subject import Text, as_read, validation_loss
 
 BUILT_IN_CORPUS = "the built-in corpus"
 RECENT = 50
@@ -162,10 +162,10 @@ def subject_of(plan: Plan, text: Path | None) -> Subjects:
     if plan.subject != TEXT:
         return Subjects(plan, TASKS[plan.subject], None)
     data = built_in().encode() if text is None else _start(text)
-    content, model = read_upload(data), plan.model
+    content, model = as_read(read_upload(data)), plan.model
     subject = Text(content, 1 if isinstance(model, BigramConfig) else model.block_size)
     name = BUILT_IN_CORPUS if text is None else text.name
-    corpus = Corpus(name, len(content), hashlib.sha256(data).hexdigest())
+    corpus = Corpus(name, len(content), hashlib.sha256(content.encode()).hexdigest())
     return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
 
 

@@ -118,7 +118,7 @@ def test_streamlits_options_keep_speed_and_privacy() -> None:
     }
     for section, options in expected.items():
         assert config[section].items() >= options.items()
-    assert 0 < config["server"]["maxUploadSize"] <= 5
+    assert 0 < config["server"]["maxUploadSize"] <= 8
     assert {"light", "dark"} <= config["theme"].keys()
 
 

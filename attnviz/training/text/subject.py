@@ -43,6 +43,14 @@ def check_length(characters: int, block_size: int) -> None:
         )
 
 
+def as_read(text: str) -> str:
+    """Return a text as it is trained on: every line ends with "\\n", as where Python reads a text file.
+
+    Lone surrogates are replaced as `repair` does.
+    """
+    return repair(text).replace("\r\n", "\n").replace("\r", "\n")
+
+
 class Text(Subject):
     """A text whose next characters are to be predicted."""
 
@@ -52,7 +60,7 @@ class Text(Subject):
         """Encode and split a text.
 
         Args:
-            text: the whole text; its characters are the vocabulary, in code-point order, if none is given.
+            text: the whole text, read as `as_read` does; its characters are the vocabulary, in code-point order, if none is given.
             block_size: T, the length of a training sequence.
             vocabulary: the characters that are known; the text may hold no others.
 
@@ -64,7 +72,7 @@ class Text(Subject):
         """
         if block_size < 1:
             raise ValueError(f"block_size is {block_size}; it must be at least 1")
-        text = repair(text)
+        text = as_read(text)
         if not text.strip():
             raise TextError("There is no text to train on: paste one, or choose the built-in corpus.")
         self.vocabulary = CharVocab.from_text(text) if vocabulary is None else vocabulary

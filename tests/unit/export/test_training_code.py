@@ -25,10 +25,10 @@ from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in
-from attnviz.training.text.subject import Text, validation_loss
+from attnviz.training.text.subject import Text, as_read, validation_loss
 
 CORPUS = built_in()[:4000] + 'é 👩‍👧 """ \\ \t end\r\n'
-V = len(set(CORPUS))
+V = len(set(as_read(CORPUS)))
 SETTINGS = TrainingSettings(steps=25, batch=4, seed=3)
 ATTENTION_ALONE = TokenConfig(V, 8, layers=1, heads=2, width=8, feed_forward=0, residual=False, norm=False)
 WHOLE = TokenConfig(V, 16, layers=2, heads=2, width=8, dropout=0.2)
@@ -78,13 +78,22 @@ def test_the_script_trains_to_the_same_losses(config: ModelConfig, settings: Tra
     assert isinstance(text, Text)
     trainer = Trainer(build(config, settings.seed), text.batch, settings)
     losses = {step: trainer.advance() for step in range(settings.steps)}
-    digest = hashlib.sha256(CORPUS.encode()).hexdigest()
+    digest = hashlib.sha256(as_read(CORPUS).encode()).hexdigest()
     [printed] = run([training_script(plan, sha256=digest, losses=losses)], tmp_path)
     assert {step: float(loss) for step, loss in losses_in(printed).items()} == pytest.approx(losses, abs=2e-5)
     assert f"{sum(one.numel() for one in trainer.model.parameters())} parameters" in printed
     whole = float(printed.split("validation loss ")[1])
     assert whole == pytest.approx(validation_loss(trainer.model, text.validation, block_of(config)), abs=2e-5)
     assert "not the text" not in printed
+
+
+def test_a_file_with_other_line_endings_is_the_same_text(tmp_path: Path) -> None:
+    as_unix, as_windows = "one two\nthree\n" * 20, "\ufeff" + "one two\r\nthree\r\n" * 20
+    assert Text(as_windows[1:], 8).labels == Text(as_unix, 8).labels == tuple(sorted(set(as_unix)))
+    assert as_read("a\r\nb\rc\n") == "a\nb\nc\n"
+    plan = Plan(TEXT, BigramConfig(len(set(as_unix))), replace(SETTINGS, steps=1))
+    script = training_script(plan, sha256=hashlib.sha256(as_unix.encode()).hexdigest(), losses={})
+    assert "not the text" not in run([script], tmp_path, as_windows)[0]
 
 
 def test_another_text_is_noticed(tmp_path: Path) -> None:

@@ -61,16 +61,21 @@ export class Moments {
     const steps = digest ? this.next() : [];
     if (!steps.length) return;
     this.loading = true;
+    let cameBack = false;
     try {
       const arrays = await fetchArrays(`${digest}~s.${steps.join(".")}`, this.source);
       if (digest === this.digest) steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
+      cameBack = this.failed !== "";
+      if (cameBack) this.lost = new Set(); // they are asked for again
+      this.failed = "";
     } catch (error) {
       if (digest === this.digest) steps.forEach((step) => this.lost.add(step));
       this.failed = error instanceof Error ? error.message : "";
     } finally {
       this.loading = false;
     }
-    if (steps.includes(this.wanted.first) || digest !== this.digest) this.onCome(); // the others are not shown now
+    // The others are not shown now.
+    if (steps.includes(this.wanted.first) || digest !== this.digest || cameBack) this.onCome();
     this.load();
   }
 }

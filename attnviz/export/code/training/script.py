@@ -41,7 +41,7 @@ OF_TEXT = f'''\
 SHA256 = {{sha256}}
 T = {{block}}  # block size: the longest context
 
-with open(sys.argv[1] if len(sys.argv) > 1 else "corpus.txt", encoding="utf-8", newline="") as file:
+with open(sys.argv[1] if len(sys.argv) > 1 else "corpus.txt", encoding="utf-8-sig") as file:
     text = file.read()
 if hashlib.sha256(text.encode()).hexdigest() != SHA256:
     print("This is not the text of the training that was exported: the losses will differ.")
@@ -183,7 +183,7 @@ def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | No
     Args:
         plan: the training.
         losses: some losses of the training, by step; the script compares its own with them.
-        sha256: of the text, in UTF-8; the script says so if it is given another. None for a task.
+        sha256: of the text as it is trained on (`as_read`), in UTF-8; the script says so if it is given another. None for a task.
 
     Raises:
         NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.

@@ -89,7 +89,7 @@ def _take_file() -> None:
 
 def _take(source: str, text: str) -> None:
     try:
-        _keep(source, facts_of(text.replace("\r\n", "\n")), "")
+        _keep(source, facts_of(text), "")
     except TextError as why:
         _keep(source, None, str(why))
 

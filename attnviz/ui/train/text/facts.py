@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.tokens import label_of
-from attnviz.tokens.value import repair
 from attnviz.toy.language.bigram import BigramModel, count_pairs
 from attnviz.training.ladder import LADDER
 from attnviz.training.text.chunks import ChunkSettings, chunks
 from attnviz.training.text.corpus import built_in
-from attnviz.training.text.subject import Text, TextError, check_length, validation_loss
+from attnviz.training.text.subject import Text, TextError, as_read, check_length, validation_loss
 
 MOST_CHARACTERS = 1000
 """Different ones: the bigram has as many parameters as the square of it"""
@@ -86,7 +85,7 @@ def facts_of(text: str) -> Facts:
     Raises:
         TextError: it can't be trained on; the message is a sentence for the user.
     """
-    text = repair(text)
+    text = as_read(text)
     different = len(set(text))
     if different > MOST_CHARACTERS:
         raise TextError(
