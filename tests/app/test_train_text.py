@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
+from attnviz import trained
 from attnviz.serving.work.arrays import array_store
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.weights import model_of
@@ -88,6 +90,31 @@ def test_one_rung_and_then_the_whole_ladder_is_trained() -> None:
     assert rung(at, "gpt")["samples"] == [0, 5]
     table = part(rung(at, "bigram")["run"]["digest"], "b.5")["probabilities"]
     np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_rung_opens_on_another_page_with_its_own_weights_and_on_generate() -> None:
+    at = opened(sample="Anna")
+    for name in ("gru", "head"):
+        command(at, f"train:{name}")
+        until(at, lambda name=name: rung(at, name)["run"]["state"] == "done")
+    assert "no attention" in rung(at, "gru")["run"]["cannot_open"]
+    assert rung(at, "head")["run"]["cannot_open"] == ""
+    visitor = told(at)["values"]["visitor"]
+    job = training_jobs().job(visitor)
+    assert job is not None
+    module = model_of(job.plan.model, job.view.snapshots[-1].weights)
+    command(at, "open heads")
+    link = dict(at.query_params)
+    assert link["text"] == "Anna"
+    model = trained.load(link["model"])
+    for name, one in module.state_dict().items():
+        assert torch.equal(model.module.state_dict()[name], one), name
+    go_to_page(at, "train", {"train_part": "text", "steps": "5", "rung": "gru", "sample": "Anna"})
+    command(at, "open generate")
+    assert not at.exception
+    header = payload(at, "generation")[0]
+    assert header["model"]["title"].endswith(f"training {job.number - 1}, after 5 steps")
+    assert "".join(header["model"]["characters"][one] for one in header["prompt"]) == "Anna"
 
 
 def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:

@@ -60,7 +60,8 @@ class Text(Subject):
         """Encode and split a text.
 
         Args:
-            text: the whole text, read as `as_read` does; its characters are the vocabulary, in code-point order, if none is given.
+            text: the whole text, read as `as_read` does; its characters are the vocabulary, in code-point order,
+                if none is given.
             block_size: T, the length of a training sequence.
             vocabulary: the characters that are known; the text may hold no others.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from attnviz.toy.language.config import BigramConfig, TokenConfig
+from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Kind, Place
 from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
-from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.tasks import TASKS
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan, sample_of
 from attnviz.ui.train.runs import jobs_of, runs_of
+from attnviz.ui.train.text.chosen import chosen_facts
+from attnviz.ui.train.text.plans import rung_of
 
 
 class Head(NamedTuple):
@@ -86,11 +87,12 @@ def chosen() -> Chosen | None:
 
 
 def _of_text() -> Chosen | None:
-    name = commands.visitor()
-    jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.view.snapshots]
+    name, text, rung = commands.visitor(), chosen_facts().text, state.get("rung")
+    jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.text == text and job.view.snapshots]
+    jobs = [job for job in jobs if (at := rung_of(job.plan)) and rung in ("", at.name)]
     if not jobs:
         return None
-    job = next((one for one in reversed(jobs) if _is_rung(one)), jobs[-1])
+    job = jobs[-1]
     return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
 
 
@@ -108,17 +110,6 @@ def _step(view: View) -> int:
     """Return the step of the snapshot that is shown: the nearest one, or the newest."""
     steps, wanted = [one.step for one in view.snapshots], state.get("snapshot")
     return steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
-
-
-def _is_rung(job: Job) -> bool:
-    """Whether a training on a text is of the rung that is shown."""
-    rung = next((one for one in LADDER if one.name == state.every().get("rung")), None)
-    if rung is None:
-        return False
-    expected, model = rung.config(job.plan.model.vocabulary), job.plan.model
-    if isinstance(expected, BigramConfig) or isinstance(model, BigramConfig):
-        return expected == model
-    return replace(expected, block_size=model.block_size) == model
 
 
 def _sample(job: Job) -> str:

@@ -148,12 +148,17 @@ def do(command: str) -> None:
     elif command == "continue":
         jobs.go_on(name)
     elif command.startswith("open "):
-        st.session_state[_OPEN] = command.removeprefix("open ")
+        ask_to_open(command)
     elif command == "step":
         if can_go_on:
             jobs.one_step(name)
         elif job is None or job.view.status not in ("running", "queued"):
             _start(paused=True)
+
+
+def ask_to_open(command: str) -> None:
+    """Note that the shown model is to be opened, by a command such as "open heads"."""
+    st.session_state[_OPEN] = command.removeprefix("open ")
 
 
 def _start(*, control: bool = False, paused: bool = False) -> None:

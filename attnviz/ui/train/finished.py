@@ -17,6 +17,7 @@ from attnviz.trace.model import places
 from attnviz.trained.model import TrainedModel
 from attnviz.trained.shipped import keep
 from attnviz.trained.snapshots import ModelFile, file_of
+from attnviz.training.plan import TEXT
 from attnviz.ui import state
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
@@ -69,6 +70,8 @@ def open_if_asked() -> None:
     """Go to the page on which the visitor wants to see the shown model; say why where that can't be."""
     own.go_if_opened()
     page, of = commands.page_to_open(), chosen()
+    if page == "generate" and of is not None and of.task == TEXT:
+        state.go_to_page(PAGES["train"].script, link_to_generate(of))
     if page not in OPENS or of is None:
         return
     try:
@@ -77,6 +80,16 @@ def open_if_asked() -> None:
         st.warning(plain(str(why)))
         return
     state.go_to_page(PAGES[page].script, link)
+
+
+def link_to_generate(of: Chosen) -> dict[str, str]:
+    """Return the link of the part Generate with a snapshot of a training on a text, and what was typed for it."""
+    last = of.job().view.snapshots[-1].step
+    view = state.every() | {
+        "train_part": "generate", "text_model": f"run-{of.number}", "snapshot": None if of.step == last else of.step,
+        "prompt": state.get("sample"), "watch": "", "drawn": KEYS["drawn"].default,
+    }  # fmt: skip
+    return write_link(view, PAGES["train"].link_keys(None))
 
 
 def link_to(of: Chosen, page: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import { element } from "../core/dom.js";
 import { Heads } from "../training/heads.js";
+import { Opener } from "../training/opener.js";
 import { Scrubber } from "../training/transport.js";
 import { cellText, pictureText, placeName, stateText } from "../training/words.js";
 import { Chart } from "./chart.js";
@@ -75,10 +76,10 @@ export class View {
       loss: new Loss(this.rooms.loss, source, on),
       data: new Data(this.rooms.data),
     };
-    const about = element("header", { class: "about" }, ABOUT);
     const bottom = element("div", { class: "bottom" });
     this.scrubber = new Scrubber(bottom, on.go);
-    root.append(about, top, this.notice, ...Object.values(this.rooms), bottom);
+    this.opener = new Opener(this.scrubber.element, on.command, true);
+    root.append(element("header", { class: "about" }, ABOUT), top, this.notice, ...Object.values(this.rooms), bottom);
   }
 
   /** @param {string} name @param {string} title */
@@ -104,6 +105,7 @@ export class View {
       button.setAttribute("aria-pressed", String(button instanceof HTMLElement && button.dataset.view === view));
     }
     this.scrubber.update(row.rung.run.snapshots, step);
+    this.opener.update(row.rung.run, false);
     this.scrubber.element.hidden = view === "data" || row.rung.run.id === "0";
     if (view === "ladder") {
       this.rungs.update(given);

@@ -11,16 +11,22 @@ const PAGES = [
 const WHAT = "Open this model, as it is after this step, on ";
 
 export class Opener {
-  /** @param {HTMLElement} root @param {(command: string) => void} onCommand */
-  constructor(root, onCommand) {
+  /**
+   * @param {HTMLElement} root @param {(command: string) => void} onCommand
+   * @param {boolean} writes whether the model can write a text, on the part Generate
+   */
+  constructor(root, onCommand, writes = false) {
     this.buttons = PAGES.map(([page, title], n) => {
       const about = { type: "button", class: `open ${page}`, title: `${WHAT}${title}` };
       const made = element("button", about, n ? title : `Open on ${title}`);
       made.addEventListener("click", () => onCommand(`open ${page}`));
       return made;
     });
+    const title = "Let this model, as it is after this step, go on with the text: part Generate";
+    this.writer = element("button", { type: "button", class: "open generate", title, hidden: !writes }, "Generate");
+    this.writer.addEventListener("click", () => onCommand("open generate"));
     this.reason = span("reason");
-    this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.reason);
+    this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.writer, this.reason);
     root.append(this.element);
   }
 

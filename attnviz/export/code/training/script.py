@@ -183,7 +183,8 @@ def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | No
     Args:
         plan: the training.
         losses: some losses of the training, by step; the script compares its own with them.
-        sha256: of the text as it is trained on (`as_read`), in UTF-8; the script says so if it is given another. None for a task.
+        sha256: of the text as it is trained on (`as_read`), in UTF-8; the script says so if it is given another.
+            None for a task.
 
     Raises:
         NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.

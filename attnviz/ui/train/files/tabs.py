@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.links.pages import PAGES
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
@@ -49,8 +48,6 @@ def _show_model() -> None:
         file_button(
             "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
         )
-    if of.task == TEXT:
-        _show_opener(of)
     st.caption(
         f"The model after {of.step:,} steps, in float16. *Open a model's file* shows it again here or in anybody's "
         "attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained and how "
@@ -141,24 +138,6 @@ def _of_task() -> Chosen | None:
         st.caption(OF_TASKS)
         return None
     return found
-
-
-def _show_opener(of: Chosen) -> None:
-    """Show a button for each page that can show the model."""
-    from attnviz.pretrained.names import ModelError
-    from attnviz.ui.train.finished import OPENS, link_to
-
-    with st.container(horizontal=True, key="train_open"):
-        for page in OPENS:
-            title = PAGES[page].title
-            if not st.button(f"Open on {title}" if page == OPENS[0] else title, key=f"train_open_{page}"):
-                continue
-            try:
-                link = link_to(of, page)
-            except (ModelError, LookupError) as why:
-                st.warning(plain(str(why)))
-            else:
-                state.go_to_page(PAGES[page].script, link)
 
 
 EXPORTS: Tabs = MappingProxyType(

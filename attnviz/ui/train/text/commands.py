@@ -53,6 +53,8 @@ def do(command: str) -> None:
         jobs.stop(name)
     elif command == "continue" and is_text:
         jobs.go_on(name)
+    elif command.startswith("open "):
+        commands.ask_to_open(command)
 
 
 def _start(plans: list[Plan]) -> None:

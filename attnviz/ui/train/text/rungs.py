@@ -14,6 +14,7 @@ from torch import nn
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.limits import parameters_of
 from attnviz.training.jobs.view import View
@@ -85,7 +86,7 @@ def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, An
             "state": view.status if row.number else "new",
             "message": queued(view) if view.status == "queued" else view.message,
             "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
-            "snapshots": steps, "kinds": _kinds(plan.model, reading),
+            "snapshots": steps, "kinds": _kinds(plan.model, reading), "cannot_open": why_not_shown(plan),
         },
         "samples": _samples(steps, is_live=view.status in ("running", "queued")),
     }  # fmt: skip

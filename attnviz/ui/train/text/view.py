@@ -11,6 +11,7 @@ from attnviz.ui import shell, state
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, reading_of_tokens
+from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.text.arrays import offer_pairs
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.commands import take, values
@@ -21,6 +22,7 @@ from attnviz.ui.train.text.rungs import curves_of, rows_of, told
 
 def show_text() -> None:
     """Show the rungs, trained on the chosen text as far as they are."""
+    open_if_asked()
     name = commands.visitor()
     keep(name)
     training_jobs().prepare()
