@@ -10,6 +10,7 @@ import pytest
 
 from attnviz import files, ready
 from attnviz.cli import main
+from attnviz.lessons.shipped import NAMES
 from attnviz.pretrained import ModelError, load
 from attnviz.ready import Check, checks, print_checks
 
@@ -26,7 +27,7 @@ def test_all_is_ready_here_and_the_command_says_so(capsys: pytest.CaptureFixture
         "Built-in model: its file is the one",
         "Forward pass: its weights differ",
         "No network",
-        "Lessons: 5 lessons",
+        f"Lessons: {len(NAMES)} lessons",
         "Browser files: page, plotly.js",
         f"Port: {port} is free",
         "Ready for class.",
