@@ -14,8 +14,9 @@ from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
-from attnviz.serving.work.arrays import array_store
+from attnviz.serving.work.arrays import NotOfferedError, array_store
 from attnviz.serving.work.training import training_jobs
+from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.ui.train.text.arrays import logits_of
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
@@ -115,6 +116,27 @@ def test_a_rung_opens_on_another_page_with_its_own_weights_and_on_generate() -> 
     header = payload(at, "generation")[0]
     assert header["model"]["title"].endswith(f"training {job.number - 1}, after 5 steps")
     assert "".join(header["model"]["characters"][one] for one in header["prompt"]) == "Anna"
+
+
+def test_recorded_trainings_are_shown_until_a_rung_is_trained_or_set_otherwise() -> None:
+    at = open_page("train", train_part="text", rung="head")
+    assert [one["run"]["state"] for one in told(at)["rungs"]] == ["recorded"] * 8
+    recording = recorded.load("ladder-head")
+    run = rung(at, "head")["run"]
+    assert run["snapshots"] == [one.step for one in recording.view.snapshots]
+    assert payload(at, "ladder")[1]["1.held_out"][-1] == pytest.approx(recording.card.loss)
+    expected = logits_of(
+        model_of(recording.plan.model, recording.view.snapshots[-1].weights), told(at)["text"]["blocks"]
+    )
+    assert part(run["digest"], "l.2000")["loss"] == pytest.approx(expected["loss"])
+    with pytest.raises(NotOfferedError):
+        part(run["digest"], "l.1")
+    command(at, "train:head")
+    assert rung(at, "head")["run"]["state"] in ("queued", "running")
+    assert rung(at, "gpt")["run"]["state"] == "recorded"
+    command(at, "stop")
+    other = open_page("train", train_part="text", seed="1")
+    assert [one["run"]["state"] for one in told(other)["rungs"]] == ["new"] * 8
 
 
 def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:

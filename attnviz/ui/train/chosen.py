@@ -17,7 +17,11 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan, sample_of
 from attnviz.ui.train.runs import jobs_of, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
-from attnviz.ui.train.text.plans import rung_of
+from attnviz.ui.train.text.plans import RUNGS, rung_of
+from attnviz.ui.train.text.rungs import recorded_of
+
+FIRST_SHOWN = "head"
+"""The rung that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
 
 
 class Head(NamedTuple):
@@ -90,10 +94,14 @@ def _of_text() -> Chosen | None:
     name, text, rung = commands.visitor(), chosen_facts().text, state.get("rung")
     jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.text == text and job.view.snapshots]
     jobs = [job for job in jobs if (at := rung_of(job.plan)) and rung in ("", at.name)]
-    if not jobs:
+    if jobs:
+        job = jobs[-1]
+        return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
+    recording = recorded_of(RUNGS[rung or FIRST_SHOWN], chosen_facts(), state.get)
+    if recording is None:
         return None
-    job = jobs[-1]
-    return Chosen(name, TEXT, job.number, _step(job.view), _sample(job), state.get("watch"))
+    step = _step(recording.view)
+    return Chosen("", TEXT, 0, step, _sample(recording), state.get("watch"), recording.card.name)
 
 
 def _of_task() -> Chosen | None:
@@ -112,7 +120,7 @@ def _step(view: View) -> int:
     return steps[-1] if wanted is None else min(steps, key=lambda one: abs(one - wanted))
 
 
-def _sample(job: Job) -> str:
+def _sample(job: Job | Recording) -> str:
     """Return the text that the model is shown."""
     if job.text is None:
         return sample_of(state.get)

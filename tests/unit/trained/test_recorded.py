@@ -26,7 +26,9 @@ from attnviz.trained.recorded.packing import pack, unpack
 from attnviz.training.evaluation import evaluate
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.ladder import BLOCK, LADDER, Rung
 from attnviz.training.tasks import TASKS
+from attnviz.training.text.subject import Text
 from tests.training import model_after
 
 FILE = shipped.FOLDER / "induction-control.safetensors"
@@ -62,6 +64,22 @@ def test_the_snapshots_do_on_held_out_sequences_what_the_curves_say(name: str) -
     assert found.accuracy == pytest.approx(last.accuracy, abs=4e-3)
     first = evaluate(model_of(one.plan.model, one.view.snapshots[0].weights), task)
     assert first.loss == pytest.approx(one.view.losses[0], rel=0.05)
+
+
+@pytest.mark.parametrize("rung", LADDER, ids=lambda rung: rung.name)
+def test_a_rung_of_the_ladder_has_on_validation_text_the_loss_that_is_said(rung: Rung) -> None:
+    one = recorded.of_rung(rung.name)
+    assert one is not None
+    text = Text(one.text or "", BLOCK)
+    last = one.view.evaluations[-1].loss
+    model = model_of(one.plan.model, one.view.snapshots[-1].weights).eval()
+    size = int(getattr(model, "block_size", BLOCK))
+    part = text.validation[: (len(text.validation) - 1) // size * size + 1]
+    with torch.no_grad():
+        logits = model(part[:-1].view(-1, size))
+    found = torch.nn.functional.cross_entropy(logits.flatten(0, 1), part[1:])
+    assert float(found) == pytest.approx(last, abs=0.03)
+    assert last == pytest.approx(rung.expected[2000], abs=0.02)
 
 
 def test_the_first_snapshots_are_those_of_a_plain_training_in_torch() -> None:

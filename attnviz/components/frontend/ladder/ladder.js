@@ -8,11 +8,12 @@ import { unpack } from "../core/packing.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 import { isPressing } from "../training/keys.js";
+import { fit, goesOn } from "../training/lesson.js";
 import { Moments } from "../training/moments.js";
 import { nearest } from "../training/numbers.js";
 import { readKept, writeKept } from "../training/visitor.js";
 import { placeKey, placeOf } from "../training/words.js";
-import { View } from "./view.js";
+import { View, numberOf } from "./view.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
 const LIVE = ["running", "queued"];
@@ -47,6 +48,8 @@ class Ladder {
     Object.assign(this.section, { attnviz: this });
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
+    window.addEventListener("resize", resized, { signal: this.ends.signal });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -77,11 +80,12 @@ class Ladder {
     const { rung } = this.updates.values;
     const chosen = this.rows.find((one) => one.rung.name === rung);
     if (chosen) return chosen;
+    const timeOf = (/** @type {LadderRow} */ one) => numberOf(one.rung);
     const withHeads = this.rows.filter((one) => one.rung.run.kinds.length > 0);
-    const isAnyTrained = this.rows.some((one) => idOf(one) > 0);
-    const isOneWithHeads = withHeads.length > 0 && (!isAnyTrained || withHeads.some((one) => idOf(one) > 0));
+    const isAnyTrained = this.rows.some((one) => timeOf(one) > 0);
+    const isOneWithHeads = withHeads.length > 0 && (!isAnyTrained || withHeads.some((one) => timeOf(one) > 0));
     const among = isOneWithHeads ? withHeads : this.rows;
-    return among.reduce((last, one) => (idOf(one) > idOf(last) ? one : last), among[0]);
+    return among.reduce((last, one) => (timeOf(one) > timeOf(last) ? one : last), among[0]);
   }
 
   /** The head that is shown: the chosen one, or the first of the last layer. @returns {HeadPlace} */
@@ -129,7 +133,7 @@ class Ladder {
       Escape: () => this.change({ pin: NOTHING }),
     };
     const act = acts[pressed(event)];
-    if (!act) return;
+    if (!act || (this.header.in_lesson && goesOn(event))) return;
     event.preventDefault();
     act();
   }
@@ -143,6 +147,7 @@ class Ladder {
     const { values } = this.updates;
     const { run } = row.rung;
     const step = values.snapshot === null ? (run.snapshots.at(-1) ?? 0) : nearest(run.snapshots, values.snapshot);
+    fit(this.section, header.in_lesson);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.section.dataset.state = rows.find(({ rung }) => LIVE.includes(rung.run.state)) ? "running" : run.state;
@@ -161,9 +166,6 @@ class Ladder {
     this.section.remove();
   }
 }
-
-/** @param {LadderRow} row */
-const idOf = ({ rung }) => Number(rung.run.id);
 
 /** @param {Arrays} arrays @param {number} n @returns {LadderCurves} */
 function curvesOf(arrays, n) {

@@ -60,9 +60,10 @@ export class Rungs {
     now.dataset.value = loss === null ? "" : String(loss);
     setText(expected, expectedText(rung.expected, run.id === "0" ? Infinity : Math.min(step, run.step)));
     setText(others, rung.reported === null ? "–" : fixed(rung.reported, 2));
-    setText(made.train, isRunning ? "●" : run.state === "new" ? "▶" : "↻");
+    const isFirst = run.state === "new" || run.state === "recorded";
+    setText(made.train, isRunning ? "●" : isFirst ? "▶" : "↻");
     made.train.disabled = isRunning;
-    made.train.title = run.state === "new" ? `Train: ${rung.title}` : `Train again: ${rung.title}`;
+    made.train.title = isFirst ? `Train: ${rung.title}` : `Train again: ${rung.title}`;
     made.train.setAttribute("aria-label", made.train.title);
   }
 
@@ -89,7 +90,7 @@ export class Rungs {
 function stateMark({ run, will_follow: willFollow }) {
   if (willFollow || run.state === "queued") return "next";
   if (run.state === "stopped") return run.step ? "stopped" : "–";
-  return { done: "done", diverged: "diverged", failed: "failed" }[String(run.state)] ?? "–";
+  return { recorded: "recorded", done: "done", diverged: "diverged", failed: "failed" }[String(run.state)] ?? "–";
 }
 
 /** "1.97 at 2,000": what is to be expected after at most so many steps. */

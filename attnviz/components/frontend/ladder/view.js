@@ -117,7 +117,7 @@ export class View {
 
   /** @param {LadderGiven} given */
   showTop({ rows, failed }) {
-    const byTime = rows.map(({ rung }) => rung).toSorted((a, b) => Number(b.run.id) - Number(a.run.id));
+    const byTime = rows.map(({ rung }) => rung).toSorted((a, b) => numberOf(b) - numberOf(a));
     const live = byTime.find(({ run }) => LIVE.includes(run.state)) ?? byTime[0];
     const { run } = live;
     const isLive = LIVE.includes(run.state);
@@ -125,7 +125,8 @@ export class View {
     this.main.dataset.command = isLive ? "stop" : goesOn ? "continue" : "all";
     setText(this.main, isLive ? "■ Stop" : goesOn ? "▶ Continue" : "▶ Train the whole ladder");
     this.main.classList.toggle("stop", isLive);
-    const text = run.id === "0" ? "Nothing is trained yet." : `${live.title}: ${stateText(run)}`;
+    const recorded = run.state === "recorded" ? stateText(run) : "";
+    const text = run.id === "0" ? "Nothing is trained yet." : recorded || `${live.title}: ${stateText(run)}`;
     setText(this.state, text);
     const trouble = ["diverged", "failed"].includes(run.state) ? run.message : failed;
     this.notice.hidden = !trouble || text.endsWith(trouble);
@@ -190,6 +191,9 @@ export class View {
     this.views.loss.destroy();
   }
 }
+
+/** The number of a rung's own training; 0 without one, also if a recorded one is shown. @param {LadderRung} rung */
+export const numberOf = ({ run }) => (run.state === "recorded" ? 0 : Number(run.id));
 
 /** @param {HTMLElement} of @param {string} text */
 function setText(of, text) {

@@ -10,6 +10,7 @@ import { NOTHING, samePin } from "../core/pin.js";
 import { PendingUpdates } from "../core/pending_updates.js";
 import { Ablation } from "./ablation.js";
 import { isPressing } from "./keys.js";
+import { fit, goesOn } from "./lesson.js";
 import { Moments } from "./moments.js";
 import { bestOf, curvesOf, lastBefore, nearest } from "./numbers.js";
 import { readKept, writeKept } from "./visitor.js";
@@ -17,8 +18,6 @@ import { placeKey, placeOf } from "./words.js";
 import { View } from "./view.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
-const GOES_ON = /^(Arrow|Page)/; // keys that go from scene to scene in a lesson
-const BELOW = 8; // px between the section and the end of the window
 
 /** @typedef {import("./charts.js").Known} Known */
 
@@ -58,7 +57,8 @@ class Training {
     Object.assign(this.section, { attnviz: this });
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    window.addEventListener("resize", () => this.fit(), { signal: this.ends.signal });
+    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
+    window.addEventListener("resize", resized, { signal: this.ends.signal });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -157,7 +157,7 @@ class Training {
       Escape: () => this.change({ pin: NOTHING }),
     };
     const act = acts[pressed(event)];
-    if (!act || (this.header?.in_lesson && GOES_ON.test(event.key))) return;
+    if (!act || (this.header?.in_lesson && goesOn(event))) return;
     event.preventDefault();
     act();
   }
@@ -177,7 +177,7 @@ class Training {
   draw() {
     const { header, shown, step, place } = this;
     if (!header || !shown) return;
-    this.fit();
+    fit(this.section, header.in_lesson);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.moments.want(shown.run.digest, shown.run.snapshots, step);
@@ -187,20 +187,6 @@ class Training {
       ...{ header, known: this.known, shown, step, place, theme: shade, without },
       ...{ values: this.updates.values, moment: this.moments.at(step), failed: this.moments.failed },
     });
-  }
-
-  /** In a lesson, whose bar stands above, the section ends where the window does. */
-  fit() {
-    const { section } = this;
-    const inLesson = this.header?.in_lesson ?? false;
-    section.classList.toggle("in-lesson", inLesson);
-    if (!inLesson) {
-      section.style.removeProperty("--training-height");
-      return;
-    }
-    const scrolled = document.querySelector(".stMain")?.scrollTop ?? 0;
-    const top = section.getBoundingClientRect().top + scrolled;
-    section.style.setProperty("--training-height", `${Math.floor(innerHeight - top - BELOW)}px`);
   }
 
   destroy() {

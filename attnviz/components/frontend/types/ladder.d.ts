@@ -58,6 +58,8 @@ interface LadderHeader {
   text: LadderText;
   rungs: LadderRung[];
   values: Omit<LadderValues, "command">;
+  /** whether a lesson is open, whose scenes the arrow keys go through */
+  in_lesson: boolean;
   acknowledged: number;
 }
 interface LadderCurves {

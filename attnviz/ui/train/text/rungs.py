@@ -14,11 +14,12 @@ from torch import nn
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.trained.recorded import Recording, of_rung
 from attnviz.trained.snapshots import why_not_shown
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.limits import parameters_of
 from attnviz.training.jobs.view import View
-from attnviz.training.jobs.weights import thinned
+from attnviz.training.jobs.weights import model_of, thinned
 from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.ui.train.arrays import Reading
@@ -29,6 +30,10 @@ from attnviz.ui.train.text.plans import Get, block_of, is_usual, plan_of, rung_o
 
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
 """The steps at which a model writes a text; and after the last one"""
+SHIPPED = (
+    "Recorded: trained earlier with these settings; it ships with the app. Choose a model, go through its training, or "
+    "train anew."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,22 @@ class Row:
     rung: Rung
     plan: Plan
     number: int
-    """Of its job; 0 before the training"""
+    """Of its job; 0 before the training, and of one that was recorded"""
     view: View
     will_follow: bool
     """Whether it is trained after the training that goes on"""
+    recording: Recording | None = None
+    """Its training that ships with the app, where that is shown"""
+
+    @property
+    def status(self) -> str:
+        """What the browser is told of its state: `TrainingState` of frontend/types/training.d.ts."""
+        return "recorded" if self.recording else self.view.status if self.number else "new"
+
+    @property
+    def message(self) -> str:
+        """What is said of its state."""
+        return SHIPPED if self.recording else queued(self.view) if self.view.status == "queued" else self.view.message
 
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
@@ -66,8 +83,17 @@ def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
 def _row(rung: Rung, job: Job | None, facts: Facts, get: Get, then: set[str]) -> Row:
     if job is not None:
         return Row(rung, job.plan, job.number, job.view, rung.name in then)
+    if (recording := recorded_of(rung, facts, get)) is not None:
+        return Row(rung, recording.plan, 0, recording.view, rung.name in then, recording)
     plan = plan_of(rung, len(facts.labels), get)
     return Row(rung, plan, 0, View("stopped", plan.training.steps), rung.name in then)
+
+
+def recorded_of(rung: Rung, facts: Facts, get: Get) -> Recording | None:
+    """Return the training of a rung that ships, if it is on this text and with the view's settings."""
+    recording = of_rung(rung.name) if facts.is_built_in else None
+    fits = recording is not None and recording.plan == plan_of(rung, len(facts.labels), get)
+    return recording if fits else None
 
 
 def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, Any]:
@@ -81,10 +107,9 @@ def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, An
         "block": block_of(plan), "rate": plan.training.learning_rate, "batch": plan.training.batch,
         "will_follow": row.will_follow,
         "run": {
-            "id": str(row.number), "title": rung.title, "is_control": False,
+            "id": "recorded" if row.recording else str(row.number), "title": rung.title, "is_control": False,
             "digest": _offer(row, facts, visitor, reading),
-            "state": view.status if row.number else "new",
-            "message": queued(view) if view.status == "queued" else view.message,
+            "state": row.status, "message": row.message,
             "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
             "snapshots": steps, "kinds": _kinds(plan.model, reading), "cannot_open": why_not_shown(plan),
         },
@@ -97,7 +122,7 @@ def _kinds(model: ModelConfig, reading: Reading) -> list[dict[str, Any]]:
 
 
 def _kept(row: Row, reading: Reading) -> list[int]:
-    if not row.number:
+    if row.status == "new":
         return [0]
     model, length = row.plan.model, len(reading.ids)
     heads = model.layers * model.heads if isinstance(model, TokenConfig) else 0
@@ -113,6 +138,8 @@ def _samples(steps: list[int], *, is_live: bool) -> list[int]:
 def _offer(row: Row, facts: Facts, visitor: str, reading: Reading) -> str:
     newline = facts.labels.index("\n") if "\n" in facts.labels else facts.first[0]
     asked = Asked(reading, newline, row.plan.training.seed, facts.blocks, facts.shown)
+    if (recording := row.recording) is not None:
+        return offer_model(("recorded", recording.card.name), asked, lambda step: _recorded_at(recording, step))
     if not row.number:
         plan = row.plan
 
@@ -124,6 +151,13 @@ def _offer(row: Row, facts: Facts, visitor: str, reading: Reading) -> str:
         return offer_model(("new", repr(plan.model), plan.training.seed), asked, untrained)
     number = row.number
     return offer_model(("job", visitor, number), asked, lambda step: module_at(visitor, number, step))
+
+
+def _recorded_at(recording: Recording, step: int) -> nn.Module:
+    found = next((one for one in recording.view.snapshots if one.step == step), None)
+    if found is None:
+        raise NotOfferedError
+    return model_of(recording.plan.model, found.weights)
 
 
 @lru_cache(256)

@@ -8,6 +8,7 @@ from attnviz.components.training import ladder
 from attnviz.serving.work.training import keep, training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.ui import shell, state
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, reading_of_tokens
@@ -36,6 +37,7 @@ def show_text() -> None:
         "text": {**facts.told(), "pairs": offer_pairs(facts)},
         "rungs": [told(row, facts, name, whole.cut(block_of(row.plan))) for row in rows],
         "values": values(),
+        "in_lesson": lesson_bar.is_open(),
     }
     arrays = {f"{n}.{part}": array for n, row in enumerate(rows) for part, array in curves_of(row).items()}
     with st.container(key="training"):
