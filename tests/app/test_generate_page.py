@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load as load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
@@ -16,9 +18,15 @@ from attnviz.serving.work.training import training_jobs
 from attnviz.tokens import CharVocab
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trained.shipped import FOLDER, keep
+from attnviz.training.generation import Sampling
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.settings import TrainingSettings
+from attnviz.ui.train.generate.exports import file_of, script_of
+from attnviz.ui.train.generate.exports import text_of as whole_text
+from attnviz.ui.train.generate.models import text_model_of
+from attnviz.ui.train.generate.offers import Asked
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 
@@ -182,6 +190,16 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
         module = model_of(config, job.view.snapshots[-1].weights)
         expected = module(torch.tensor([header["prompt"][-16:]]))[0, -1].sort(descending=True).values
         np.testing.assert_allclose(fetched(header)["logits"][0], expected.detach(), atol=1e-5)
+        model = text_model_of(name, visitor, None)
+        file = file_of(model, visitor)
+        assert file.data is not None
+        for key, one in load_file(file.data).items():
+            assert torch.equal(one.float(), module.state_dict()[key]), "the script's file has the page's weights"
+        sampling = Sampling(header["temperature"], header["top_k"], header["top_p"], header["values"]["seed"])
+        asked = Asked(model, tuple(header["prompt"]), header["count"], sampling, cached=True)
+        shown = text_of(header, [*header["prompt"], *fetched(header)["ids"]])
+        assert whole_text(asked) == shown
+        assert f"{file.stem}.safetensors" in script_of(asked, file)
         at.select_slider(key="generate_snapshot").set_value(0).run()
         module = model_of(config, job.view.snapshots[0].weights)
         expected = module(torch.tensor([header["prompt"][-16:]]))[0, -1].sort(descending=True).values
@@ -191,3 +209,28 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
     at.run()
     assert not at.exception
     assert told(at)["model"]["title"] == "the character GPT"
+
+
+@pytest.mark.parametrize("rung", ["bigram", "gru"])
+def test_a_model_without_attention_generates_and_says_what_it_lacks(rung: str) -> None:
+    at = opened()
+    visitor = at.session_state["train_visitor"]
+    text = "=one two three. " * 20
+    plan = next(one for one in LADDER if one.name == rung).plan(len(set(text)))
+    try:
+        job = training_jobs().start(visitor, replace(plan, training=replace(plan.training, steps=2, batch=2)), text)
+        since = time.monotonic()
+        while not job.view.has_ended:
+            assert time.monotonic() - since < 60
+            time.sleep(0.05)
+        at = open_page(
+            "train", {"train_visitor": visitor, "export": True, "export_tab": "Script"}, train_part="generate",
+            text_model=f"run-{job.number}", length="5",
+        )  # fmt: skip
+        assert not at.exception
+        assert at.get("download_button")
+        model = told(at)["model"]
+        assert not any(model[name] for name in ("layers", "heads", "has_lens", "has_cache"))
+        assert len(fetched(told(at))["ids"]) == 5
+    finally:
+        training_jobs().release(visitor)

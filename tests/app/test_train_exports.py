@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import time
@@ -26,10 +28,12 @@ from attnviz.training.ladder import LADDER
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.files.losses import Losses, losses_csv
 from attnviz.ui.train.files.moving import frames_of, moving_picture
 from attnviz.ui.train.files.tabs import EXPORTS, GENERATED, NOTHING
 from attnviz.ui.train.files.web import training_file
 from attnviz.ui.train.finished import model_file, script_of
+from attnviz.ui.train.generate.exports import NOTHING as NO_TEXT
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train
@@ -148,5 +152,30 @@ def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving
     assert b"question" not in made.data, "the text itself is not in the file"
     assert frames_of(chosen) == 0
     assert "torch" in script_of(chosen)
-    at = open_page("train", {"export": True, "export_tab": "Model"}, train_part="generate")
+    at = open_page("train", {"export": True, "export_tab": "Animation"}, train_part="generate")
     assert GENERATED in [one.value for one in at.caption]
+
+
+@pytest.mark.parametrize("tab", ["Model", "Script", "Numbers"])
+def test_a_generated_text_has_its_model_its_script_and_its_numbers(tab: str) -> None:
+    at = open_page("train", {"export": True, "export_tab": tab}, train_part="generate", length="3")
+    assert not at.exception
+    assert at.get("download_button")
+    at = open_page("train", {"export": True, "export_tab": tab}, train_part="generate", prompt="漢字")
+    assert not at.exception
+    assert NO_TEXT in [one.value for one in at.caption]
+    assert not at.get("download_button")
+
+
+def test_the_table_of_losses_has_each_step_and_what_was_measured() -> None:
+    at = open_page("train", **FAST)
+    train(at)
+    view = of(at).job().view
+    text = losses_csv([Losses("=1", view.losses, view.evaluations)]).decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [int(row["step"]) for row in rows] == list(range(len(view.losses) + 1)), "the last is measured after all"
+    assert [np.float32(row["loss"]) for row in rows[:-1]] == view.losses.tolist()
+    measured = {int(row["step"]): row["held-out accuracy"] for row in rows if row["held-out accuracy"]}
+    assert {step: float(one) for step, one in measured.items()} == {
+        one.step: pytest.approx(one.accuracy) for one in view.evaluations
+    }

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 
 NOTHING = "Nothing was trained yet: press Train, and then open Export again."
 OF_TASKS = "This is offered for trainings on tasks only."
-GENERATED = "There is nothing to export of a generated text: choose another part of the page first."
+GENERATED = "This is offered for trainings only. Of a generated text, Model, Script and Numbers give files."
 
 
 def _show_model() -> None:
-    """Offer the shown snapshot's model as a file, and its card."""
+    """Offer the shown snapshot's model, or the one that generates, as a file, and its card."""
+    if state.get("train_part") == "generate":
+        from attnviz.ui.train.generate.exports import show_model
+
+        show_model()
+        return
+
     from attnviz.pretrained.names import ModelError
     from attnviz.ui.train.finished import model_file
 
@@ -101,7 +107,13 @@ def _show_page() -> None:
 
 
 def _show_script() -> None:
-    """Offer a script of plain torch that trains the same model to the same losses."""
+    """Offer a script of plain torch that trains the same model to the same losses, or that generates the same text."""
+    if state.get("train_part") == "generate":
+        from attnviz.ui.train.generate.exports import show_script
+
+        show_script()
+        return
+
     from attnviz.export.code.training import NoTrainingCodeError
     from attnviz.ui.train.finished import script_of
 
@@ -119,6 +131,27 @@ def _show_script() -> None:
             "Script", f"train_{of.task}.py", "text/x-python", lambda: script_of(of).encode(), key="export_script"
         )
     st.caption("Plain torch, without attnviz: it trains the same model to the same losses, and compares them.")
+
+
+def _show_numbers() -> None:
+    """Offer the losses of all trainings that are shown, or every draw of a generated text."""
+    if state.get("train_part") == "generate":
+        from attnviz.ui.train.generate.exports import show_numbers
+
+        show_numbers()
+        return
+    from attnviz.ui.train.files.losses import losses_csv, shown_losses
+
+    if _chosen() is None:
+        return
+    trainings = shown_losses()
+    st.html(FAILED_LOOK)
+    with st.container(key="train_numbers_export"):
+        file_button("Losses (CSV)", "losses.csv", "text/csv", lambda: losses_csv(trainings), key="export_losses")
+    st.caption(
+        "Of each training that is shown: the loss of each step and, where they were measured, loss and accuracy on "
+        "held-out data."
+    )
 
 
 def _chosen() -> Chosen | None:
@@ -141,6 +174,12 @@ def _of_task() -> Chosen | None:
 
 
 EXPORTS: Tabs = MappingProxyType(
-    {"Model": _show_model, "Animation": _show_animation, "Web page": _show_page, "Script": _show_script}
+    {
+        "Model": _show_model,
+        "Animation": _show_animation,
+        "Web page": _show_page,
+        "Script": _show_script,
+        "Numbers": _show_numbers,
+    }
 )
 """By their titles"""

@@ -63,6 +63,8 @@ class TextModel:
     """Of its snapshots, if it has any"""
     step: int = 0
     """Of the snapshot that is used"""
+    job: int = 0
+    """The number of its training, if it is one of the visitor's"""
 
 
 def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
@@ -128,7 +130,7 @@ def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
 
     return TextModel(
         _name(job), f"{_title(job)}, after {used:,} steps", labels, job.plan.model, (visitor, job.number, used), loaded,
-        prompt, passage, steps, used,
+        prompt, passage, steps, used, job.number,
     )  # fmt: skip
 
 

@@ -8,20 +8,18 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.generation import generation
-from attnviz.links.link import MAX_LENGTH
 from attnviz.pretrained.names import ModelError
 from attnviz.serving.work.training import keep
-from attnviz.tokens import NO_ID, CharVocab
 from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import TokenConfig
-from attnviz.training.generation import Sampling
 from attnviz.training.generation.record import has_lens
 from attnviz.ui import shell, state
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.generate.assistant import show_assistant
-from attnviz.ui.train.generate.models import TextModel, text_model_of
-from attnviz.ui.train.generate.offers import Asked, block_of, has_cache, most_tokens, offer
+from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of, wanted_count
+from attnviz.ui.train.generate.models import TextModel
+from attnviz.ui.train.generate.offers import Asked, block_of, has_cache, offer
 
 VALUES = ("drawn", "watch", "panel", "seed")
 """The link keys of what a user chooses in the component"""
@@ -30,49 +28,32 @@ _SEED = "generate_seed_changed"
 
 def show_generate() -> None:
     """Show the text that the view's model generates."""
-    name = commands.visitor()
-    keep(name)
+    keep(commands.visitor())
     if st.session_state.pop(_SEED, False) and state.in_fragment():
         st.rerun()  # the sidebar shows the seed too
     try:
-        model = text_model_of(state.get("text_model"), name, state.get("snapshot"))
+        model = chosen_model()
     except ModelError:
         st.rerun()  # it has gone since the sidebar was shown, which then offers another
     with st.container():
-        given, truth = _begin(model)
-        asked = _asked(model, given, truth)
+        tokens = tokens_of(model)
+        shell.token_notes(tokens)
+        given, truth = given_of(tokens)
+        asked = asked_of(model, given, truth)
+        _say(model, truth, asked)
     if asked is not None:
         with st.container(key="generation"):
             generation(_header(asked, truth), key="generation_view", on_update=take)
     show_assistant()
 
 
-def _begin(model: TextModel) -> tuple[list[int], list[int] | None]:
-    """Return the ids that the model begins with and, of half a text, those of the true other half."""
-    halves = state.get("halves")
-    text = state.get("prompt") or (model.passage if halves else model.prompt)
-    tokens = CharVocab(model.labels).tokenize(text)
-    shell.token_notes(tokens)
-    ids = [one for one in tokens.ids if one != NO_ID]
-    if not halves:
-        return ids, None
-    middle = (len(ids) + 1) // 2
-    return ids[:middle], ids[middle:]
-
-
-def _asked(model: TextModel, given: Sequence[int], truth: Sequence[int] | None) -> Asked | None:
-    """Return what is to be generated; say why, if there is nothing."""
-    if not given or truth == []:
+def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> None:
+    """Say why nothing is generated, or less than is wanted."""
+    if asked is None:
         least = "one character" if truth is None else "two characters"
         st.info(f"Type at least {least} that the model knows, such as “{plain(model.prompt.strip())}”.")
-        return None
-    cached = state.get("cache")
-    wanted = state.get("length") if truth is None else len(truth)
-    count = min(wanted, MAX_LENGTH, most_tokens(model.config, cached=cached))
-    if count < wanted:
-        st.info(f"With this model, {count} characters are generated at once.")
-    sampling = Sampling(state.get("temperature"), state.get("top_k"), state.get("top_p"), state.get("seed"))
-    return Asked(model, tuple(given), count, sampling, cached, tuple(truth or ()))
+    elif asked.count < wanted_count(truth):
+        st.info(f"With this model, {asked.count} characters are generated at once.")
 
 
 def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:

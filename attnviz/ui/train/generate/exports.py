@@ -1,0 +1,159 @@
+"""What Export gives of a generated text: the model's file, the script that generates it, and the numbers.
+
+A file is made on a click, from values alone, on a thread that can't read the view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import streamlit as st
+
+from attnviz.export.code.training.generation import generation_script
+from attnviz.export.draws import ROWS, draws_csv
+from attnviz.pretrained.names import ModelError
+from attnviz.serving.work.pool import Task, worker_pool
+from attnviz.trained.shipped import FOLDER, is_kept, load
+from attnviz.training.generation import Drawn, generate
+from attnviz.training.plan import TEXT
+from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.plain import plain
+from attnviz.ui.train import commands
+from attnviz.ui.train.chosen import Chosen
+from attnviz.ui.train.finished import model_file
+from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of
+from attnviz.ui.train.generate.models import TextModel
+from attnviz.ui.train.generate.offers import Asked
+
+NOTHING = "No text is generated: type a prompt that the model knows."
+AS_OPENED = "This model is a file of your own: the script reads it as you opened it."
+
+
+class File(NamedTuple):
+    """A model's file, by which the script finds its weights."""
+
+    stem: str
+    sha256: str
+    data: bytes | None
+    """None if it is the visitor's own file"""
+    card: bytes | None
+
+
+def file_of(model: TextModel, visitor: str) -> File:
+    """Return the file of a model that generates.
+
+    Raises:
+        ModelError: there can be no such file, or the model is no longer there.
+        LookupError: its training is no longer there.
+    """
+    if model.job:
+        made = model_file(Chosen(visitor, TEXT, model.job, model.step, "", ""))
+        return File(made.stem, hashlib.sha256(made.data).hexdigest(), made.data, made.card_file())
+    digest = load(model.name).digest
+    if is_kept(model.name):
+        return File(model.name, digest, None, None)
+    return File(
+        model.name, digest, *((FOLDER / f"{model.name}.{kind}").read_bytes() for kind in ("safetensors", "json"))
+    )
+
+
+def drawn_of(asked: Asked) -> list[Drawn]:
+    """Return all draws; raises NotOfferedError if the model is no longer there."""
+    return list(generate(asked.model.load(), asked.ids, asked.count, asked.sampling, cached=asked.cached))
+
+
+def text_of(asked: Asked) -> str:
+    """Return the whole text: what it begins with, and what is generated. Raises as `drawn_of`."""
+    return "".join(asked.model.labels[one] for one in (*asked.ids, *(one.id for one in drawn_of(asked))))
+
+
+def numbers_of(asked: Asked) -> bytes:
+    """Return every draw as CSV. Raises as `drawn_of`."""
+    return draws_csv(drawn_of(asked), asked.model.labels, begin=len(asked.ids))
+
+
+def script_of(asked: Asked, file: File) -> str:
+    """Return a script of plain torch that generates the same text from the model's file. Raises as `drawn_of`."""
+    return generation_script(
+        asked.model.config, asked.model.labels, asked.sampling, ids=asked.ids,
+        generated=[one.id for one in drawn_of(asked)], file=f"{file.stem}.safetensors", sha256=file.sha256,
+    )  # fmt: skip
+
+
+def show_model() -> None:
+    """Offer the file of the model that generates, and its card."""
+    found = _shown()
+    if found is None:
+        return
+    _, file = found
+    if file.data is None or file.card is None:
+        st.caption(AS_OPENED)
+        return
+    data, card = file.data, file.card
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="generate_model_export"):
+        name = f"{file.stem}.safetensors"
+        file_button("Model (safetensors)", name, "application/octet-stream", lambda: data, key="export_model")
+        file_button("Card (JSON)", f"{file.stem}.json", "application/json", lambda: card, key="export_card")
+    st.caption("The model that generates, in float16. The card says how it was trained and how good it is.")
+
+
+def show_script() -> None:
+    """Offer a script of plain torch that generates the same text."""
+    found = _shown()
+    if found is None:
+        return
+    asked, file = found
+    st.html(FAILED_LOOK)
+    with st.container(key="generate_script_export"):
+        file_button("Script", "generate.py", "text/x-python", _made(lambda: script_of(asked, file).encode()),
+                    key="export_script")  # fmt: skip
+    st.caption(
+        "Plain torch, without attnviz: it generates the same text from the model's file, which *Model* gives, and "
+        f"compares it. {AS_OPENED if file.data is None else ''}"
+    )
+
+
+def show_numbers() -> None:
+    """Offer every draw as a table, and the text."""
+    found = _shown()
+    if found is None:
+        return
+    asked, _ = found
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="generate_numbers_export"):
+        file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
+        file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")
+    few = "all characters" if len(asked.model.labels) <= ROWS else f"the {ROWS} likeliest characters"
+    st.caption(
+        f"A row for each draw and each of {few}: logit, logit / T, probability, what top-k and top-p leave of it, and "
+        "which was drawn. The text is the prompt and what was generated."
+    )
+
+
+def _shown() -> tuple[Asked, File] | None:
+    """Return what is generated, and its model's file; say why, if there is nothing."""
+    try:
+        model = chosen_model()
+        file = file_of(model, commands.visitor())
+    except (ModelError, LookupError) as why:
+        st.caption(plain(str(why)))
+        return None
+    asked = asked_of(model, *given_of(tokens_of(model)))
+    if asked is None:
+        st.caption(NOTHING)
+        return None
+    return asked, file
+
+
+def _made(make: Callable[[], bytes]) -> Callable[[], bytes]:
+    """Return what makes a file in the worker pool, as it runs the model."""
+
+    def run() -> bytes:
+        task: Task[bytes] = Task()
+        worker_pool().submit(task, make)
+        return task.result.result()
+
+    return run
