@@ -126,9 +126,9 @@ def show_numbers() -> None:
     with st.container(horizontal=True, key="generate_numbers_export"):
         file_button("Every draw (CSV)", "draws.csv", "text/csv", _made(lambda: numbers_of(asked)), key="export_draws")
         file_button("Text", "generated.txt", "text/plain", _made(lambda: text_of(asked).encode()), key="export_text")
-    few = "all characters" if len(asked.model.labels) <= ROWS else f"the {ROWS} likeliest characters"
+    few = "each character" if len(asked.model.labels) <= ROWS else f"each of the {ROWS} likeliest characters"
     st.caption(
-        f"A row for each draw and each of {few}: logit, logit / T, probability, what top-k and top-p leave of it, and "
+        f"A row for each draw and {few}: logit, logit / T, probability, what top-k and top-p leave of it, and "
         "which was drawn. The text is the prompt and what was generated."
     )
 
