@@ -139,8 +139,9 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     Raises:
         UsageError: an option has an invalid value, or there is no text.
     """
-    from attnviz.links.link import KEYS, MAX_TEXT, BadValueError, read_link
+    from attnviz.links.link import KEYS, MAX_TEXT, read_link
     from attnviz.links.pages import PAGES
+    from attnviz.links.values import BadValueError
     from attnviz.sources import PRETRAINED, SOURCES
 
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnviz.links.link import ROLLOUT
 from attnviz.links.pages import PAGES
+from attnviz.links.values import ROLLOUT
 from attnviz.sources import SOURCES, Get, Source
 from attnviz.sources.compared import of_b
 from attnviz.steps import PARTS, STEPS

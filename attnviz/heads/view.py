@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attnviz.links.link import MAX_CHOSEN, ROLLOUT, Head
+from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head
 from attnviz.sources.source import Get
 
 WORDS = ("show", "direction", "special", "between", "values", "stretch", "sort", "label")

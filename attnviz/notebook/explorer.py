@@ -10,7 +10,7 @@ from traitlets import Bytes, Unicode
 from attnviz.components.bundle import module, styles
 from attnviz.components.packing import pack
 from attnviz.heads.every import EveryHead
-from attnviz.links.link import ROLLOUT
+from attnviz.links.values import ROLLOUT
 from attnviz.notebook.base import BaseWidget
 from attnviz.notebook.overview import draw_heads
 from attnviz.trace.model import Kind

@@ -25,8 +25,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
-from attnviz.links.link import KEYS, SHARED_KEYS, BadValueError, read_link
+from attnviz.links.link import KEYS, SHARED_KEYS, read_link
 from attnviz.links.pages import PAGES
+from attnviz.links.values import BadValueError
 from attnviz.ui.plain import plain
 
 _VIEW, _NOTES, _LINKS, _OPENED_VIEW, _PAGE = "view", "view_notes", "view_links", "view_opened", "view_page"

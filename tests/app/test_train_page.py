@@ -20,6 +20,7 @@ from attnviz.training.attention import attentions
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
+from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 from tests.app.training import accuracies, moment
@@ -262,10 +263,15 @@ def test_what_is_not_offered_can_not_be_requested() -> None:
         moment(newest(at)["digest"], 5)
 
 
-@pytest.mark.parametrize(("task", "right"), [("sort", "11234569"), ("addition", "132"), ("induction", "")])
-def test_what_the_model_writes_comes_with_each_snapshot(task: str, right: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "right", "sign"), [("sort", "11234569", ">"), ("addition", "132", "="), ("induction", "", "q")]
+)
+def test_what_the_model_writes_comes_with_each_snapshot(task: str, right: str, sign: str) -> None:
     at = open_page("train", task=task, **FAST)
-    assert told(at)["task"]["right"] == right
+    shown = told(at)["task"]
+    assert shown["right"] == right
+    assert shown["read"][shown["first"]] == sign
+    assert shown["first"] == (TASKS[task].held_out().targets != IGNORED).any(0).int().argmax() * bool(TASKS[task].sign)
     run = trained(at)
     found = moment(run["digest"], 20)
     assert ("written" in found) == TASKS[task].writes

@@ -139,6 +139,47 @@ def test_recorded_trainings_are_shown_until_a_rung_is_trained_or_set_otherwise()
     assert [one["run"]["state"] for one in told(other)["rungs"]] == ["new"] * 8
 
 
+def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said_to() -> None:
+    at = open_page("train", train_part="text", steps="60", optimiser="sgd", rate="10", train_dropout="0.1")
+    command(at, "train:head")
+    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    assert job is not None
+    assert (job.plan.training.optimiser, job.plan.training.learning_rate) == ("sgd", 10)
+    assert getattr(job.plan.model, "dropout", None) == 0.1
+    run, first = rung(at, "head")["run"], payload(at, "ladder")[1]["1.held_out"]
+    assert f"diverges: its loss was {job.view.losses[0]:.2f} at first" in run["message"]
+    assert rung(at, "head")["earlier"] == ["recorded"]
+    assert rung(at, "head")["changed"] == "learning rate 10, steps 60, SGD"
+    np.testing.assert_allclose(
+        payload(at, "ladder")[1]["1.0.held_out"],
+        [one.loss for one in recorded.load("ladder-head").view.evaluations],
+        rtol=1e-6,
+    )
+    at.selectbox(key="rate").set_value(None).run()
+    command(at, "train:head")
+    until(at, lambda: rung(at, "head")["run"]["state"] == "done")
+    assert rung(at, "head")["run"]["message"] == ""
+    assert rung(at, "head")["run"]["speed"]
+    assert rung(at, "head")["earlier"] == ["learning rate 10", "recorded"]
+    np.testing.assert_array_equal(payload(at, "ladder")[1]["1.0.held_out"], first)
+
+
+def test_one_step_after_another_and_slow_motion() -> None:
+    at = opened()
+    for step in (1, 2):
+        command(at, "step:head")
+        until(at, lambda step=step: rung(at, "head")["run"]["step"] == step)
+        until(at, lambda: rung(at, "head")["run"]["state"] == "stopped")
+    values = {"slow": 100, "command": [next(_numbers), "train:gpt"]}
+    send_update(at, "ladder", {"number": next(_numbers), "values": values})
+    assert told(at)["values"]["slow"] == 100
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    assert job is not None
+    assert job.speed_limit == 10
+    until(at, lambda: rung(at, "gpt")["run"]["state"] == "done")
+
+
 def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
     text = "Ein Text über Äpfel.\n" * 60
     at = upload(opened(), text.encode())

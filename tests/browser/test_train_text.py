@@ -18,7 +18,7 @@ from tests.browser.settle import in_the_end, settled
 
 STEPS = 30
 MINUTE = 60_000
-VIEW = {"steps": STEPS, "batch": None, "rate": None, "train_block": None, "seed": 0}
+VIEW = {"steps": STEPS, "train_dropout": 0.1, "decay": "cosine", "seed": 0}
 
 
 def loss_here(number: int) -> float:
@@ -40,15 +40,25 @@ def trained(page: Page, name: str) -> float:
 
 
 def test_two_rungs_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/train?train_part=text&steps={STEPS}")
+    page.goto(f"{app_url}/train?train_part=text&steps={STEPS}&train_dropout=0.1&decay=cosine")
     page.locator(".ladder tr[data-rung]").first.wait_for(timeout=MINUTE)
     settled(page)
     assert trained(page, "bigram") == pytest.approx(loss_here(0), abs=1e-4)
     assert trained(page, "head") == pytest.approx(loss_here(1), abs=1e-4)
     lines = page.locator(".ladder .lines path")
     assert lines.evaluate_all("all => all.map((one) => one.textContent)")[1:] == [
-        "Bigram", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
+        "One head before: recorded", "Bigram", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
     ]  # fmt: skip
+    before = "Faint: “One head” trained before, recorded (1.76 after 2,000 steps)"
+    expect(page.locator(".ladder .faint")).to_have_text(before)
+    # One step of the GPT, and a second one.
+    page.locator('tr[data-rung="gpt"] .name').click()
+    for step in (1, 2):
+        page.locator(".ladder .one").click()
+        expect(page.locator(".ladder .state")).to_have_text(
+            f"+ depth: a GPT: Step {step} of {STEPS} · stopped", timeout=MINUTE
+        )
+    page.locator('tr[data-rung="head"] .name').click()
     expect(page.locator(".ladder .written")).to_have_attribute("data-step", str(STEPS), timeout=MINUTE)
     # One loss: what is written out equals torch's.
     page.locator('button[data-view="loss"]').click()
@@ -75,3 +85,13 @@ def test_two_rungs_are_trained_and_the_table_and_a_loss_are_read(page: Page, app
     pair = "".join({"␣": " ", "⏎": "\n"}.get(one, one) for one in (before, after))
     part = facts.text[: facts.train]
     assert int(times.replace(",", "")) == sum(part[at : at + 2] == pair for at in range(len(part)))
+
+
+def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/train?train_part=text&rung=head&q=4&k=3&predict=1")
+    reading = page.locator(".ladder .head-parts .reading")
+    expect(reading).to_have_text(re.compile("This row is covered"), timeout=MINUTE)
+    settled(page)
+    page.keyboard.press("r")
+    expect(reading).to_have_text(re.compile(r"0\.64"))
+    expect(page).not_to_have_url(re.compile("predict"))

@@ -71,8 +71,10 @@ class Job:
         """End it for good: it can't go on, and what it has learned so far stays."""
         with self._lock:
             self._state = None
-            status = self._view.status if self._view.has_ended else "stopped"
-            self._change(status=status, place=0, can_continue=False, speed=0.0)
+            if self._view.has_ended:
+                self._change(place=0, can_continue=False)
+            else:
+                self._change(status="stopped", place=0, can_continue=False, speed=0.0)
 
     def start_command(self) -> tuple[dict[str, Any], bytes]:
         """Return the header and the bytes of the command with which a process starts it, or goes on with it."""

@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,11 @@ from attnviz.training.jobs.messages import BrokenMessageError, Message
 ROOT = Path(__file__).resolve().parents[3]
 """The folder that holds the package"""
 MOST_UNSENT = 200
-"""Commands; a process that leaves so many unread has stopped answering"""
+STUCK = 10.0
+"""Seconds. A process has stopped answering if it leaves one command unread for so long, and `MOST_UNSENT` wait.
+
+A number alone would not tell it from one whose commands come faster than a thread here can write them.
+"""
 
 
 class WorkerProcess:
@@ -41,6 +46,7 @@ class WorkerProcess:
             env={**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         self._commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._writing_since: float | None = None
         self._on_event, self._on_exit = on_event, on_exit
         threading.Thread(target=self._write, name="training-commands", daemon=True).start()
         threading.Thread(target=self._read, name="training-events", daemon=True).start()
@@ -52,7 +58,8 @@ class WorkerProcess:
 
     def send(self, kind: str, body: bytes = b"", **header: object) -> None:
         """Send a command. One that does not answer any more is ended instead."""
-        if self._commands.qsize() > MOST_UNSENT:
+        since = self._writing_since
+        if since is not None and time.monotonic() - since > STUCK and self._commands.qsize() > MOST_UNSENT:
             self.end()
         self._commands.put(Message({"kind": kind, **header}, body))
 
@@ -70,7 +77,9 @@ class WorkerProcess:
         assert self._process.stdin is not None  # noqa: S101 — Popen was told to make a pipe
         with suppress(OSError), self._process.stdin as pipe:
             while (command := self._commands.get()).kind:
+                self._writing_since = time.monotonic()
                 command.write(pipe)
+                self._writing_since = None
 
     def _read(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 — as above

@@ -64,7 +64,7 @@ class View(ShortRepr):
     snapshots: tuple[Snapshot, ...] = ()
     """In order of their steps"""
     speed: float = 0.0
-    """Steps a second, lately; 0 if it is not known"""
+    """Steps a second, lately or at the end; 0 if it is not known"""
     can_continue: bool = False
     """Whether `Jobs.go_on` and `Jobs.one_step` do something"""
 

@@ -64,6 +64,7 @@ class Addition(Task):
     control = "With one layer it learns the ones and the hundreds, but not the tens, where two digits and a carry meet."
     examples = ("47+85", "9+1")
     writes = whole = True
+    sign = "="
 
     @property
     def model(self) -> TokenConfig:

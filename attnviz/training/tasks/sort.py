@@ -42,6 +42,7 @@ class Sort(Task):
     control = "Without a layer it sees only the digit that it wrote last, and has to guess what comes after it."
     examples = ("31415926", "90210")
     writes = whole = True
+    sign = SIGN
 
     @property
     def model(self) -> TokenConfig:

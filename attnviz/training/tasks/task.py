@@ -109,6 +109,8 @@ class Task(Subject):
     """Texts that `read` takes, to begin with"""
     writes = False
     """Whether a model writes its answer, token by token, and `solution` says the right one"""
+    sign = ""
+    """The token of the vocabulary at which answers begin: before it none counts; "" if they begin at once"""
     whole = False
     """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
 

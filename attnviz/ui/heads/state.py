@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attnviz.components.registration import position
 from attnviz.heads import view as heads_view
 from attnviz.heads.view import SWITCHES, WORDS
-from attnviz.links.link import KEYS, MAX_CHOSEN, ROLLOUT, Head, write_heads
+from attnviz.links.link import KEYS
+from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
 from attnviz.ui import state
 
 if TYPE_CHECKING:

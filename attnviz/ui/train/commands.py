@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
 from attnviz.components.registration import position
-from attnviz.links.link import KEYS, RECORDED
+from attnviz.links.link import KEYS
+from attnviz.links.train import RECORDED
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
@@ -43,7 +44,7 @@ def values() -> dict[str, Any]:
         "watch": state.get("watch"), "snapshot": state.get("snapshot"),
         "pin": {"q": state.get("q"), "k": state.get("k")},
         "predict": state.get("predict"),
-        "run": chosen_run(), "slow": st.session_state.get(_SLOW, 0), "visitor": visitor(),
+        "run": chosen_run(), "slow": slow(), "visitor": visitor(),
     }  # fmt: skip
 
 
@@ -67,23 +68,26 @@ def page_to_open() -> str:
 
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
-    run, slow, pin = sent.get("run"), position(sent.get("slow")), sent.get("pin")
+    run, pin = sent.get("run"), sent.get("pin")
     if take_visitor(sent.get("visitor")):
         _find_again()
     if isinstance(run, str) and len(run) <= 20:
         st.session_state[_RUN] = run
         state.put("run", run if run in RECORDED else "")
         _show_settings(run)
-    if slow is not None and slow <= 10_000:
-        st.session_state[_SLOW] = slow
-        training_jobs().set_speed(visitor(), _speed())
-    asked = state.get("predict")
-    state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
-    if asked and not state.get("predict"):
-        st.session_state[_REVEALED] = True
+    take_slow(sent.get("slow"))
+    take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
     command = new_command(sent.get("command"))
     if command:
         do(command)
+
+
+def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
+    """Take what is chosen in a component, and notice where a covered row is revealed."""
+    asked = state.get("predict")
+    state.take(sent, names)
+    if asked and not state.get("predict"):
+        st.session_state[_REVEALED] = True
 
 
 def take_visitor(name: object) -> bool:
@@ -92,6 +96,20 @@ def take_visitor(name: object) -> bool:
     if is_known:
         st.session_state[_VISITOR] = name
     return is_known
+
+
+def slow() -> int:
+    """Return how long a step takes at least, in milliseconds: slow motion."""
+    kept: int = st.session_state.get(_SLOW, 0)
+    return kept
+
+
+def take_slow(sent: object) -> None:
+    """Slow the visitor's training, and those that follow, to so many milliseconds a step; 0 is as fast as possible."""
+    wanted = position(sent)
+    if wanted is not None and wanted <= 10_000:
+        st.session_state[_SLOW] = wanted
+        training_jobs().set_speed(visitor(), speed())
 
 
 def new_command(sent: object) -> str:
@@ -152,7 +170,7 @@ def do(command: str) -> None:
     elif command == "step":
         if can_go_on:
             jobs.one_step(name)
-        elif job is None or job.view.status not in ("running", "queued"):
+        elif not is_training():
             _start(paused=True)
 
 
@@ -167,7 +185,7 @@ def _start(*, control: bool = False, paused: bool = False) -> None:
     for name in ("run", "snapshot"):
         state.put(name, KEYS[name].default)
     with refusing():
-        training_jobs().start(visitor(), plan_of(state.get, control=control), speed=_speed(), paused=paused)
+        training_jobs().start(visitor(), plan_of(state.get, control=control), speed=speed(), paused=paused)
 
 
 def refuse(sentence: str) -> None:
@@ -186,10 +204,9 @@ def refusing() -> Iterator[None]:
         refuse(f"This can't be trained: {error}.")
 
 
-def _speed() -> float:
-    """Return the most steps a second."""
-    slow = st.session_state.get(_SLOW, 0)
-    return 1000 / slow if slow else 0.0
+def speed() -> float:
+    """Return the most steps a second; 0 if there is no limit."""
+    return 1000 / slow() if slow() else 0.0
 
 
 def has_revealed() -> bool:
@@ -197,9 +214,12 @@ def has_revealed() -> bool:
     return bool(st.session_state.pop(_REVEALED, False))
 
 
+def is_training() -> bool:
+    """Whether a training of the visitor goes on, or waits."""
+    job = training_jobs().job(visitor())
+    return job is not None and job.view.status in ("running", "queued")
+
+
 def is_live() -> bool:
     """Whether a training of the visitor goes on, or waits: then the page looks again soon."""
-    job = training_jobs().job(visitor())
-    if job is not None and job.view.status in ("running", "queued"):
-        return True
-    return bool(time.monotonic() - st.session_state.get(_ASKED, -ANSWERED) < ANSWERED)
+    return is_training() or bool(time.monotonic() - st.session_state.get(_ASKED, -ANSWERED) < ANSWERED)

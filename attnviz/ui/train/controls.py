@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.links.link import KEYS, MAX_SAMPLE
+from attnviz.links.link import KEYS
+from attnviz.links.train import MAX_SAMPLE
 from attnviz.settings import settings
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH
 from attnviz.training.settings import MOST_STEPS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from attnviz.links.link import RECORDED
+from attnviz.links.train import RECORDED
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
 from attnviz.toy.language.config import ModelConfig, TokenConfig
@@ -33,6 +33,8 @@ MOST_POINTS = 400
 MOST_CODES = 4 * 2**20
 """The most weights of all snapshots that a browser is offered, 2 bytes each"""
 
+NAMES_OF_SETTINGS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon", "none": "no decay", "cosine": "cosine decay"}
+"""What a training that differs in one of these is called"""
 RECENT = 20
 """The steps whose mean loss tells whether a training diverges"""
 
@@ -104,11 +106,13 @@ def _without_dropout(plan: Plan) -> ModelConfig:
 
 def task_header(task: Task, reading: Reading) -> dict[str, Any]:
     """Return what the browser is told of a task and a text: `TrainingTask` in frontend/types/training.d.ts."""
+    first = reading.labels.index(task.sign) if task.sign in reading.labels else 0
     return {
         "name": task.name, "title": task.title, "explanation": task.explanation, "expected": task.expected,
         "control": task.control,
         "patterns": [{"name": one.name, "title": one.title, "kind": one.kind} for one in task.patterns],
-        "answers": list(task.outputs), "read": list(reading.labels), "right": task.solution(reading.text),
+        "answers": list(task.outputs), "read": list(reading.labels), "first": first,
+        "right": task.solution(reading.text),
     }  # fmt: skip
 
 
@@ -218,21 +222,27 @@ def title_of(run: Run, others: Sequence[Run]) -> str:
     if run.is_control:
         return "control"
     rivals = [one for one in others if not one.is_control]
+    return difference(run.plan, [one.plan for one in rivals]) or f"{run.model.layers} layers, {run.model.heads} heads"
+
+
+def difference(plan: Plan, others: Sequence[Plan]) -> str:
+    """Return the first settings in which a plan differs from any of others, such as "seed 1, steps 500"; "" if none."""
     different = [
-        f"{name.replace('_', ' ')} {value:g}" if isinstance(value, (int, float)) else f"{value}"
-        for name, value in _settings(run).items()
-        if any(_settings(one).get(name) != value for one in rivals)
+        f"{name.replace('_', ' ')} {value:g}" if isinstance(value, (int, float)) else NAMES_OF_SETTINGS[value]
+        for name, value in _settings(plan).items()
+        if any(_settings(one).get(name) != value for one in others)
     ]
-    return ", ".join(different[:3]) or f"{run.model.layers} layers, {run.model.heads} heads"
+    return ", ".join(different[:3])
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    training, model = run.plan.training, run.model
+def _settings(plan: Plan) -> dict[str, Any]:
+    training = plan.training
+    shape = ("layers", "heads", "width", "dropout", "block_size")
     return {
         "learning_rate": training.learning_rate, "seed": training.seed, "batch": training.batch,
         "steps": training.steps, "optimiser": training.optimiser, "decay": training.decay,
         "warm_up": training.warm_up, "weight_decay": training.weight_decay,
-        "layers": model.layers, "heads": model.heads, "width": model.width, "dropout": model.dropout,
+        **{name: getattr(plan.model, name) for name in shape if hasattr(plan.model, name)},
     }  # fmt: skip
 
 

@@ -193,7 +193,12 @@ def _training(header: Header, arrays: Arrays, seen: Seen) -> None:
     task, chosen = header["task"], header["values"]
     seen.texts += [task[name] for name in ("title", "explanation", "expected", "control")]
     seen.texts += [f"pattern in the {one['kind']}: {one['title']}" for one in task["patterns"]]
-    seen.texts += [f"answers: {_joined(task['answers'])}", f"read: {_joined(task['read'])}", *_pin(chosen["pin"])]
+    seen.texts += [
+        f"answers: {_joined(task['answers'])}",
+        f"read: {_joined(task['read'])}",
+        f"first: {task['first']}",
+        *_pin(chosen["pin"]),
+    ]
     seen.texts += [f"{name}: {chosen[name]}" for name in ("watch", "snapshot", "slow")]
     for run in header["runs"]:
         seen.texts += [f"{run['title']}: {run['state']} {run['message']}", f"step {run['step']} of {run['steps']}"]

@@ -35,6 +35,7 @@ from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.lessons.forming import forming, written
+from tests.unit.lessons.ladder import ladder
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
 CAT = "the cat saw the dog run"
@@ -244,7 +245,7 @@ def whole(architecture: Any) -> Trace:
 
 FACTS = {
     "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
-    "forming": forming,
+    "forming": forming, "ladder": ladder,
 }  # fmt: skip
 
 

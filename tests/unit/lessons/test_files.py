@@ -200,11 +200,12 @@ def test_a_lesson_too_large_to_be_read_again_is_not_written() -> None:
         write_lesson(Lesson("x", "T", "S", (scene,) * 3))
 
 
-def test_six_lessons_are_shipped_each_with_a_question() -> None:
+def test_seven_lessons_are_shipped_each_with_a_question() -> None:
     lessons = shipped()
     assert [lesson.title for lesson in lessons.values()] == [
         "What attention computes", "What BERT's heads look at", "Why scale, why mask, why many heads",
         "From a head to a transformer", "Spot the mistake", "Attention forms",
+        "From a table of pairs to a GPT",
     ]  # fmt: skip
     assert (
         len(lessons["attention"].scenes) == len(lessons["transformer"].scenes) == len(lessons["forming"].scenes) == 10

@@ -18,6 +18,7 @@ import torch
 
 from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.attention import scores_of, weights_of
+from attnviz.training.jobs import process
 from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.jobs import GONE, JOBS, TURN, Jobs
 from attnviz.training.jobs.limits import MEMORY_MB, Limits
@@ -151,6 +152,32 @@ def test_stop_one_step_and_continue_change_no_number(jobs: Jobs) -> None:
     assert job.view.losses.tolist() == losses(plan()).tolist()
 
 
+def test_hundreds_of_commands_at_once_are_all_obeyed(jobs: Jobs) -> None:
+    job = jobs.start("a", plan(3000), speed=SLOW)
+    until(lambda: job.view.step >= 1)
+    [here] = jobs.processes()
+    os.kill(here, signal.SIGSTOP)  # it reads none of them, as on a busy machine
+    for _ in range(3000):
+        jobs.set_speed("a", SLOW)
+    jobs.stop("a")
+    os.kill(here, signal.SIGCONT)
+    status(job, "stopped", "failed")
+    assert (job.view.status, job.view.can_continue) == ("stopped", True)
+
+
+def test_a_process_that_reads_no_command_any_more_is_ended(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "STUCK", 0.1)
+    job = jobs.start("a", plan(3000), speed=SLOW)
+    until(lambda: job.view.step >= 1)
+    os.kill(jobs.processes()[0], signal.SIGSTOP)
+    for _ in range(4000):
+        jobs.set_speed("a", SLOW)
+    time.sleep(0.2)
+    jobs.set_speed("a", SLOW)
+    status(job, "failed")
+    assert job.view.message == GONE
+
+
 def test_a_step_by_step_training_begins_with_one_step(jobs: Jobs) -> None:
     job = jobs.start("a", plan(), paused=True)
     until(lambda: job.view.step == 1 and job.view.snapshots[-1].step == 1)
@@ -175,8 +202,8 @@ def test_a_killed_process_is_said_and_the_training_goes_on_from_its_last_stop(jo
     stopped = job.view.step
     jobs.go_on("a")
     until(lambda: job.view.step > stopped)
-    for process in jobs.processes():
-        os.kill(process, signal.SIGKILL)
+    for one in jobs.processes():
+        os.kill(one, signal.SIGKILL)
     status(job, "failed")
     assert job.view.message == GONE
     assert job.view.can_continue
@@ -251,11 +278,11 @@ def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> No
 def test_the_process_is_modest(jobs: Jobs) -> None:
     job = jobs.start("a", plan())
     status(job, "done")
-    for process in map(psutil.Process, jobs.processes()):
-        limit = process.rlimit(resource.RLIMIT_DATA)[0]
+    for one in map(psutil.Process, jobs.processes()):
+        limit = one.rlimit(resource.RLIMIT_DATA)[0]
         assert 0 < limit < MEMORY_MB * 2**20
-        assert process.memory_info().rss < MEMORY_MB * 2**20
-        assert process.nice() >= 10
+        assert one.memory_info().rss < MEMORY_MB * 2**20
+        assert one.nice() >= 10
 
 
 def test_others_wait_and_are_told_their_place(single: Jobs) -> None:

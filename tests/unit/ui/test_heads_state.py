@@ -11,8 +11,9 @@ import streamlit as stl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attnviz.links.link import KEYS, MAX_CHOSEN, read_link, write_heads, write_link
+from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.pages import PAGES
+from attnviz.links.values import MAX_CHOSEN, write_heads
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
 

@@ -14,13 +14,17 @@ from torch.nn import functional
 from attnviz.toy import BigramModel
 from attnviz.training.ladder import BLOCK, COUNTED, LADDER
 from attnviz.training.plan import build
+from attnviz.training.settings import TrainingSettings
 from attnviz.training.text.subject import Text, TextError
 from attnviz.ui.train.arrays import Reading
 from attnviz.ui.train.text.arrays import SAMPLE, heads_at, logits_of, sample_of, table_of
 from attnviz.ui.train.text.facts import MOST_SHOWN, built_in_facts, facts_of
 from attnviz.ui.train.text.plans import is_usual, plan_of, rung_of
 
-VIEW = {"steps": None, "batch": None, "rate": None, "train_block": None, "seed": 0}
+KEYS = (
+    "steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_block"
+)  # fmt: skip
+VIEW: dict[str, object] = {**dict.fromkeys(KEYS), "seed": 0}
 
 
 def test_pairs_are_those_that_a_counter_counts() -> None:
@@ -102,10 +106,13 @@ def test_a_view_changes_every_rung_and_each_is_found_again() -> None:
         usual = plan_of(rung, 60, VIEW.get)
         assert usual == replace(rung.plan(60), training=usual.training)
         assert is_usual(rung, usual)
-        view = VIEW | {"steps": 7, "batch": 4, "rate": 0.5, "train_block": 4, "seed": 3}
+        training = {
+            "steps": 7, "batch": 4, "warm_up": 2, "decay": "cosine", "optimiser": "muon", "weight_decay": 0.1, "seed": 3
+        }  # fmt: skip
+        view = VIEW | training | {"rate": 0.5, "train_block": 4, "train_dropout": 0.2}
         plan = plan_of(rung, 60, view.get)
-        training = plan.training
-        assert (training.steps, training.batch, training.learning_rate, training.seed) == (7, 4, 0.5, 3)
+        assert plan.training == TrainingSettings(**training, learning_rate=0.5)  # type: ignore[arg-type]
         assert getattr(plan.model, "block_size", 4) == 4
+        assert getattr(plan.model, "dropout", 0.2) == 0.2
         assert not is_usual(rung, plan)
         assert rung_of(plan) is rung

@@ -26,7 +26,7 @@ export function paintRowLabels(
     from.row,
     Math.min(to.row, panel.shape[0]),
     cell.height,
-    Math.max(tokens ? 10 : 12, type.least),
+    Math.max(tokens ? 11 : 12, type.least),
   );
   context.font = `${size}px ${font}`;
   context.fillStyle = INK[theme].text;

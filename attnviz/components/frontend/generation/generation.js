@@ -7,6 +7,7 @@ import { element, screenReaderOnly, theme } from "../core/dom.js";
 import { isShortcut, pressed } from "../core/keys.js";
 import { unpack } from "../core/packing.js";
 import { PendingUpdates } from "../core/pending_updates.js";
+import { fit, goesOn } from "../training/lesson.js";
 import { placeKey, placeOf } from "../training/words.js";
 import { Draws } from "./draws.js";
 import { View } from "./view.js";
@@ -50,6 +51,8 @@ class Generation {
     Object.assign(this.section, { attnviz: this });
     this.ends = new AbortController();
     document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
+    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
+    window.addEventListener("resize", resized, { signal: this.ends.signal });
   }
 
   /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
@@ -174,7 +177,7 @@ class Generation {
       Escape: () => this.change({ watch: "" }),
     };
     const act = acts[pressed(event)];
-    if (!act) return;
+    if (!act || (this.header?.in_lesson && goesOn(event))) return;
     event.preventDefault();
     act();
   }
@@ -184,6 +187,7 @@ class Generation {
   draw() {
     const { header, draws, n } = this;
     if (!header) return;
+    fit(this.section, header.in_lesson);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     const isHere = draws !== null && this.digest === header.digest;

@@ -22,6 +22,7 @@ import { typeFor } from "../core/type.js";
 
 const GUTTER = 36; // px left of the thumbnails: "layer" and its numbers
 const TOP = 32; // px above them: "head" and its numbers
+const NAME = 34; // px of height of "layer", which stands upright
 const CAPTION = 13; // px above each thumbnail in ranked order: its name
 const GAP = 4; // px between thumbnails
 const SIDES = { least: 12, fair: 18, most: 48 };
@@ -53,6 +54,7 @@ export function layOut({ layers, heads, width, most, ranked, least = 0, mostSide
   const side = sideOf(columns);
   const pitch = { x: side + GAP, y: side + GAP + caption };
   const rows = Math.ceil(count / columns);
+  const high = rows * pitch.y - GAP;
   return {
     type,
     count,
@@ -64,7 +66,7 @@ export function layOut({ layers, heads, width, most, ranked, least = 0, mostSide
     side,
     pitch,
     width: left + columns * pitch.x - GAP,
-    height: top + rows * pitch.y - GAP,
+    height: top + (ranked ? high : Math.max(high, (high + NAME * type.unit) / 2)),
   };
 }
 
@@ -144,7 +146,7 @@ function paintCaption(context, text, x, y, { theme, font, room, fine, least }) {
 }
 
 /** @param {Canvas2D} context @param {GridLayout} layout @param {{ theme: Theme, font: string }} looks */
-function paintLabels(context, { type, rows, columns, left, top, side, pitch, width, height }, { theme, font }) {
+function paintLabels(context, { type, rows, columns, left, top, side, pitch, width }, { theme, font }) {
   const { label, unit } = type;
   context.font = `${label}px ${font}`;
   context.fillStyle = INK[theme].text;
@@ -162,11 +164,12 @@ function paintLabels(context, { type, rows, columns, left, top, side, pitch, wid
   }
   context.font = `600 ${label}px ${font}`;
   context.fillText("head", left + (width - left) / 2, 7 * unit);
-  context.translate(7 * unit, top + (height - top) / 2);
+  const middle = top + (rows * pitch.y - GAP) / 2;
+  context.translate(7 * unit, middle);
   context.rotate(-Math.PI / 2);
   context.fillText("layer", 0, 0);
   context.rotate(Math.PI / 2);
-  context.translate(-7 * unit, -top - (height - top) / 2);
+  context.translate(-7 * unit, -middle);
 }
 
 /**

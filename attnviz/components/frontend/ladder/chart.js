@@ -4,12 +4,15 @@ import { element } from "../core/dom.js";
 import { fixed } from "../core/format.js";
 import { Curves } from "../training/curves.js";
 
+const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model that knows nothing: some diverge
+
 export class Chart {
   /** @param {HTMLElement} root @param {(step: number) => void} onStep */
   constructor(root, onStep) {
     this.room = element("div", { class: "chart-room" });
     const title = element("h2", {}, "Loss on text that they were not trained on, in nats a character");
-    root.append(element("section", { class: "curve", "aria-label": "Losses" }, title, this.room));
+    this.faint = element("p", { class: "faint", hidden: true });
+    root.append(element("section", { class: "curve", "aria-label": "Losses" }, title, this.faint, this.room));
     this.curves = new Curves(this.room, "losses", onStep);
   }
 
@@ -17,7 +20,7 @@ export class Chart {
   update({ header, rows, row, step }) {
     const trained = rows.filter(({ rung }) => rung.run.id !== "0");
     const high = Math.max(100, ...trained.map(({ rung }) => rung.run.steps));
-    const { floor } = header.text;
+    const { floor, labels } = header.text;
     /** @type {CurveLine[]} */
     const lines = trained.map((one) => ({
       ...one.curves.held_out,
@@ -33,12 +36,32 @@ export class Chart {
       name: `${counted}: ${fixed(floor, 3)}`,
     };
     lines.push({ ...floorLine, label: `${counted} ${fixed(floor, 2)}`, look: "floor", isOther: false });
+    for (const [n, { steps, values }] of row.curves.earlier.entries()) {
+      const count = steps.filter((at) => at <= high).length;
+      const curve = { steps: steps.slice(0, count), values: values.slice(0, count) };
+      const name = `${row.rung.title} before: ${row.rung.earlier[n]}`;
+      lines.unshift({ ...curve, name, look: `rung${rows.indexOf(row)} chosen`, isOther: true });
+    }
+    this.tellEarlier(row);
     if (row.rung.run.id !== "0") {
       lines.unshift({ ...row.curves.loss, name: `${row.rung.title}, training`, look: "loss", isOther: false });
     }
     const ends = trained.map(({ rung, curves }) => `${rung.title} ${fixed(curves.held_out.values.at(-1) ?? NaN, 2)}`);
     const alt = `Over ${high} steps: ${[...ends, floorLine.name].join("; ")}`;
-    this.curves.update({ lines, high, ceiling: null, unit: (y) => fixed(y, 1), alt }, step);
+    const largest = Math.max(...lines.flatMap(({ values }) => [...values].filter(Number.isFinite)));
+    const ceiling = Math.min(largest * 1.05, ABOVE * Math.log(labels.length));
+    this.curves.update({ lines, high, ceiling, unit: (y) => fixed(y, 1), alt }, step);
+  }
+
+  /** What the faint curves are. @param {LadderRow} row */
+  tellEarlier({ rung, curves }) {
+    const each = curves.earlier.map(({ steps, values }, n) => {
+      const [loss, last] = [fixed(values.at(-1) ?? NaN, 2), (steps.at(-1) ?? 0).toLocaleString("en-US")];
+      return `${rung.earlier[n]} (${loss} after ${last} steps)`;
+    });
+    const text = each.length ? `Faint: “${rung.title}” trained before, ${each.join("; ")}` : "";
+    this.faint.hidden = !text;
+    if (this.faint.textContent !== text) this.faint.textContent = text;
   }
 
   destroy() {

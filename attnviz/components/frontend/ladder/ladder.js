@@ -13,7 +13,8 @@ import { Moments } from "../training/moments.js";
 import { nearest } from "../training/numbers.js";
 import { readKept, writeKept } from "../training/visitor.js";
 import { placeKey, placeOf } from "../training/words.js";
-import { View, numberOf } from "./view.js";
+import { numberOf } from "./top.js";
+import { View } from "./view.js";
 
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
 const LIVE = ["running", "queued"];
@@ -29,7 +30,8 @@ class Ladder {
     this.rows = [];
     /** @type {PendingUpdates<LadderValues>} */
     this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      ...{ rung: "", text_view: "ladder", watch: "", snapshot: null, pin: NOTHING, visitor: "" },
+      ...{ rung: "", text_view: "ladder", watch: "", snapshot: null, pin: NOTHING, predict: false },
+      ...{ slow: 0, visitor: "" },
       command: [0, ""],
     });
     const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
@@ -37,9 +39,11 @@ class Ladder {
     this.section = element("section", { class: "training ladder", "aria-label": "Models that learn a text" });
     this.view = new View(this.section, source, {
       command: (name) => this.command(name),
+      slow: (slow) => this.change({ slow }),
       go: (snapshot) => this.go(snapshot),
       watch: (place) => this.change({ watch: placeKey(place) }),
       pin: (pin) => this.change({ pin: samePin(pin, this.updates.values.pin) ? NOTHING : pin }),
+      reveal: () => this.change({ predict: false }),
       choose: (rung) => this.change({ rung, watch: "", pin: NOTHING }),
       open: (view) => this.change({ text_view: view, pin: NOTHING }),
       redraw: () => this.draw(),
@@ -65,7 +69,7 @@ class Ladder {
     this.header = header;
     this.updates.receive(header.values, header.acknowledged);
     this.updates.answer();
-    this.rows = header.rungs.map((rung, n) => ({ rung, curves: curvesOf(arrays, n) }));
+    this.rows = header.rungs.map((rung, n) => ({ rung, curves: curvesOf(arrays, n, rung.earlier.length) }));
   }
 
   /** After a reload the tab still knows the name of its trainings. @param {string} given */
@@ -115,7 +119,7 @@ class Ladder {
   command(name) {
     this.view.pause();
     const [verb, rung = ""] = name.split(":");
-    const begins = verb === "train" || verb === "all";
+    const begins = ["train", "all", "step"].includes(verb);
     this.change({ ...(begins ? { rung, snapshot: null } : {}), command: [Date.now(), name] });
   }
 
@@ -130,6 +134,9 @@ class Ladder {
       PageDown: () => this.view.move(1),
       PageUp: () => this.view.move(-1),
       k: () => this.view.play(),
+      ".": () => this.view.pressOne(),
+      p: () => this.change({ predict: !this.updates.values.predict }),
+      r: () => this.change({ predict: false }),
       Escape: () => this.change({ pin: NOTHING }),
     };
     const act = acts[pressed(event)];
@@ -167,13 +174,15 @@ class Ladder {
   }
 }
 
-/** @param {Arrays} arrays @param {number} n @returns {LadderCurves} */
-function curvesOf(arrays, n) {
+/** @param {Arrays} arrays @param {number} n @param {number} earlier how many @returns {LadderCurves} */
+function curvesOf(arrays, n, earlier) {
   /** @param {string} name */
   const one = (name) => arrays[`${n}.${name}`].data;
+  const heldOut = (before = "") => ({ steps: one(`${before}evaluated`), values: one(`${before}held_out`) });
   return {
     loss: { steps: one("loss_steps"), values: one("loss") },
-    held_out: { steps: one("evaluated"), values: one("held_out") },
+    held_out: heldOut(),
+    earlier: Array.from({ length: earlier }, (_, at) => heldOut(`${at}.`)),
   };
 }
 

@@ -125,7 +125,7 @@ export class Loss {
     this.steps.replaceChildren(
       line(`The logit of “${name}” is ${number(chosen.logit)}, the largest is ${number(chosen.top)}.`),
       line(
-        `softmax: exp(${number(chosen.logit)} − ${number(chosen.top)}) / Σ exp(each − ${number(chosen.top)}) = ` +
+        `softmax: exp(${number(chosen.logit)} − ${number(chosen.top)}) / Σ = ` +
           `${number(Math.exp(chosen.logit - chosen.top))} / ${number(chosen.sum)} = `,
         result(chosen.probability, fixed(chosen.probability, 4)),
       ),
@@ -137,13 +137,10 @@ export class Loss {
       line(
         `Mean of all ${B * T}: `,
         result(mean(all), number(mean(all))),
-        ` · F.cross_entropy(logits.view(${B * T}, ${V}), y.view(${B * T})) = `,
+        "; torch's F.cross_entropy: ",
         result(loss.data[0], number(loss.data[0]), { class: "result torch" }),
       ),
-      line(
-        `A model that gives all ${V} characters the same probability has the loss log ${V} = ` +
-          `${number(Math.log(V))}.`,
-      ),
+      line(`If all ${V} characters were equally likely: log ${V} = ${number(Math.log(V))}.`),
     );
     this.read(logits, text);
   }

@@ -8,13 +8,15 @@ import { Latest } from "./latest.js";
 
 /** @typedef {import("../core/arrays.js").Source} Source */
 
+const NARROW = "(max-width: 640px)"; // as in ladder.css: the tables stand one below the other
+
 export class Pairs {
   /** @param {HTMLElement} root @param {Source} source @param {{ pin: (at: Pair) => void, redraw: () => void }} on */
   constructor(root, source, on) {
     this.about = element("p", { class: "about" });
     this.reading = element("p", { class: "reading" });
-    const large = element("div", { class: "large" });
-    root.append(this.about, large, this.reading);
+    this.large = element("div", { class: "large" });
+    root.append(this.about, this.large, this.reading);
     this.counts = new Latest(source, on.redraw);
     this.learned = new Latest(source, on.redraw);
     /** @type {Pair} */
@@ -22,7 +24,7 @@ export class Pairs {
     /** @type {LadderGiven | null} */
     this.given = null;
     this.key = "";
-    this.board = new Board(large, {
+    this.board = new Board(this.large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
         this.light();
@@ -58,7 +60,8 @@ export class Pairs {
 
   /** @param {Arrays} counts @param {Arrays | null} learned @param {number | null} at @param {Theme} theme */
   show(counts, learned, at, theme) {
-    const key = `${this.counts.address} ${learned ? this.learned.address : ""} ${theme}`;
+    const isNarrow = matchMedia(NARROW).matches;
+    const key = `${this.counts.address} ${learned ? this.learned.address : ""} ${theme} ${isNarrow}`;
     if (!this.given || key === this.key) return;
     this.key = key;
     const { text } = this.given.header;
@@ -91,7 +94,10 @@ export class Pairs {
       panels.push(panel("learned", `learned after ${after} steps: softmax of its row`, numbers));
     }
     const alt = `Table of pairs, ${side} by ${side}`;
-    this.board.show({ panels, grid: [panels.map((_, n) => n)], labels: { query: labels, key: labels }, alt });
+    const order = panels.map((_, n) => n);
+    this.large.classList.toggle("two", isNarrow && panels.length > 1);
+    const grid = isNarrow ? order.map((n) => [n]) : [order];
+    this.board.show({ panels, grid, labels: { query: labels, key: labels }, alt });
   }
 
   light() {

@@ -8,7 +8,7 @@ const HEADINGS = [
   ["", ""],
   ["Model", "Each has one part more than the one above."],
   ["Parameters", "Numbers that are learned"],
-  ["Steps/s", "Steps of training a second"],
+  ["Steps/s", "Steps of training a second, or how the training stands"],
   ["Loss", "On text that it was not trained on, in nats a character, at the shown step"],
   ["Expected", "On the built-in corpus, after so many steps"],
   ["Others", "What others report on tiny Shakespeare after 5,000 steps"],
@@ -34,8 +34,9 @@ export class Rungs {
     for (const [n, one] of rows.entries()) this.show(one, n, values.snapshot === null ? Infinity : step, one === row);
     if (!this.floor) {
       this.floor = element("td", { class: "number" });
-      const name = element("td", { colSpan: 3 }, "Counted bigram: pairs counted, nothing trained");
-      const cells = [element("td"), name, this.floor, element("td"), element("td")];
+      const name = element("td", { title: "Pairs counted, nothing trained" }, "Counted bigram");
+      const how = element("td", { class: "number" }, "counted");
+      const cells = [element("td"), name, element("td"), how, this.floor, element("td"), element("td")];
       this.body.prepend(element("tr", { class: "floor" }, ...cells));
     }
     this.floor.textContent = fixed(header.text.floor, 2);
@@ -55,7 +56,7 @@ export class Rungs {
     const loss = valueAt(curves.held_out, step);
     const [parameters, speed, now, expected, others] = made.cells;
     setText(parameters, rung.parameters.toLocaleString("en-US"));
-    setText(speed, isRunning && run.speed ? speedText(run.speed) : stateMark(rung));
+    setText(speed, run.speed && ["running", "done"].includes(run.state) ? speedText(run.speed) : stateMark(rung));
     setText(now, loss === null ? "–" : fixed(loss, 2));
     now.dataset.value = loss === null ? "" : String(loss);
     setText(expected, expectedText(rung.expected, run.id === "0" ? Infinity : Math.min(step, run.step)));
@@ -100,8 +101,9 @@ function expectedText(/** @type {[number, number][]} */ expected, /** @type {num
 }
 
 /** @param {LadderRung} rung */
-const settings = ({ run, batch, block, rate }) =>
-  `Here: ${run.steps.toLocaleString("en-US")} steps of ${batch} blocks of ${block} characters, learning rate ${rate}.`;
+const settings = ({ run, batch, block, rate, parameters, changed }) =>
+  `Here: ${parameters.toLocaleString("en-US")} parameters, ${run.steps.toLocaleString("en-US")} steps of ${batch} ` +
+  `blocks of ${block} characters, learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;
 
 /** @param {number} speed */
 const speedText = (speed) => (speed < 10 ? fixed(speed, 1) : Math.round(speed).toLocaleString("en-US"));

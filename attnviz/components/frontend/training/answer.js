@@ -22,7 +22,7 @@ export class Answer {
   }
 
   /** @param {TrainingTask} task @param {TrainingMoment} moment */
-  update({ read, answers, right }, { answer, probability, written }) {
+  update({ read, first, answers, right }, { answer, probability, written }) {
     const key = JSON.stringify(read);
     if (key !== this.key) {
       this.key = key;
@@ -33,6 +33,7 @@ export class Answer {
       this.list.replaceChildren(...this.items.map(({ item }) => item));
     }
     this.items.forEach(({ said, item }, n) => {
+      if (n < first) return unanswered(said, item);
       const share = probability[n];
       said.textContent = answers[answer[n]] ?? "";
       item.style.setProperty("--share", String(share));
@@ -46,4 +47,14 @@ export class Answer {
     const verdict = isRight ? "✓ right" : `✗ right is ${right}`;
     this.written.replaceChildren("It writes ", element("b", {}, written || "nothing"), " ", span("verdict", verdict));
   }
+}
+
+/**
+ * Leave a token without an answer: it belongs to the question.
+ * @param {HTMLElement} said @param {HTMLElement} item
+ */
+function unanswered(said, item) {
+  said.textContent = "";
+  item.style.removeProperty("--share");
+  item.removeAttribute("title");
 }

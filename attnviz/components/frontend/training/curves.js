@@ -125,11 +125,11 @@ export class Curves {
   }
 
   /**
-   * The labels at the ends of lines, so far apart that each can be read.
+   * The labels at the ends of lines, so far apart that each can be read; only the most important if not all fit.
    * @param {CurveLine[]} lines @param {number} apart
    */
   ends(lines, apart) {
-    const named = lines
+    let named = lines
       .filter(({ label, values }) => label && values.length && !Number.isNaN(values[values.length - 1]))
       .map(({ label, look, steps, values }) => {
         const last = values.length - 1;
@@ -137,6 +137,7 @@ export class Curves {
       })
       .sort((one, other) => one.y - other.y);
     const lowest = this.size.height - this.edge.bottom;
+    if (named.length * apart > lowest) named = named.filter(({ look }) => /chosen|floor/.test(look));
     let above = -Infinity;
     for (const one of named) above = one.y = Math.max(one.y, above + apart);
     let below = lowest;

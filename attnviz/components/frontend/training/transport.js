@@ -18,6 +18,23 @@ const SLOW = 120; // ms a step in slow motion
  * @typedef {{ can: "train" | "stop" | "continue", isLive: boolean, hasBegun: boolean, canControl: boolean }} Possible
  */
 
+/** One step of a training, and slow motion. */
+export class Pacing {
+  /** @param {{ onStep: () => void, onSlow: (ms: number) => void }} does */
+  constructor({ onStep, onSlow }) {
+    this.one = button("one", "One step", onStep);
+    this.slow = element("input", { type: "checkbox" });
+    this.slow.addEventListener("change", () => onSlow(this.slow.checked ? SLOW : 0));
+    this.label = element("label", { class: "slow" }, this.slow, " slow motion");
+  }
+
+  /** @param {boolean} isLive whether a training goes on @param {number} slow ms a step */
+  update(isLive, slow) {
+    this.one.disabled = isLive;
+    this.slow.checked = slow > 0;
+  }
+}
+
 export class Transport {
   /**
    * @param {HTMLElement} root
@@ -26,15 +43,11 @@ export class Transport {
   constructor(root, { onCommand, onSlow }) {
     this.main = button("main", "Train", () => onCommand(this.main.dataset.command ?? "train"));
     this.again = button("again", "Train again", () => onCommand("train"));
-    this.one = button("one", "One step", () => onCommand("step"));
+    this.pacing = new Pacing({ onStep: () => onCommand("step"), onSlow });
     this.control = button("control", "Train the control", () => onCommand("control"));
-    this.slow = element("input", { type: "checkbox" });
-    this.slow.addEventListener("change", () => onSlow(this.slow.checked ? SLOW : 0));
     this.state = element("p", { class: "state", role: "status" });
-    const slow = element("label", { class: "slow" }, this.slow, " slow motion");
-    root.append(
-      element("div", { class: "transport" }, this.main, this.one, this.again, this.control, slow, this.state),
-    );
+    const { one, label } = this.pacing;
+    root.append(element("div", { class: "transport" }, this.main, one, this.again, this.control, label, this.state));
   }
 
   /** @param {Possible} possible @param {{ state: string, slow: number, why: string }} given */
@@ -44,12 +57,11 @@ export class Transport {
     setText(this.main, `${can === "stop" ? "■" : "▶"} ${names[can]}`);
     this.main.classList.toggle("stop", can === "stop");
     this.main.classList.toggle("again", can === "train" && hasBegun);
-    this.one.disabled = isLive;
     this.again.hidden = can !== "continue";
     this.control.hidden = !hasBegun;
     this.control.disabled = !canControl;
     this.control.title = why;
-    this.slow.checked = slow > 0;
+    this.pacing.update(isLive, slow);
     setText(this.state, state);
   }
 }

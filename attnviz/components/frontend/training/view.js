@@ -6,7 +6,7 @@ import { Charts } from "./charts.js";
 import { Heads } from "./heads.js";
 import { Opener } from "./opener.js";
 import { Scrubber, Transport } from "./transport.js";
-import { cellText, percent, pictureText, placeName, stateText } from "./words.js";
+import { COVERED, cellText, percent, pictureText, placeName, stateText } from "./words.js";
 
 /** @typedef {import("./charts.js").Known} Known */
 /**
@@ -34,7 +34,6 @@ import { cellText, percent, pictureText, placeName, stateText } from "./words.js
  */
 
 const LIVE = ["running", "queued"];
-const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
 const HINT = "Point at a cell to read its weight; a click pins it.";
 
 export class View {
@@ -204,7 +203,7 @@ export class View {
   }
 
   pressOne() {
-    this.transport.one.click();
+    this.transport.pacing.one.click();
   }
 
   destroy() {

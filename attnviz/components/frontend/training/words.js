@@ -2,6 +2,8 @@
 
 import { fixed } from "../core/format.js";
 
+export const COVERED = "This row is covered: guess where it looks. A click on it, or R, reveals it.";
+
 /** "decoder.1.0" -> its parts; null for what names no head. @param {string} text @returns {HeadPlace | null} */
 export function placeOf(text) {
   const [kind, layer, head] = text.split(".");

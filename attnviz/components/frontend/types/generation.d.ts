@@ -39,6 +39,8 @@ interface GenerationHeader {
   cached: boolean;
   digest: string;
   values: GenerationValues;
+  /** whether a lesson is open, whose scenes the arrow keys go through */
+  in_lesson: boolean;
   acknowledged: number;
 }
 /** One of the likeliest tokens of a draw. */

@@ -40,6 +40,10 @@ interface LadderRung {
   batch: number;
   /** whether it is trained after the training that goes on */
   will_follow: boolean;
+  /** the first settings in which its training differs from the usual one, in words; "" if none */
+  changed: string;
+  /** its other trainings, the latest first: what they had otherwise */
+  earlier: string[];
   run: TrainingRun;
   /** the snapshots at which the model writes a text */
   samples: number[];
@@ -51,6 +55,10 @@ interface LadderValues {
   watch: string;
   snapshot: number | null;
   pin: Pair;
+  /** whether the pinned row is covered, to be guessed */
+  predict: boolean;
+  /** ms a step, in slow motion */
+  slow: number;
   command: [number, string];
   visitor: string;
 }
@@ -65,6 +73,8 @@ interface LadderHeader {
 interface LadderCurves {
   loss: Series;
   held_out: Series;
+  /** the held-out losses of the other trainings */
+  earlier: Series[];
 }
 /** A rung with its curves. */
 interface LadderRow {

@@ -48,8 +48,10 @@ interface TrainingTask {
   patterns: TrainingPattern[];
   /** the answers that a model can give, by their ids */
   answers: string[];
-  /** the tokens after each of which it answers */
+  /** the tokens of the text */
   read: string[];
+  /** the number of the token after which it answers for the first time; before it no answer counts */
+  first: number;
   /** what is right to write to the text; "" where nothing is written, or nothing known */
   right: string;
 }

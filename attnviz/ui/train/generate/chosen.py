@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnviz.links.link import MAX_LENGTH
+from attnviz.links.train import MAX_LENGTH
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.training.generation import Sampling
 from attnviz.ui import state

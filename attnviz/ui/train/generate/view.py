@@ -14,6 +14,7 @@ from attnviz.tokens.value import label_of
 from attnviz.toy.language.config import TokenConfig
 from attnviz.training.generation.record import has_lens
 from attnviz.ui import shell, state
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.generate.assistant import show_assistant
@@ -44,7 +45,8 @@ def show_generate() -> None:
     if asked is not None:
         with st.container(key="generation"):
             generation(_header(asked, truth), key="generation_view", on_update=take)
-    show_assistant()
+    if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
+        show_assistant()
 
 
 def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> None:
@@ -74,6 +76,7 @@ def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
         "temperature": sampling.temperature, "top_k": sampling.top_k, "top_p": sampling.top_p,
         "cached": asked.cached, "digest": offer(asked),
         "values": {name: state.get(name) for name in VALUES},
+        "in_lesson": lesson_bar.is_open(),
     }  # fmt: skip
 
 

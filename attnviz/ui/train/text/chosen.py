@@ -30,9 +30,9 @@ def chosen_facts() -> Facts:
 def text_choice() -> None:
     """Show the choice of a text, and where it is pasted or uploaded."""
     offered = [name for name in SOURCES if name != "upload" or settings().uploads]
-    if st.session_state.get(_FROM) not in offered:
-        kept = st.session_state.get(_CHOSEN)
-        st.session_state[_FROM] = kept if kept in offered else "built_in"
+    known = (st.session_state.get(name) for name in (_FROM, _CHOSEN))
+    # Set at each run: otherwise a page that is opened anew would show the choice without its value.
+    st.session_state[_FROM] = next((one for one in known if one in offered), "built_in")
     source = st.segmented_control(
         "Text to train on", offered, key=_FROM, format_func=SOURCES.__getitem__, required=True, width="stretch",
         on_change=forget_reading,

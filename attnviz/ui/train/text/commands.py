@@ -1,4 +1,4 @@
-"""What the browser asks to be done on the ladder: train a rung or all of them, stop, continue."""
+"""What the browser asks to be done on the ladder: train a rung or all of them, one step, stop, continue."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from attnviz.serving.work.training import training_jobs
-from attnviz.training.ladder import LADDER
+from attnviz.training.jobs.job import Job
+from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.facts import fits
-from attnviz.ui.train.text.plans import RUNGS, block_of, plan_of
+from attnviz.ui.train.text.plans import RUNGS, block_of, plan_of, rung_of
 
-VALUES = ("rung", "text_view", "watch", "snapshot", "q", "k")
+VALUES = ("rung", "text_view", "watch", "snapshot", "q", "k", "predict")
 """The link keys of what a user chooses in the component"""
 
 
@@ -23,15 +24,16 @@ def values() -> dict[str, Any]:
     return {
         "rung": state.get("rung"), "text_view": state.get("text_view"), "watch": state.get("watch"),
         "snapshot": state.get("snapshot"), "pin": {"q": state.get("q"), "k": state.get("k")},
-        "visitor": commands.visitor(),
+        "predict": state.get("predict"), "slow": commands.slow(), "visitor": commands.visitor(),
     }  # fmt: skip
 
 
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
     commands.take_visitor(sent.get("visitor"))
+    commands.take_slow(sent.get("slow"))
     pin = sent.get("pin")
-    state.take({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    commands.take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
     command = commands.new_command(sent.get("command"))
     if command:
         do(command)
@@ -53,11 +55,22 @@ def do(command: str) -> None:
         jobs.stop(name)
     elif command == "continue" and is_text:
         jobs.go_on(name)
+    elif verb == "step" and rung in RUNGS and not commands.is_training():
+        _one_step(job if is_text else None, RUNGS[rung])
     elif command.startswith("open "):
         commands.ask_to_open(command)
 
 
-def _start(plans: list[Plan]) -> None:
+def _one_step(job: Job | None, rung: Rung) -> None:
+    """Make one step of a rung's training, if it is the visitor's latest and was stopped; else begin a new one."""
+    if job is not None and job.view.can_continue and job.text == chosen_facts().text and rung_of(job.plan) == rung:
+        training_jobs().one_step(job.visitor)
+        return
+    state.put("rung", rung.name)
+    _start([plan_of(rung, len(chosen_facts().labels), state.get)], paused=True)
+
+
+def _start(plans: list[Plan], *, paused: bool = False) -> None:
     """Train one after another; of several, those for whose blocks the text is too short are left out."""
     facts = chosen_facts()
     short = [reason for plan in plans if (reason := fits(facts, block_of(plan)))]
@@ -67,4 +80,6 @@ def _start(plans: list[Plan]) -> None:
     if not fitting:
         return
     with commands.refusing():
-        training_jobs().start(commands.visitor(), fitting[0], facts.text, then=fitting[1:])
+        training_jobs().start(
+            commands.visitor(), fitting[0], facts.text, speed=commands.speed(), paused=paused, then=fitting[1:]
+        )

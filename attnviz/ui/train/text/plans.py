@@ -6,21 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from attnviz.toy.language.config import BigramConfig, ModelConfig
+from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
 from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import BIGRAM_BLOCK, Plan
+from attnviz.ui.train.plans import OF_TRAINING
 
 Get = Callable[[str], Any]
-OF_TRAINING = {"steps": "steps", "batch": "batch", "rate": "learning_rate"}
-"""The settings that change every rung: link keys, and their names in `TrainingSettings`"""
 RUNGS: dict[str, Rung] = {rung.name: rung for rung in LADDER}
 
 
 def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
     """Return the training of a rung on a text with so many different characters."""
     plan = rung.plan(vocabulary)
-    block = get("train_block")
+    block, dropout = get("train_block"), get("train_dropout")
     model = plan.model if block is None else _with_block(plan.model, block)
+    if dropout is not None:
+        model = _with_dropout(model, dropout)
     given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
     return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given))
 
@@ -38,11 +39,16 @@ def is_usual(rung: Rung, plan: Plan) -> bool:
 
 
 def rung_of(plan: Plan) -> Rung | None:
-    """Return the rung whose model a plan has, with whatever block size; None if there is none."""
-    model = _with_block(plan.model, 1)
+    """Return the rung whose model a plan has, with whatever block size and dropout; None if there is none."""
+    model = _with_dropout(_with_block(plan.model, 1), 0.0)
     return next((rung for rung in LADDER if _with_block(rung.plan(model.vocabulary).model, 1) == model), None)
 
 
 def _with_block(model: ModelConfig, block: int) -> ModelConfig:
     """Return a model's shape with another block size; a bigram has none."""
     return model if isinstance(model, BigramConfig) else replace(model, block_size=block)
+
+
+def _with_dropout(model: ModelConfig, dropout: float) -> ModelConfig:
+    """Return a model's shape with another dropout; a bigram and a GRU have none."""
+    return replace(model, dropout=dropout) if isinstance(model, TokenConfig) else model

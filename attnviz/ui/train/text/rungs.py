@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,17 +23,25 @@ from attnviz.training.jobs.weights import model_of, thinned
 from attnviz.training.ladder import LADDER, Rung
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.ui.train.arrays import Reading
-from attnviz.ui.train.runs import MOST_CODES, module_at, queued, thinned_loss
+from attnviz.ui.train.runs import MOST_CODES, difference, diverging, module_at, queued, thinned_loss
 from attnviz.ui.train.text.arrays import Asked, offer_model
 from attnviz.ui.train.text.facts import Facts
 from attnviz.ui.train.text.plans import Get, block_of, is_usual, plan_of, rung_of
 
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
 """The steps at which a model writes a text; and after the last one"""
-SHIPPED = (
-    "Recorded: trained earlier with these settings; it ships with the app. Choose a model, go through its training, or "
-    "train anew."
-)
+OVERLAID = 2
+"""The most trainings of a model that are shown beneath its newest one"""
+SHIPPED = "Recorded: trained earlier with these settings. Choose a model, play its training, or train anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A training over which a newer one is drawn."""
+
+    title: str
+    """What it had otherwise, such as "learning rate 0.01\""""
+    view: View
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class Row:
     """Whether it is trained after the training that goes on"""
     recording: Recording | None = None
     """Its training that ships with the app, where that is shown"""
+    earlier: tuple[Earlier, ...] = ()
+    """Other trainings of this model on this text, the latest first"""
 
     @property
     def status(self) -> str:
@@ -58,19 +68,23 @@ class Row:
     @property
     def message(self) -> str:
         """What is said of its state."""
-        return SHIPPED if self.recording else queued(self.view) if self.view.status == "queued" else self.view.message
+        if self.recording:
+            return SHIPPED
+        if self.view.status == "queued":
+            return queued(self.view)
+        return self.view.message or diverging(self.view.losses)
 
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     """Return all rungs in the order in which they are climbed."""
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.text == facts.text]
-    newest: dict[str, Job] = {}
+    of_rung: dict[str, list[Job]] = {rung.name: [] for rung in LADDER}
     for job in jobs:
         rung = rung_of(job.plan)
         if rung is not None:
-            newest.setdefault(rung.name, job)
+            of_rung[rung.name].append(job)
     then = {rung.name for plan in _following(visitor, jobs) if (rung := rung_of(plan)) is not None}
-    return [_row(rung, newest.get(rung.name), facts, get, then) for rung in LADDER]
+    return [_row(rung, of_rung[rung.name], facts, get, then) for rung in LADDER]
 
 
 def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
@@ -80,18 +94,32 @@ def _following(visitor: str, jobs: list[Job]) -> tuple[Plan, ...]:
     return latest.then if latest is not None and goes_on else ()
 
 
-def _row(rung: Rung, job: Job | None, facts: Facts, get: Get, then: set[str]) -> Row:
-    if job is not None:
-        return Row(rung, job.plan, job.number, job.view, rung.name in then)
+def _row(rung: Rung, jobs: list[Job], facts: Facts, get: Get, then: set[str]) -> Row:
+    if jobs:
+        job, *before = jobs
+        earlier = _earlier(job.plan, before, recording_of(rung, facts))
+        return Row(rung, job.plan, job.number, job.view, rung.name in then, None, earlier)
     if (recording := recorded_of(rung, facts, get)) is not None:
         return Row(rung, recording.plan, 0, recording.view, rung.name in then, recording)
     plan = plan_of(rung, len(facts.labels), get)
     return Row(rung, plan, 0, View("stopped", plan.training.steps), rung.name in then)
 
 
+def _earlier(plan: Plan, jobs: list[Job], recording: Recording | None) -> tuple[Earlier, ...]:
+    """Return what is shown of trainings before that of a plan: those of a visitor, then the recorded one."""
+    own = [Earlier(difference(one.plan, [plan]) or "the same settings", one.view) for one in jobs]
+    shipped = [] if recording is None else [Earlier("recorded", recording.view)]
+    return tuple(one for one in [*own, *shipped] if one.view.evaluations)[:OVERLAID]
+
+
+def recording_of(rung: Rung, facts: Facts) -> Recording | None:
+    """Return the training of a rung that ships, if it is on this text."""
+    return of_rung(rung.name) if facts.is_built_in else None
+
+
 def recorded_of(rung: Rung, facts: Facts, get: Get) -> Recording | None:
     """Return the training of a rung that ships, if it is on this text and with the view's settings."""
-    recording = of_rung(rung.name) if facts.is_built_in else None
+    recording = recording_of(rung, facts)
     fits = recording is not None and recording.plan == plan_of(rung, len(facts.labels), get)
     return recording if fits else None
 
@@ -105,7 +133,8 @@ def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, An
         "name": rung.name, "title": rung.title, "adds": rung.adds, "reported": rung.reported,
         "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
         "block": block_of(plan), "rate": plan.training.learning_rate, "batch": plan.training.batch,
-        "will_follow": row.will_follow,
+        "will_follow": row.will_follow, "earlier": [one.title for one in row.earlier],
+        "changed": difference(plan, [rung.plan(plan.model.vocabulary)]),
         "run": {
             "id": "recorded" if row.recording else str(row.number), "title": rung.title, "is_control": False,
             "digest": _offer(row, facts, visitor, reading),
@@ -166,11 +195,14 @@ def _parameters(config: ModelConfig) -> int:
 
 
 def curves_of(row: Row) -> Mapping[str, NDArray[np.float32]]:
-    """Return a rung's curves: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
-    evaluations = row.view.evaluations
+    """Return a rung's curves: `loss` at `loss_steps`, and `held_out` at `evaluated`; "0.held_out" of the one before."""
     steps, loss = thinned_loss(row.view.losses)
-    return {
-        "loss_steps": steps, "loss": loss,
-        "evaluated": np.array([one.step for one in evaluations], np.float32),
-        "held_out": np.array([one.loss for one in evaluations], np.float32),
-    }  # fmt: skip
+    earlier = [(f"{n}.", one.view) for n, one in enumerate(row.earlier)]
+    return {"loss_steps": steps, "loss": loss} | {
+        f"{before}{name}": array for before, view in [("", row.view), *earlier] for name, array in _held_out(view)
+    }
+
+
+def _held_out(view: View) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    yield "evaluated", np.array([one.step for one in view.evaluations], np.float32)
+    yield "held_out", np.array([one.loss for one in view.evaluations], np.float32)

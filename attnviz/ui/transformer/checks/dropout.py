@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.formatting import nonzero, number
-from attnviz.links.link import MAX_DRAW, MAX_DROPOUT
+from attnviz.links.link import MAX_DRAW
+from attnviz.links.values import MAX_DROPOUT
 from attnviz.ui import state
 from attnviz.ui.palette import palette
 from attnviz.ui.sources import RESOURCES

@@ -1,0 +1,96 @@
+"""The figures of the lesson "From a table of pairs to a GPT", worked out from the recorded trainings of the ladder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.lessons import shipped
+from attnviz.tokens import CharVocab
+from attnviz.toy.language.bigram import BigramModel
+from attnviz.toy.language.config import GRUConfig, TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.trace.model import Place
+from attnviz.trained import recorded
+from attnviz.training.attention import weights_of
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.ladder import LADDER
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.subject import Text, validation_loss
+from attnviz.ui.train.arrays import reading_of_tokens
+from tests.unit.lessons.forming import written
+
+GIVEN = "It was c"
+"""What the heads are shown: the first block of the text"""
+
+
+def trained(name: str) -> nn.Module:
+    """Return the model of a rung after its recorded training."""
+    recording = recorded.of_rung(name)
+    assert recording is not None
+    return model_of(recording.plan.model, recording.view.snapshots[-1].weights)
+
+
+def loss(name: str, step: int = 2000) -> str:
+    """Return the loss on held-out text after so many steps, as the page writes it."""
+    recording = recorded.of_rung(name)
+    assert recording is not None
+    return written(next(one.loss for one in recording.view.evaluations if one.step == step))
+
+
+def weights(name: str, vocabulary: CharVocab) -> Tensor:
+    """Return the weights of layer 0 (H, T, T) for what the page shows."""
+    reading, model = reading_of_tokens("text", vocabulary.tokenize(GIVEN)), trained(name)
+    assert isinstance(model, TokenModel)
+    return weights_of(model, reading.batch)[Place("decoder", 0)][0]
+
+
+def next_of(name: str, given: str, wanted: str, vocabulary: CharVocab) -> str:
+    """Return the probability that a character follows."""
+    with torch.no_grad():
+        logits = trained(name)(torch.tensor([vocabulary.tokenize(given).ids]))[0, -1]
+    return written(logits.softmax(-1)[vocabulary.tokenize(wanted).ids[0]])
+
+
+def ladder() -> dict[int, Sequence[str]]:
+    text = built_in()
+    assert text.startswith(GIVEN)
+    subject = Text(text, 8)
+    vocabulary, training = CharVocab(subject.labels), text[: len(subject.train)]
+
+    def share(first: str, second: str) -> float:
+        return sum(training[at : at + 2] == first + second for at in range(len(training) - 1)) / training[:-1].count(
+            first
+        )
+
+    assert share("T", "h") == 1
+    counted = BigramModel.by_counting(subject.train, len(subject.labels), smoothing=1)
+    floor = validation_loss(counted, subject.validation, 8)
+    table = next_of("bigram", "a", "s", vocabulary)
+    head, heads = weights("head", vocabulary)[0], weights("heads", vocabulary)
+    assert int(head[4].argmax()) == 3
+    question = shipped()["ladder"].scenes[3].asked
+    assert re.findall(r"\d\.\d+", question) == [table]
+    cost = -torch.log_softmax(trained("bigram").get_submodule("table").weight, -1)  # type: ignore[arg-type]
+    (a,), (s,) = vocabulary.tokenize("a").ids, vocabulary.tokenize("s").ids
+    plans = {rung.name: rung.plan(len(subject.labels)).model for rung in LADDER}
+    gpt, gru, norm = plans["gpt"], plans["gru"], plans["norm"]
+    assert isinstance(gpt, TokenConfig)
+    assert isinstance(norm, TokenConfig)
+    assert isinstance(gru, GRUConfig)
+    assert (gpt.layers, gpt.width, norm.layers) == (4, 2 * norm.width, 3)
+    return {
+        1: [f"{len(training):,}", written(share("t", "h")), written(share("t", " "))],
+        2: [table, table, written(cost[a, s].detach())],
+        3: [written(floor), loss("bigram")],
+        4: [written(head[4, 3]), written(head[4, 4]), next_of("head", "It wa", "s", vocabulary), table, loss("head")],
+        5: [written(heads[1, 7, 6]), written(heads[3, 7, 7]), loss("heads")],
+        6: [loss("heads"), loss("feed_forward")],
+        7: [loss("residual", 500), loss("feed_forward", 500), loss("residual")],
+        8: [loss("norm"), loss("residual"), loss("norm", 200), loss("residual", 200)],
+        9: [str(gpt.block_size), str(norm.block_size), loss("gpt")],
+        10: [str(gru.width), loss("gru")],
+    }
