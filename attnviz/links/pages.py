@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from attnviz import files
+from attnviz.links.bert import BERT_KEYS
 from attnviz.links.link import KEYS, write_link
 from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, transformer
 from attnviz.sources.compared import B_KEYS
@@ -121,6 +122,7 @@ PAGES: dict[str, Page] = {
              "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt", "halves", "length",
              "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
         ),
+        Page("bert", "BERT at work", "/bert", ("text", "model", *BERT_KEYS), source=PRETRAINED.key),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
             "compare", "Compare", "/compare",

@@ -15,8 +15,9 @@ from attnviz.export.formats import FORMATS
 from attnviz.export.jobs import NUMBERS, WEB
 from attnviz.export.numbers import MAX_CSV_CELLS
 from attnviz.lessons import OWN, shipped
-from attnviz.links.link import COMPARED, INDEX, KEYS, MAX_CHOSEN, SHARED_KEYS, BadValueError
+from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
+from attnviz.links.values import COMPARED, INDEX, MAX_CHOSEN, BadValueError
 from attnviz.steps import PARTS
 from attnviz.steps.picture import AXES
 
@@ -25,6 +26,7 @@ LINKS = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
 EXPORT = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
 LETTERS = {
     "S": "step_by_step", "H": "heads", "C": "compare", "A": "averages", "X": "transformer", "T": "tokens", "R": "train",
+    "B": "bert",
 }  # fmt: skip
 
 

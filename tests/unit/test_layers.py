@@ -31,7 +31,7 @@ LEVELS = (
     ("attnviz.trace",),
     ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures", "attnviz.training"),
-    ("attnviz.trained",),
+    ("attnviz.trained", "attnviz.bert"),
     ("attnviz.sources", "attnviz.document"),
     ("attnviz.components.bundle", "attnviz.components.packing"),  # the browser side as text and bytes
     ("attnviz.links",),
@@ -44,6 +44,7 @@ LEVELS = (
     ("attnviz.ui",),  # what pages share
     (
         "attnviz.ui.averages",
+        "attnviz.ui.bert",
         "attnviz.ui.compare",
         "attnviz.ui.heads",
         "attnviz.ui.step_by_step",

@@ -1,0 +1,49 @@
+"""The tabs of Export on the page BERT at work: the numbers of the part that is shown, and a script."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.ui.bert.parts import part_of
+from attnviz.ui.export.file import FAILED_LOOK, file_button
+from attnviz.ui.toolbar import Tabs
+
+NOTHING = "This part has none yet: there is nothing to be saved."
+
+
+def _show_numbers() -> None:
+    """Offer each table of the shown part as CSV."""
+    part = part_of(state.get("bert_part"))
+    tables = part.tables() if part.tables else {}
+    if not tables:
+        st.caption(NOTHING)
+        return
+    st.html(FAILED_LOOK)
+    with st.container(horizontal=True, key="bert_numbers_export"):
+        for name, table in tables.items():
+            file_button(
+                f"{name}.csv", f"{name}.csv", "text/csv",
+                partial(lambda table: table.to_csv().encode("utf-8-sig"), table), key=f"export_{name}",
+            )  # fmt: skip
+
+
+def _show_script() -> None:
+    """Offer the script of the shown part."""
+    part = part_of(state.get("bert_part"))
+    script = part.script() if part.script else ""
+    if not script:
+        st.caption(NOTHING)
+        return
+    st.html(FAILED_LOOK)
+    with st.container(key="bert_script_export"):
+        name = f"bert_{state.get('bert_part')}.py"
+        file_button("Script", name, "text/x-python", script.encode, key="export_script")
+    st.caption("Plain torch and transformers, without attnviz: it prints the numbers that are shown.")
+
+
+EXPORTS: Tabs = MappingProxyType({"Numbers": _show_numbers, "Script": _show_script})
+"""By their titles"""

@@ -1,0 +1,34 @@
+"""The parts of the page BERT at work, by their names in links: each is a module of this package with a `PART`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import streamlit as st
+
+from attnviz.ui import state
+from attnviz.ui.bert.part import Part
+from attnviz.ui.lessons import bar as lesson_bar
+
+TITLES = {
+    "configuration": "Configuration",
+}
+"""In the order in which they are offered"""
+
+
+def choose_part() -> Part:
+    """Show the choice of a part, except in a lecture and in a lesson, and return the chosen one."""
+    if state.get("lecture") or lesson_bar.is_open():
+        state.keep_within("bert_part", "Part", list(TITLES))
+    else:
+        state.choice(
+            "bert_part", st.segmented_control, "What BERT does", list(TITLES), required=True,
+            format_func=TITLES.get, label_visibility="collapsed",
+        )  # fmt: skip
+    return part_of(state.get("bert_part"))
+
+
+def part_of(name: str) -> Part:
+    """Return the part with this name."""
+    part: Part = import_module(f"attnviz.ui.bert.{name}").PART
+    return part

@@ -1,0 +1,31 @@
+"""BERT at work: from embeddings and back to classification, search, an agent's last layer, and heads left out."""
+
+import streamlit as st
+
+from attnviz.serving.work.lock import page_lock
+from attnviz.ui import shell, state
+from attnviz.ui.bert.files import EXPORTS
+from attnviz.ui.waiting import starting
+
+EVERY = 0.4  # seconds between two looks at what is computed meanwhile
+
+shell.begin("bert", exports=EXPORTS)
+with starting("bert"):
+    from attnviz.ui.bert.parts import choose_part
+part = choose_part()
+with st.sidebar:
+    part.controls()
+live = part.is_live()
+
+
+@st.fragment(run_every=EVERY if live else None)
+@page_lock().held()
+def show() -> None:
+    """Show the part. A fragment, so that what is done in it does not run the rest of the page."""
+    part.show()
+    state.end()
+    if part.is_live() != live:
+        st.rerun()
+
+
+show()
