@@ -1,7 +1,8 @@
 """A view as it is recorded, and what differs between two: in plain words, with a tolerance for numbers.
 
 A float32 number may differ a little from machine to machine. So numbers are compared within `RELATIVE` and `ABSOLUTE`,
-and a decimal number within a text may also differ by one in its last digit.
+a decimal number within a text may also differ by one in its last digit, and a difference that is nothing but rounding
+may be another one or none.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ LONGEST = 500
 """Characters of a text that are recorded; of a longer one the beginning, and a check sum of its words"""
 FIGURES = ("smallest", "largest", "mean", "slope", *(f"cell {number} of {CELLS}" for number in range(1, CELLS + 1)))
 DECIMAL = re.compile(r"[-−+]?\d+\.\d+(?:e[-−+]?\d+)?")
+
+ROUNDING = re.compile(
+    r"\*\*(?:0|[\d.]+e−\d+)\*\*(?:: (?:every|nothing|the rounding)[^.]*|, in .* there)?(?=\.)", re.DOTALL
+)
+"""A difference that is nothing but rounding, with what is said of it: on some processors there is none"""
 
 Record = dict[str, Any]
 
@@ -77,7 +83,7 @@ def differences(then: Record, now: Record) -> Iterator[str]:
 
 def text_differences(then: list[str], now: list[str]) -> Iterator[str]:
     """Yield a sentence for each text that is gone, new, or another in one of its numbers."""
-    before, after = Counter(then), Counter(now)
+    before, after = (Counter(ROUNDING.sub("**rounding**", text) for text in texts) for texts in (then, now))
     gone, new = list((before - after).elements()), list((after - before).elements())
     for text in gone:
         alike = [other for other in new if DECIMAL.sub("#", other) == DECIMAL.sub("#", text)]

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from tests.app.pages import go_to_page
-from tests.app.views.comparing import Record, array_differences, close_decimals, differences, figures, record, shortened
+from tests.app.views.comparing import (
+    Record,
+    array_differences,
+    close_decimals,
+    differences,
+    figures,
+    record,
+    shortened,
+    text_differences,
+)
 from tests.app.views.links import MORE, PAGES, ROOT, documented, links, opened, query
 from tests.app.views.payloads import Seen
 from tests.app.views.record import FOLDER, MADE_BY, fresh, read
@@ -96,6 +105,18 @@ def test_what_float32_leaves_open_is_no_difference() -> None:
     assert close_decimals("from −3.56 to 0.00", "from −3.57 to -0.00")
     assert not close_decimals("from −3.56 to 0.00", "from 3.56 to 0.00")
     assert not close_decimals("0.00", "0.02")
+
+
+def test_how_two_sums_are_rounded_is_no_difference() -> None:
+    other = "**Equal: yes.** The largest is **4.77e−7**, in row 0. Both are rounded; this may make up to 3e−6 there."
+    same = "**Equal: yes.** The largest is **0**: every rounding is the same."
+    no = "**Equal: yes.** The largest is **0.477**, in row 0. Both are rounded; this may make up to 3e−6 there."
+    assert list(text_differences([other], [same])) == []
+    assert len(list(text_differences([no], [same]))) == 2
+    moved = "They move the outputs by at most **{}**: nothing {}. Without it, by up to **{}**: more."
+    one, two = moved.format("5.96e−7", "but rounding", "0.726"), moved.format("0", "at all", "0.726")
+    assert list(text_differences([one], [two])) == []
+    assert list(text_differences([one], [moved.format("0", "at all", "0.926")]))
 
 
 def test_a_long_text_counts_to_its_end() -> None:
