@@ -3,6 +3,8 @@
 import { fetchArrays } from "../core/arrays.js";
 import { element } from "../core/dom.js";
 
+const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
+
 /** @typedef {import("../core/arrays.js").Source} Source */
 
 export class Sample {
@@ -30,7 +32,9 @@ export class Sample {
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
     const after = at === undefined ? "" : `, after ${at.toLocaleString("en-US")} ${at === 1 ? "step" : "steps"}`;
     this.title.textContent = `What “${row.rung.title}” writes${after}`;
-    this.text.textContent = found ?? (this.isLoading ? "It is writing …" : "");
+    const { in_lesson: inLesson } = given.header;
+    const shown = inLesson && found ? beginning(found) : found;
+    this.text.textContent = shown ?? (this.isLoading ? "It is writing …" : "");
     this.text.dataset.step = at === undefined ? "" : String(at);
     if (!this.isLoading) this.load();
   }
@@ -63,3 +67,12 @@ export class Sample {
 
 /** @param {TrainingRun} run @param {number} step */
 const addressOf = ({ digest }, step) => `${digest}~g.${step}`;
+
+/** What fits the rows of a scene. @param {string} text */
+function beginning(text) {
+  const rows = text.split("\n").flatMap((line) => line.match(new RegExp(`.{1,${IN_LESSON.width}}`, "gu")) ?? [""]);
+  if (rows.length <= IN_LESSON.rows) return text;
+  let end = 0;
+  for (const row of rows.slice(0, IN_LESSON.rows)) end += row.length + (text[end + row.length] === "\n" ? 1 : 0);
+  return `${text.slice(0, end).trimEnd()} …`;
+}
