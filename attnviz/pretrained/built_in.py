@@ -22,6 +22,7 @@ from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.bert import Bert, Embeddings
 from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Encoder
+from attnviz.trace.ablation import is_replacing
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Pass
 
@@ -79,8 +80,12 @@ class BuiltInModel(PretrainedModel):
         return hidden
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
-        """Run the forward pass without the interpreter; the result is that of `PretrainedModel.run`, bit for bit."""
-        del decoder_ids
+        """Run the forward pass without the interpreter; the result is that of `PretrainedModel.run`, bit for bit.
+
+        With heads replaced (`attnviz.trace.ablation`), which the compiled graph does not know, the interpreter runs it.
+        """
+        if is_replacing():
+            return super().run(ids, segments, decoder_ids)
         return self._run(torch.tensor(ids), torch.tensor(segments))
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
+from attnviz.trace.ablation import with_replaced
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
@@ -104,7 +105,8 @@ def recorded_attention(
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record its operands if a recording is active.
 
-    Of a batch, (B, H, T, D), only the first text is recorded, unless the recording keeps the batch.
+    Of a batch, (B, H, T, D), only the first text is recorded, unless the recording keeps the batch. Head outputs that
+    `attnviz.trace.ablation.replaced` replaces are replaced in what is returned.
     """
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
@@ -116,7 +118,7 @@ def recorded_attention(
         recorder.modules.append(module)
         recorder.calls.append(Call(query, key, value, cells, steps.scale, *recorder.inputs, recorder.block_input))
         recorder.inputs, recorder.block_input = (None, None), None
-    return steps
+    return with_replaced(module, steps)
 
 
 def first_argument(args: tuple[Any, ...], _: dict[str, Any]) -> Inputs:

@@ -6,8 +6,8 @@ Shapes: B sequences, H heads, Tq query positions, Tk key positions, D head width
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,7 @@ from attnviz.attention import attend
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
+from attnviz.trace.ablation import Replaced, replaced
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import recording
 from attnviz.training.loop import inputs_of
@@ -76,19 +77,20 @@ def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -
     return max(found, key=lambda one: one.score, default=None)
 
 
-def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> TokenModel:
-    """Return a copy in which these heads add nothing: their rows of W_O are 0. The model itself stays as it is.
+@contextmanager
+def without_heads(model: TokenModel, heads: Iterable[tuple[Place, int]]) -> Iterator[None]:
+    """Let these heads of a model put out 0 in the forward passes that this thread runs inside the `with` block.
+
+    The model itself stays as it is.
 
     Raises:
         IndexError: the model has no such head.
     """
-    changed = copy.deepcopy(model)
-    there = attentions(changed)
-    with torch.no_grad():
-        for place, head in heads:
-            if place not in there or not 0 <= head < there[place].heads:
-                raise IndexError(f"{place.name}, head {head} does not exist")
-            output = there[place].output
-            width = output.in_features // there[place].heads
-            output.weight[:, head * width : (head + 1) * width] = 0
-    return changed
+    there = attentions(model)
+    chosen: dict[Place, list[int]] = {}
+    for place, head in heads:
+        if place not in there or not 0 <= head < there[place].heads:
+            raise IndexError(f"{place.name}, head {head} does not exist")
+        chosen.setdefault(place, []).append(head)
+    with replaced({there[place]: Replaced.by_zero(which, there[place].heads) for place, which in chosen.items()}):
+        yield

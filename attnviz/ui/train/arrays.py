@@ -170,9 +170,10 @@ def accuracy_without(model: TokenModel, task: Task) -> NDArray[np.float32]:
     heads = heads_of(model)
     length = task.held_out().ids.shape[1]
     batch = _held_out(task.name, max(FEWEST, EVALUATED // (length * (len(heads) + 1))))
-    models = [*(without_heads(model, [head]) for head in heads), model]
-    with torch.no_grad():
-        found = [task.accuracy(one(*inputs_of(one, batch)), batch) for one in models]
+    found = []
+    for without in (*([head] for head in heads), []):
+        with torch.no_grad(), without_heads(model, without):
+            found.append(task.accuracy(model(*inputs_of(model, batch)), batch))
     return np.array(found, np.float32)
 
 
