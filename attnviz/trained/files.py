@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import repair
-from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.tasks import TASKS
@@ -85,7 +85,7 @@ def read(data: bytes) -> Saved:
         )
     header = _header(data)
     plan, labels, card = _said(header.get("__metadata__"))
-    _check_size(plan.model, len(data))
+    _check_size(plan.token_model, len(data))
     _check_subject(plan, labels)
     _check_heads(plan, card)
     try:
@@ -127,6 +127,8 @@ def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
         plan, card, labels = Plan.from_json(said["plan"]), Card.from_json(said["card"]), said["labels"]
     except (ValueError, OverflowError) as error:
         raise ModelError(f"The model's file says what can't be: {_short(error)}.") from error
+    if isinstance(plan.model, LinearConfig):
+        raise ModelError("The model in this file is one linear layer, which reads vectors and not a text.")
     if not isinstance(labels, list) or not all(isinstance(one, str) and one == repair(one) for one in labels):
         raise ModelError("The model's file has no list of tokens.")
     return plan, tuple(labels), card
@@ -163,7 +165,7 @@ def _fewest_numbers(model: ModelConfig) -> int:
 def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:
     """Refuse a plan whose model can't read what its subject gives."""
     check_plan(plan)
-    model, subject = plan.model, plan.subject
+    model, subject = plan.token_model, plan.subject
     if len(labels) != model.vocabulary or len(set(labels)) != len(labels):
         raise ModelError("The model's file does not have one token for each row of its embedding.")
     if not all(len(one) == 1 for one in labels) if subject == TEXT else labels != TASKS[subject].labels:

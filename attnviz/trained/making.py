@@ -162,7 +162,7 @@ def subject_of(plan: Plan, text: Path | None) -> Subjects:
     if plan.subject != TEXT:
         return Subjects(plan, TASKS[plan.subject], None)
     data = built_in().encode() if text is None else _start(text)
-    content, model = as_read(read_upload(data)), plan.model
+    content, model = as_read(read_upload(data)), plan.token_model
     subject = Text(content, 1 if isinstance(model, BigramConfig) else model.block_size)
     name = BUILT_IN_CORPUS if text is None else text.name
     corpus = Corpus(name, len(content), hashlib.sha256(content.encode()).hexdigest())

@@ -77,7 +77,7 @@ class TrainedModel(ShortRepr):
     @property
     def block_size(self) -> int:
         """The longest sequence."""
-        return 1 if isinstance(self.plan.model, BigramConfig) else self.plan.model.block_size
+        return 1 if isinstance(self.plan.token_model, BigramConfig) else self.plan.token_model.block_size
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Yield the parameters, which need no gradients."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
+from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -15,10 +16,16 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """The subject that is a text, not a task"""
+VECTORS = "vectors"
+"""The subject that is vectors with a class each"""
 BIGRAM_BLOCK = 8
 """Tokens of a sequence on which a bigram model is trained: it reads one at a time, so that any length will do"""
-CONFIGS: dict[str, type[ModelConfig]] = {"transformer": TokenConfig, "gru": GRUConfig, "bigram": BigramConfig}
+CONFIGS: dict[str, type[AnyConfig]] = {
+    "transformer": TokenConfig, "gru": GRUConfig, "bigram": BigramConfig, "linear": LinearConfig,
+}  # fmt: skip
 """The kinds of models by their names in JSON"""
+Data = str | LabelledVectors
+"""What a training is given beside its plan: a text, or vectors with a class each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +33,20 @@ class Plan:
     """One training, to the last setting: the same plan gives the same losses on the same machine."""
 
     subject: str
-    """A task's name, or `TEXT`"""
-    model: ModelConfig
+    """A task's name, `TEXT` or `VECTORS`"""
+    model: AnyConfig
     training: TrainingSettings
+
+    @property
+    def token_model(self) -> ModelConfig:
+        """The shape of its model, which reads tokens.
+
+        Raises:
+            TypeError: it is a linear layer, which reads vectors.
+        """
+        if isinstance(self.model, LinearConfig):
+            raise TypeError("a linear layer reads vectors, not tokens")
+        return self.model
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain values."""
@@ -52,22 +70,24 @@ class Plan:
         return cls(subject, config_from_json(given["model"]), _of(TrainingSettings, given["training"]))
 
 
-def config_to_json(config: ModelConfig) -> dict[str, Any]:
+def config_to_json(config: AnyConfig) -> dict[str, Any]:
     """Return a model's shape as plain values; `kind` says which of `CONFIGS` it is."""
     kind = next(name for name, one in CONFIGS.items() if type(config) is one)
     return {"kind": kind, **asdict(config)}
 
 
-def config_from_json(value: Any) -> ModelConfig:
+def config_from_json(value: Any) -> AnyConfig:
     """Return a model's shape from plain values; raises as `Plan.from_json` does."""
     if not isinstance(value, dict) or value.get("kind") not in CONFIGS:
         raise ValueError(f"a model has a kind: {', '.join(CONFIGS)}")
-    config: ModelConfig = _of(CONFIGS[value["kind"]], {name: one for name, one in value.items() if name != "kind"})
+    config: AnyConfig = _of(CONFIGS[value["kind"]], {name: one for name, one in value.items() if name != "kind"})
     return config
 
 
-def build(config: ModelConfig, seed: int) -> nn.Module:
+def build(config: AnyConfig, seed: int) -> nn.Module:
     """Return a model of this shape with weights drawn from a seed."""
+    from torch import nn
+
     from attnviz.toy.language.bigram import BigramModel
     from attnviz.toy.language.gru import GRUModel
     from attnviz.toy.language.model import TokenModel
@@ -78,28 +98,55 @@ def build(config: ModelConfig, seed: int) -> nn.Module:
             return TokenModel(config)
         if isinstance(config, GRUConfig):
             return GRUModel(config.vocabulary, width=config.width, layers=config.layers, block_size=config.block_size)
+        if isinstance(config, LinearConfig):
+            return nn.Linear(config.features, config.classes)
         return BigramModel(config.vocabulary)
 
 
-def subject_of(plan: Plan, text: str | None = None) -> Subject:
-    """Return what a plan trains on: a task, or a text.
+def subject_of(plan: Plan, data: Data | None = None) -> Subject:
+    """Return what a plan trains on: a task, a text, or vectors with a class each.
 
     Raises:
-        ValueError: the subject does not exist, the text can't be trained on, or the model has another vocabulary. The
+        ValueError: the subject does not exist, the data can't be trained on, or the model has another vocabulary. The
             message is a sentence.
     """
     from attnviz.training.tasks import TASKS
     from attnviz.training.text.subject import Text
+    from attnviz.training.vectors import Vectors
 
+    check_kinds(plan, data)
+    if isinstance(plan.model, LinearConfig) and isinstance(data, LabelledVectors):
+        return Vectors(data, plan.model.classes, plan.training.seed)
     if plan.subject == TEXT:
-        subject: Subject = Text(text or "", getattr(plan.model, "block_size", BIGRAM_BLOCK))
+        text = data if isinstance(data, str) else ""
+        subject: Subject = Text(text, getattr(plan.model, "block_size", BIGRAM_BLOCK))
     elif plan.subject in TASKS:
         subject = TASKS[plan.subject]
     else:
         raise ValueError(f"There is no task {plan.subject!r}: choose from {', '.join(TASKS)}, or a text.")
-    if plan.model.vocabulary != len(subject.labels):
-        raise ValueError(f"The model knows {plan.model.vocabulary} tokens, and its subject has {len(subject.labels)}.")
+    vocabulary = getattr(plan.model, "vocabulary", 0)
+    if vocabulary != len(subject.labels):
+        raise ValueError(f"The model knows {vocabulary} tokens, and its subject has {len(subject.labels)}.")
     return subject
+
+
+def check_kinds(plan: Plan, data: Data | None) -> None:
+    """Check that a linear layer is trained on vectors of its width, and no other model.
+
+    Raises:
+        ValueError: it is not; the message is a sentence.
+    """
+    model = plan.model
+    kinds = plan.subject == VECTORS, isinstance(model, LinearConfig), isinstance(data, LabelledVectors)
+    if any(kinds) != all(kinds):
+        raise ValueError("Vectors are what a linear layer is trained on, and no other model.")
+    if isinstance(model, LinearConfig) and isinstance(data, LabelledVectors):
+        width, highest = data.features.shape[1], int(data.classes.max())
+        if (width, highest < model.classes) != (model.features, True):
+            raise ValueError(
+                f"Vectors of {width} numbers with classes up to {highest} are not for a linear layer from "
+                f"{model.features} to {model.classes}."
+            )
 
 
 def _checked(value: Any, names: set[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The settings of a token model: from token ids to logits."""
+"""The settings of models that are trained: token models, from token ids to logits, and one linear layer."""
 
 from __future__ import annotations
 
@@ -79,3 +79,21 @@ class BigramConfig:
 
 
 ModelConfig = TokenConfig | GRUConfig | BigramConfig
+"""Of a token model"""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearConfig:
+    """The shape of one linear layer on given vectors, which classifies them: torch's `nn.Linear`."""
+
+    features: int
+    """C, the numbers of a vector"""
+    classes: int
+
+    def __post_init__(self) -> None:
+        for name in ("features", "classes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+
+
+AnyConfig = ModelConfig | LinearConfig

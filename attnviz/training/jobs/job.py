@@ -16,7 +16,8 @@ import numpy as np
 from attnviz.trace.model import Place
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
-from attnviz.training.plan import Plan
+from attnviz.training.labelled import LabelledVectors
+from attnviz.training.plan import Data, Plan
 
 SNAPSHOT_BYTES, SNAPSHOTS = 24 * 2**20, 400
 """The most of a job; when there are more, every second one is dropped, but not the first and the last"""
@@ -27,10 +28,10 @@ _numbers = count(1)
 class Job:
     """One training of one visitor: queued, running, or ended. All its properties return at once, from any thread."""
 
-    def __init__(self, visitor: str, plan: Plan, text: str | None = None, then: Sequence[Plan] = ()) -> None:
+    def __init__(self, visitor: str, plan: Plan, data: Data | None = None, then: Sequence[Plan] = ()) -> None:
         self.number = next(_numbers)
         """Another one for each job of this process"""
-        self.visitor, self.plan, self.text, self.then = visitor, plan, text, tuple(then)
+        self.visitor, self.plan, self.data, self.then = visitor, plan, data, tuple(then)
         self.speed_limit = 0.0
         """Steps a second; 0 is as fast as possible"""
         self.wants_step = False
@@ -45,6 +46,11 @@ class Job:
         self._version = 0
 
     @property
+    def text(self) -> str | None:
+        """What it is trained on, if that is a text."""
+        return self.data if isinstance(self.data, str) else None
+
+    @property
     def view(self) -> View:
         """What is known now."""
         return self._view
@@ -56,7 +62,7 @@ class Job:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, without those of the text, which several jobs may share."""
+        """Bytes in memory, without those of its data, which several jobs may share."""
         with self._lock:
             state = len(self._state[1]) if self._state else 0
             return _size(self._view.snapshots) + state + 8 * len(self._losses)
@@ -78,15 +84,16 @@ class Job:
 
     def start_command(self) -> tuple[dict[str, Any], bytes]:
         """Return the header and the bytes of the command with which a process starts it, or goes on with it."""
-        text = (self.text or "").encode(errors="replace")
+        given = self.data
+        data = given.to_bytes() if isinstance(given, LabelledVectors) else (given or "").encode(errors="replace")
         with self._lock:
             step, state = self._state or (0, b"")
             self._go_back(step)
             header = {
                 "job": self.number, "plan": self.plan.to_json(), "speed": self.speed_limit, "paused": self.wants_step,
-                **({} if self.text is None else {"text": len(text)}),
+                **({} if given is None else {"data": len(data)}),
             }  # fmt: skip
-            return header, text + state
+            return header, data + state
 
     def receive(self, event: Message) -> None:
         """Note an event of its process.
@@ -155,10 +162,14 @@ class Job:
 
 
 def held_by(jobs: Iterable[Job]) -> int:
-    """Return the bytes in memory of several jobs, with their texts, each counted once."""
+    """Return the bytes in memory of several jobs, with their data, each counted once."""
     kept = list(jobs)
-    texts = {id(one.text): sys.getsizeof(one.text) for one in kept if one.text is not None}
-    return sum(one.nbytes for one in kept) + sum(texts.values())
+    data = {id(one.data): _size_of(one.data) for one in kept if one.data is not None}
+    return sum(one.nbytes for one in kept) + sum(data.values())
+
+
+def _size_of(data: Data) -> int:
+    return data.nbytes if isinstance(data, LabelledVectors) else sys.getsizeof(data)
 
 
 def _size(snapshots: list[Snapshot] | tuple[Snapshot, ...]) -> int:

@@ -12,7 +12,7 @@ from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.limits import Limits
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.process import WorkerProcess
-from attnviz.training.plan import Plan
+from attnviz.training.plan import Data, Plan
 
 LEASE = 60.0
 """Seconds for which the jobs of a visitor who has gone are kept"""
@@ -74,7 +74,7 @@ class Jobs:
         atexit.register(self.close)
 
     def start(
-        self, visitor: str, plan: Plan, text: str | None = None, *, speed: float = 0.0, paused: bool = False,
+        self, visitor: str, plan: Plan, data: Data | None = None, *, speed: float = 0.0, paused: bool = False,
         then: Sequence[Plan] = (),
     ) -> Job:  # fmt: skip
         """Start a training, or queue it. What the visitor trained before is stopped for good.
@@ -82,18 +82,18 @@ class Jobs:
         Args:
             visitor: who trains.
             plan: what and how.
-            text: what it is trained on, if the plan's subject is a text.
+            data: what it is trained on, if the plan's subject is a text, or vectors.
             speed: the most steps a second, for slow motion; 0 is as fast as possible.
             paused: whether to make one step and stop.
-            then: what is trained on the same text after it, one after another, unless another training is started.
+            then: what is trained on the same data after it, one after another, unless another training is started.
 
         Raises:
             TooLargeError: it is above the server's limits; the message is a sentence for the user.
-            ValueError: the subject does not exist, or the text is missing.
+            ValueError: the subject does not exist, or its data are missing or do not fit.
         """
         for one in (plan, *then):
-            self.limits.check(one, text)
-        job = Job(visitor, plan, text, then)
+            self.limits.check(one, data)
+        job = Job(visitor, plan, data, then)
         job.speed_limit, job.wants_step = max(0.0, speed), paused
         with self._lock:
             self.touch(visitor)
@@ -284,7 +284,7 @@ class Jobs:
                     worker.end()  # it may be short of memory: the next training has a new one
                     del self._slots[worker]
                 if job.then and job.visitor in self._visitors:
-                    following = Job(job.visitor, job.then[0], job.text, job.then[1:])
+                    following = Job(job.visitor, job.then[0], job.data, job.then[1:])
                     following.speed_limit = job.speed_limit
                     self._add(following)
             if event.kind == "paused" and job.yields:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnviz.toy.language.config import ModelConfig, TokenConfig
-from attnviz.training.plan import TEXT, Plan, build
+from attnviz.toy.language.config import AnyConfig, LinearConfig, TokenConfig
+from attnviz.training.labelled import LabelledVectors
+from attnviz.training.plan import TEXT, VECTORS, Data, Plan, build, check_kinds
 
 MEMORY_MB = 600
 """Of a training process: a job that needs more fails"""
 TEXT_BYTES = 5 * 2**20
 """Of a text to train on, in UTF-8"""
+VECTOR_BYTES = 16 * 2**20
+"""Of vectors to train on"""
 MOST_LAYERS, MOST_WIDTH = 24, 1024
 """Whatever the settings are: with more, counting the parameters would take long"""
 
@@ -32,21 +35,24 @@ class Limits:
     batch: int = 4096
     """Sequences a step"""
 
-    def check(self, plan: Plan, text: str | None = None) -> None:
+    def check(self, plan: Plan, data: Data | None = None) -> None:
         """Check what is known before a training starts.
 
         Raises:
             TooLargeError: something is above its limit.
-            ValueError: the plan's subject does not exist, or a text is missing or not wanted.
+            ValueError: the plan's subject does not exist, or its data are missing, not wanted or of another kind.
         """
         from attnviz.training.tasks import TASKS
 
-        if plan.subject != TEXT and plan.subject not in TASKS:
+        check_kinds(plan, data)
+        if plan.subject not in (TEXT, VECTORS, *TASKS):
             raise ValueError(f"There is no task {plan.subject!r}; choose from {', '.join(TASKS)}, or a text.")
-        if (plan.subject == TEXT) != (text is not None):
+        if (plan.subject == TEXT) != isinstance(data, str):
             raise ValueError("A text is what a training on a text needs, and no other one.")
-        if text is not None and (len(text) > TEXT_BYTES or len(text.encode(errors="replace")) > TEXT_BYTES):
+        if isinstance(data, str) and (len(data) > TEXT_BYTES or len(data.encode(errors="replace")) > TEXT_BYTES):
             raise TooLargeError(f"The text is longer than {TEXT_BYTES // 2**20} MB.")
+        if isinstance(data, LabelledVectors) and data.nbytes > VECTOR_BYTES:
+            raise TooLargeError(f"The vectors are more than {VECTOR_BYTES // 2**20} MB.")
         model, training = plan.model, plan.training
         _at_most("steps", training.steps, self.steps)
         _at_most("sequences a step", training.batch, self.batch)
@@ -56,13 +62,15 @@ class Limits:
         _at_most("parameters", parameters_of(model, self.parameters), self.parameters)
 
 
-def parameters_of(config: ModelConfig, most: int) -> int:
+def parameters_of(config: AnyConfig, most: int) -> int:
     """Return the number of parameters of a model of this shape, or one above `most` if it has more, without making it.
 
     The number of layers and the width must be moderate.
     """
     import torch
 
+    if isinstance(config, LinearConfig):
+        return (config.features + 1) * config.classes
     forward = getattr(config, "feed_forward", 0) or 0
     outputs = (config.outputs or 0) if isinstance(config, TokenConfig) else 0
     width = getattr(config, "width", config.vocabulary)

@@ -16,8 +16,9 @@ from attnviz.training.jobs.limits import MEMORY_MB
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import to_bytes
+from attnviz.training.labelled import LabelledVectors
 from attnviz.training.loop import DivergedError, Trainer
-from attnviz.training.plan import Plan, build, subject_of
+from attnviz.training.plan import VECTORS, Data, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 
@@ -79,6 +80,11 @@ def why(error: Exception) -> str:
     return said if isinstance(error, ValueError) and said.endswith(".") else f"The training failed: {said}."
 
 
+def read_data(plan: Plan, data: bytes) -> Data:
+    """Return what a training is given, from the bytes that came with its plan."""
+    return LabelledVectors.from_bytes(data) if plan.subject == VECTORS else data.decode()
+
+
 class Run:
     """One training from its start, or from where it was paused, to its end."""
 
@@ -86,7 +92,7 @@ class Run:
         """Build the model, and go on from a state if the command has one.
 
         Raises:
-            ValueError: the plan or the text is not valid.
+            ValueError: the plan or its data are not valid.
         """
         header = start.header
         self.plan = Plan.from_json(header["plan"])
@@ -94,9 +100,9 @@ class Run:
         self._limit = float(header.get("speed", 0))
         """Steps a second; 0 is as fast as possible"""
         self._paused = bool(header.get("paused"))
-        text = start.body[: header["text"]].decode() if "text" in header else None
-        state = start.body[header.get("text", 0) :]
-        subject = subject_of(self.plan, text)
+        size = header.get("data", 0)
+        data, state = start.body[:size], start.body[size:]
+        subject = subject_of(self.plan, read_data(self.plan, data) if "data" in header else None)
         torch.manual_seed(self.plan.training.seed)  # dropout draws from torch's own generator
         self.trainer = Trainer(build(self.plan.model, self.plan.training.seed), subject.batch, self.plan.training)
         if state:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from attnviz.reprs import ShortRepr
-from attnviz.toy.language.config import ModelConfig
+from attnviz.toy.language.config import AnyConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.training.attention import attentions, weights_of
@@ -46,7 +46,7 @@ def to_bytes(model: nn.Module) -> bytes | None:
     return whole.numpy().tobytes() if bool(torch.isfinite(whole).all()) else None
 
 
-def model_of(config: ModelConfig, data: bytes) -> nn.Module:
+def model_of(config: AnyConfig, data: bytes) -> nn.Module:
     """Return a model with the weights of a snapshot, in float32, ready to be evaluated.
 
     Raises:
@@ -72,7 +72,7 @@ def _fill(model: nn.Module, data: bytes) -> None:
 
 
 def attention_over_time(
-    config: ModelConfig, snapshots: Sequence[Snapshot], batch: Batch, place: Place, *, most: int = MOST_BYTES
+    config: AnyConfig, snapshots: Sequence[Snapshot], batch: Batch, place: Place, *, most: int = MOST_BYTES
 ) -> AttentionOverTime:
     """Run each snapshot of a training on one text, and return the weights of one attention.
 

@@ -40,9 +40,9 @@ class Batch:
     """Sequences, and what is to be said at each position."""
 
     ids: Tensor
-    """(B, T): what the model reads, or its decoder"""
+    """(B, T): what the model reads, or its decoder; of a linear layer, vectors, (B, C)"""
     targets: Tensor
-    """(B, T): the right answer of each position, or `IGNORED`"""
+    """(B, T): the right answer of each position, or `IGNORED`; of vectors, their classes, (B,)"""
     source: Tensor | None = None
     """(B, S): what the encoder reads, if the model has both"""
 
@@ -65,12 +65,12 @@ class Pattern:
 
 
 class Subject(ABC):
-    """What a model learns from: sequences over a vocabulary. A task, or a text."""
+    """What a model learns from: sequences over a vocabulary (a task, or a text), or vectors with a class each."""
 
     name: str
     """In links and on the command line"""
     labels: tuple[str, ...]
-    """The vocabulary: labels[i] is the token with id i"""
+    """The vocabulary: labels[i] is the token with id i. Of vectors, the classes"""
 
     @abstractmethod
     def batch(self, size: int, generator: torch.Generator) -> Batch:
@@ -80,15 +80,8 @@ class Subject(ABC):
     def held_out(self) -> Batch:
         """Return the same sequences each time, on which no training is done."""
 
-    @abstractmethod
-    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
-        """Return the tokens of a text that a user types: of the model, or of its encoder and its decoder.
-
-        Symbols that are not in the vocabulary are marked in `Tokens.unknown`, with the id `NO_ID`.
-        """
-
     def accuracy(self, logits: Tensor, batch: Batch) -> float:
-        """Return the share of counted positions, of (B, T, V), at which the likeliest token is the right one."""
+        """Return the share of counted positions, of (B, T, V) or (B, classes), at which the likeliest one is right."""
         counts = batch.targets != IGNORED
         right = (logits.argmax(-1) == batch.targets) & counts
         return float(right.sum() / counts.sum())
@@ -133,6 +126,13 @@ class Task(Subject):
     def outputs(self) -> tuple[str, ...]:
         """What each logit stands for: the vocabulary, where the answers are not something else."""
         return self.labels
+
+    @abstractmethod
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the tokens of a text that a user types: of the model, or of its encoder and its decoder.
+
+        Symbols that are not in the vocabulary are marked in `Tokens.unknown`, with the id `NO_ID`.
+        """
 
     @abstractmethod
     def draw(self, size: int, generator: torch.Generator) -> Batch:

@@ -101,7 +101,7 @@ def jobs_of(visitor: str) -> tuple[Job, ...]:
 
 
 def _without_dropout(plan: Plan) -> ModelConfig:
-    return replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.model
+    return replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.token_model
 
 
 def task_header(task: Task, reading: Reading) -> dict[str, Any]:

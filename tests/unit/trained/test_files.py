@@ -16,10 +16,10 @@ from safetensors.torch import save
 from torch import Tensor
 
 from attnviz.pretrained import ModelError
-from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.trained.card import Card, Corpus, FoundHead, as_file
 from attnviz.trained.files import LARGEST, read, write
-from attnviz.training.plan import Plan, build
+from attnviz.training.plan import VECTORS, Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 
@@ -98,6 +98,12 @@ def test_weights_of_another_shape_or_type_or_not_finite_are_refused(
     change: Callable[[Tensor], Tensor], reason: str
 ) -> None:
     refused(whole(**{"token.weight": change(build(CONFIGS[0], 0).state_dict()["token.weight"].clone())}), reason)
+
+
+def test_a_linear_layer_is_refused_because_it_reads_no_text() -> None:
+    config = LinearConfig(8, 7)
+    data = packed(build(config, 0).state_dict(), Plan(VECTORS, config, plan().training))
+    refused(data, "one linear layer, which reads vectors")
 
 
 def test_weights_that_are_missing_or_too_many_are_refused() -> None:

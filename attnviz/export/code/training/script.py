@@ -189,7 +189,7 @@ def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | No
     Raises:
         NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.
     """
-    config, settings = plan.model, plan.training
+    config, settings = plan.token_model, plan.training
     part = _of_text(config, sha256 or "") if plan.subject == TEXT else _of_task(plan)
     begin = BEGIN.format(
         what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
@@ -264,7 +264,7 @@ def _patterns(task: Task, config: TokenConfig) -> str:
 def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:
     settings = plan.training
     return TRAIN.format(
-        inside=inside(plan.model),
+        inside=inside(plan.token_model),
         optimiser=_optimiser(settings, has_matrices=isinstance(plan.model, TokenConfig) and plan.model.layers > 0),
         rate="".join(f"    {line}\n" for line in _rate(settings)),
         bfloat16=settings.precision == "bfloat16",

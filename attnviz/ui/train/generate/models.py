@@ -107,7 +107,7 @@ def _of_file(name: str) -> TextModel:
             raise NotOfferedError from why
 
     shown = "the character GPT" if name == SHIPPED else title(name)
-    return TextModel(name, shown, model.labels, model.plan.model, (model.digest,), loaded, prompt, passage)
+    return TextModel(name, shown, model.labels, model.plan.token_model, (model.digest,), loaded, prompt, passage)
 
 
 def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
@@ -129,8 +129,8 @@ def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
         raise NotOfferedError
 
     return TextModel(
-        _name(job), f"{_title(job)}, after {used:,} steps", labels, job.plan.model, (visitor, job.number, used), loaded,
-        prompt, passage, steps, used, job.number,
+        _name(job), f"{_title(job)}, after {used:,} steps", labels, job.plan.token_model, (visitor, job.number, used),
+        loaded, prompt, passage, steps, used, job.number,
     )  # fmt: skip
 
 
@@ -150,6 +150,6 @@ def _name(job: Job) -> str:
 
 
 def _title(job: Job) -> str:
-    shape = job.plan.model
+    shape = job.plan.token_model
     rung = next((one.title for one in LADDER if one.config(shape.vocabulary) == shape), "Text model")
     return f"{rung.removeprefix('+ ')}, training {job.number}"

@@ -19,7 +19,7 @@ def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
     """Return the training of a rung on a text with so many different characters."""
     plan = rung.plan(vocabulary)
     block, dropout = get("train_block"), get("train_dropout")
-    model = plan.model if block is None else _with_block(plan.model, block)
+    model = plan.token_model if block is None else _with_block(plan.token_model, block)
     if dropout is not None:
         model = _with_dropout(model, dropout)
     given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
@@ -33,15 +33,15 @@ def block_of(plan: Plan) -> int:
 
 def is_usual(rung: Rung, plan: Plan) -> bool:
     """Whether a rung's expected losses hold for a plan: it differs in its seed and its steps at most."""
-    usual = rung.plan(plan.model.vocabulary)
+    usual = rung.plan(plan.token_model.vocabulary)
     training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
     return plan.model == usual.model and training == usual.training
 
 
 def rung_of(plan: Plan) -> Rung | None:
     """Return the rung whose model a plan has, with whatever block size and dropout; None if there is none."""
-    model = _with_dropout(_with_block(plan.model, 1), 0.0)
-    return next((rung for rung in LADDER if _with_block(rung.plan(model.vocabulary).model, 1) == model), None)
+    model = _with_dropout(_with_block(plan.token_model, 1), 0.0)
+    return next((rung for rung in LADDER if _with_block(rung.plan(model.vocabulary).token_model, 1) == model), None)
 
 
 def _with_block(model: ModelConfig, block: int) -> ModelConfig:

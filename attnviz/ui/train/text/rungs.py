@@ -134,13 +134,13 @@ def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, An
         "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
         "block": block_of(plan), "rate": plan.training.learning_rate, "batch": plan.training.batch,
         "will_follow": row.will_follow, "earlier": [one.title for one in row.earlier],
-        "changed": difference(plan, [rung.plan(plan.model.vocabulary)]),
+        "changed": difference(plan, [rung.plan(plan.token_model.vocabulary)]),
         "run": {
             "id": "recorded" if row.recording else str(row.number), "title": rung.title, "is_control": False,
             "digest": _offer(row, facts, visitor, reading),
             "state": row.status, "message": row.message,
             "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
-            "snapshots": steps, "kinds": _kinds(plan.model, reading), "cannot_open": why_not_shown(plan),
+            "snapshots": steps, "kinds": _kinds(plan.token_model, reading), "cannot_open": why_not_shown(plan),
         },
         "samples": _samples(steps, is_live=view.status in ("running", "queued")),
     }  # fmt: skip

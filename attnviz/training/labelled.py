@@ -1,0 +1,58 @@
+"""Vectors with a class each: what a linear layer is trained on. It imports no torch.
+
+Shapes: N vectors, C numbers of a vector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.reprs import ShortRepr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledVectors(ShortRepr):
+    """Vectors and their classes. Equal data have equal digests."""
+
+    features: NDArray[np.float32]
+    """(N, C)"""
+    classes: NDArray[np.int64]
+    """(N,), from 0"""
+
+    def __post_init__(self) -> None:
+        for name in ("features", "classes"):
+            getattr(self, name).setflags(write=False)
+        rows, classes = self.features.shape, self.classes.shape
+        if len(rows) != 2 or classes != rows[:1] or not rows[0]:
+            raise ValueError(f"features {rows} and classes {classes} are not (N, C) and (N,)")
+        if not np.isfinite(self.features).all() or self.classes.min() < 0:
+            raise ValueError("features are finite numbers, and classes count from 0")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.features.nbytes + self.classes.nbytes
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of all numbers."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Return them as a safetensors file."""
+        from safetensors.numpy import save
+
+        return save({"features": self.features, "classes": self.classes})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> LabelledVectors:
+        """Return what `to_bytes` has written."""
+        from safetensors.numpy import load
+
+        found = load(data)
+        return cls(found["features"], found["classes"])
