@@ -1,0 +1,139 @@
+"""Many texts through the built-in model in batches, and sentence embeddings as all-MiniLM-L6-v2 was trained for.
+
+The texts are sorted by length, so that those of a batch are about equally long; the shorter are padded, and no token
+looks at the padding. What comes out is what each text alone gives, up to the rounding of sums in another order.
+
+Shapes: N texts, B texts of a batch, T tokens, C model width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from attnviz.attention import padding_mask
+
+if TYPE_CHECKING:
+    from attnviz.pretrained.built_in import BuiltInModel
+
+BATCH = 32
+SENTENCE_TOKENS = 256
+"""`max_seq_length` of all-MiniLM-L6-v2: of a longer text, the sentence embedding is that of the first 256 tokens,
+[CLS] and [SEP] included"""
+AT_ONCE = 2**21
+"""Cells of weights, over all heads, that are computed at once: 8 MB, of which a forward pass holds three at a time"""
+
+
+def embed_sentences(
+    texts: Sequence[str],
+    *,
+    model: BuiltInModel | None = None,
+    batch: int = BATCH,
+    progress: Callable[[int], object] | None = None,
+) -> Tensor:
+    """Return the sentence embedding of each text, (N, C) float32: the mean over its tokens, divided by its norm.
+
+    The product of two is the cosine of the angle between them.
+
+    Args:
+        texts: what is embedded; of more than `SENTENCE_TOKENS` tokens, the first ones.
+        model: the built-in model; loaded if None.
+        batch: the most texts that are computed at once.
+        progress: as in `hidden_states`.
+
+    Raises:
+        ModelError: the built-in model is not installed.
+        ValueError: `batch` is below 1.
+    """
+    if model is None:
+        model = _loaded()
+    ids = token_ids(model, texts, SENTENCE_TOKENS)
+    embeddings = torch.empty(len(texts), model.description.width)
+    for places, lengths, hidden in _batches(model, ids, batch, progress):
+        embeddings[places] = pooled(hidden, lengths)
+    return embeddings
+
+
+def hidden_states(
+    model: BuiltInModel,
+    texts: Sequence[str],
+    *,
+    batch: int = BATCH,
+    max_tokens: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Tensor]:
+    """Return the last hidden states of each text, (T, C) each, [CLS] first and [SEP] last, in the order of the texts.
+
+    Args:
+        model: the built-in model.
+        texts: what is read; an empty one is [CLS] [SEP].
+        batch: the most texts that are computed at once; of long texts there are fewer.
+        max_tokens: longer texts are cut; as many as the model takes if None.
+        progress: is called after each batch with the number of texts that are done; what it raises ends the work.
+
+    Raises:
+        ValueError: `batch` is below 1, or `max_tokens` too small for [CLS] and [SEP].
+    """
+    found: list[Tensor] = [torch.empty(0)] * len(texts)
+    for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch, progress):
+        for place, length, one in zip(places, lengths.tolist(), hidden, strict=True):
+            found[place] = one[:length].clone()  # a view would keep the padding in memory
+    return found
+
+
+def pooled(hidden: Tensor, lengths: Tensor) -> Tensor:
+    """Return sentence embeddings, (B, C), of hidden states (B, T, C) whose texts have these lengths, (B,)."""
+    is_token = torch.arange(hidden.shape[1]) < lengths[:, None]  # (B, T)
+    sums = hidden.masked_fill(~is_token[..., None], 0.0).sum(1)
+    return torch.nn.functional.normalize(sums / lengths[:, None], dim=-1)
+
+
+def token_ids(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None = None) -> list[tuple[int, ...]]:
+    """Return the ids of each text, [CLS] first and [SEP] last, cut to `max_tokens`.
+
+    Raises:
+        ValueError: `max_tokens` is too small for [CLS] and [SEP].
+    """
+    limit = model.max_tokens if max_tokens is None else max_tokens
+    if limit < 2:
+        raise ValueError(f"max_tokens is {limit}; it must be at least 2")
+    whole = (model.tokenize(text).ids for text in texts)
+    return [ids if len(ids) <= limit else (*ids[: limit - 1], ids[-1]) for ids in whole]
+
+
+def _batches(
+    model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int, progress: Callable[[int], object] | None
+) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+    """Yield the places of the texts of each batch, their lengths (B,), and their hidden states (B, T, C)."""
+    if batch < 1:
+        raise ValueError(f"a batch of {batch} texts: there must be at least 1")
+    heads, done = next(iter(model.description.layers.values()))[1], 0
+    order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
+    while done < len(order):
+        longest = len(ids[order[done]])
+        places = order[done : done + max(1, min(batch, AT_ONCE // (heads * longest**2)))]
+        lengths = torch.tensor([len(ids[place]) for place in places])
+        with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
+            yield places, lengths, _forward(model, [ids[place] for place in places], lengths)
+        done += len(places)
+        if progress is not None:
+            progress(done)
+
+
+def _forward(model: BuiltInModel, ids: Sequence[Sequence[int]], lengths: Tensor) -> Tensor:
+    """Return the hidden states of texts, padded to the longest, (B, T, C)."""
+    longest = int(lengths.max())
+    padded = torch.tensor([[*one, *[0] * (longest - len(one))] for one in ids])  # (B, T); 0 is [PAD]
+    mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest)
+    hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
+    return hidden
+
+
+def _loaded() -> BuiltInModel:
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.pretrained.loading import find_folder
+
+    return BuiltInModel(find_folder())
