@@ -20,6 +20,9 @@ MAX_TEMPERATURE = 2
 MAX_CHOSEN = 24
 """The most heads that the page Heads combines."""
 
+MAX_OFF = 1000
+"""The most characters of a list of heads that are switched off: more than all of BERT-base take"""
+
 Head = tuple[int, int]
 """Layer and head."""
 COMPARED = ("a", "b", "difference", "divergence")
@@ -139,6 +142,14 @@ def read_heads(raw: str) -> tuple[Head, ...]:
         raise BadValueError(f"is not a list of up to {MAX_CHOSEN} heads such as 3.5_4.1")
     pairs = (pair.split(".") for pair in found)
     return tuple(dict.fromkeys((int(layer), ROLLOUT if head == "r" else int(head)) for layer, head in pairs))
+
+
+def read_off(raw: str) -> tuple[Head, ...]:
+    """Parse the heads that are switched off, such as 3.5_4.1: layer and head, each once; empty if there are none."""
+    if not re.fullmatch(r"((\d{1,2}\.\d{1,2}_)*\d{1,2}\.\d{1,2})?", raw, re.ASCII) or len(raw) > MAX_OFF:
+        raise BadValueError("is not a list of heads such as 3.5_4.1")
+    pairs = (pair.split(".") for pair in raw.split("_") if pair)
+    return tuple(sorted({(int(layer), int(head)) for layer, head in pairs}))
 
 
 def write_heads(heads: Iterable[Head]) -> str:

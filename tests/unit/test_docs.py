@@ -70,7 +70,7 @@ def test_every_keys_values_and_default_are_documented(name: str) -> None:
         limit = len(key.read("x" * 10**6))
         assert takes == ("text" if name in ("text", "pair") else f"text, up to {limit} characters")
     else:
-        assert name in ("scale", "chosen", "focus", "part", "task", "watch", "text_model")
+        assert name in ("scale", "chosen", "off", "focus", "part", "task", "watch", "text_model")
         assert len(words) >= 1
     if name in ("focus", "part"):
         assert words == list((*AXES, *COMPARED) if name == "focus" else PARTS)

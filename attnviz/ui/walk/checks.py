@@ -58,9 +58,9 @@ class Checks:
         state.bound(self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names)
 
 
-def plot(figure: Mapping[str, Any], key: str) -> None:
-    """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture."""
+def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
+    """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture; `more` as in `st.plotly_chart`."""
     if state.get("lecture"):
         layout = figure["layout"]
         figure = {**figure, "layout": {**layout, "font": {**layout["font"], "size": LECTURE}}}
-    st.plotly_chart(figure, theme=None, key=key, config={"displaylogo": False, "displayModeBar": False})
+    st.plotly_chart(figure, theme=None, key=key, config={"displaylogo": False, "displayModeBar": False}, **more)

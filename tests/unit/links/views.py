@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from attnviz.links.bert import BERT_PARTS
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
@@ -72,6 +73,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "over_all": st.booleans(),
     "mistake": st.sampled_from(MISTAKES),
     "answer": st.booleans(),
+    "bert_part": st.sampled_from(BERT_PARTS),
+    "off": st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=72).map(lambda one: tuple(sorted(one))),
+    "off_by": st.sampled_from(["zero", "mean"]),
+    "off_view": st.sampled_from(["tokens", "measures", "table", "classifier", "search"]),
+    "off_measure": st.sampled_from(["largest", "words", "entropy", "distance", "norm"]),
     "train_part": st.sampled_from(["task", "text", "generate"]),
     "rung": st.sampled_from(["", "bigram", "gpt"]),
     "text_view": st.sampled_from(["ladder", "table", "loss", "data"]),
