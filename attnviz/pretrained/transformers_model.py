@@ -128,7 +128,7 @@ class TransformersModel(PretrainedModel):
             tokenizer=self.name,
             dropped=dropped,
             unk_id=self._tokenizer.unk_token_id,
-            byte_level=self._is_byte_level,
+            byte_level=self.is_byte_level,
         )
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
@@ -198,7 +198,7 @@ class TransformersModel(PretrainedModel):
     def _label(self, token: int) -> str:
         """Return what a token of the vocabulary is called; a model may have more than its tokenizer."""
         piece = self._tokenizer.convert_ids_to_tokens(token)
-        return f"id {token}" if piece is None else label_of(piece, byte_level=self._is_byte_level)
+        return f"id {token}" if piece is None else label_of(piece, byte_level=self.is_byte_level)
 
     def _final_norms(self, calls: Sequence[Call], hidden: Tensor) -> dict[str, Norm | None]:
         """Return the norm after the last block if the probe's last hidden state is its result."""
@@ -212,7 +212,17 @@ class TransformersModel(PretrainedModel):
         return {stack: Norm.of(norm) if isinstance(norm, nn.LayerNorm) else None}
 
     @property
-    def _is_byte_level(self) -> bool:
+    def body(self) -> Any:
+        """The model of transformers without its language head, only to be read."""
+        return self._model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of transformers. `tokenize` changes its state for a moment, so others may decode only."""
+        return self._tokenizer
+
+    @property
+    def is_byte_level(self) -> bool:
         """Whether the tokenizer's pieces use GPT-2's byte alphabet."""
         return "ByteLevel" in repr(self._tokenizer.backend_tokenizer.pre_tokenizer)
 

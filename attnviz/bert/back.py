@@ -1,0 +1,171 @@
+"""There and back: ids to embeddings, to logits over the vocabulary, to probabilities, to the most likely ids.
+
+Shapes: T tokens, V entries of the vocabulary, C model width, K candidates that are kept of the V. The logits of 512
+tokens have 62 MB, so they are computed for some rows of the output layer at once, and the K largest are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.bert.ends import Ends, rows_of
+from attnviz.reprs import ShortRepr
+
+CANDIDATES = 5
+"""K"""
+NEIGHBOURS = 10
+LOST = 18
+"""How many of the built-in model's 30,522 tokens do not come back through its own embedding table; counted by a test"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Back(ShortRepr):
+    """What comes back of a text."""
+
+    ids: tuple[int, ...]
+    """T ids of the text"""
+    tokens: Tensor
+    """(T, K): the ids with the largest logits, the largest first"""
+    logits: Tensor
+    """(T, K): their logits"""
+    own: Tensor
+    """(T,): the logit of the id that went in"""
+    log_sum: Tensor
+    """(T,): log Σ exp(scale · logit) over all V"""
+    scale: float
+    """What the logits are multiplied by before the softmax"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"{int(self.returns.sum())} of {len(self.ids)} tokens come back"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(one.nbytes for one in (self.tokens, self.logits, self.own, self.log_sum)) + 8 * len(self.ids)
+
+    @property
+    def likeliest(self) -> tuple[int, ...]:
+        """T ids that come back."""
+        return tuple(self.tokens[:, 0].tolist())
+
+    @property
+    def probabilities(self) -> Tensor:
+        """(T, K): softmax of the scaled logits over all V."""
+        return (self.scale * self.logits - self.log_sum[:, None]).exp()
+
+    @property
+    def margin(self) -> Tensor:
+        """(T,): the largest logit less the second largest."""
+        return self.logits[:, 0] - self.logits[:, 1]
+
+    @property
+    def returns(self) -> Tensor:
+        """(T,): whether the id that comes back is the one that went in."""
+        return self.tokens[:, 0] == torch.tensor(self.ids)
+
+    @property
+    def sums(self) -> Tensor:
+        """(T,): Σ exp(scale · (logit − largest logit)) over all V, by which the softmax divides."""
+        return (self.log_sum - self.scale * self.logits[:, 0]).exp()
+
+
+@torch.inference_mode()
+def there_and_back(ids: Sequence[int], ends: Ends, *, scale: float = 1.0, candidates: int = CANDIDATES) -> Back:
+    """Embed ids, and ask the output layer which id each vector most likely is.
+
+    Args:
+        ids: T ids, at least one.
+        ends: the embedding table and the output layer.
+        scale: what the logits are multiplied by before the softmax. It leaves their order as it is.
+        candidates: K.
+
+    Raises:
+        IndexError: the table has no row for an id.
+    """
+    x, wanted = rows_of(ends.embedding, ids), torch.tensor(ids)
+    length, first = len(x), 0
+    logits, tokens = torch.empty(length, 0), torch.empty(length, 0, dtype=torch.long)
+    own, log_sum = torch.empty(length), torch.full((length,), -torch.inf, dtype=torch.float64)
+    for rows in ends.output():
+        here = x @ rows.T  # (T, C) @ (C, n) -> (T, n)
+        log_sum = torch.logaddexp(log_sum, (scale * here).logsumexp(-1).double())
+        mine = ((wanted >= first) & (wanted < first + len(rows))).nonzero().flatten()
+        own[mine] = here[mine, wanted[mine] - first]
+        best = here.topk(min(candidates, len(rows)), dim=-1)
+        logits = torch.cat([logits, best.values], dim=-1)
+        tokens = torch.cat([tokens, best.indices + first], dim=-1)
+        logits, kept = logits.topk(min(candidates, logits.shape[-1]), dim=-1)
+        tokens = tokens.gather(-1, kept)
+        first += len(rows)
+    return Back(tuple(ids), tokens, logits, own, log_sum.float(), scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Neighbours(ShortRepr):
+    """The rows of an embedding table that are nearest to one of them, that one included. N of them by each measure."""
+
+    token: int
+    by_cosine: Tensor
+    """(N,) ids"""
+    cosines: Tensor
+    """(N,)"""
+    by_product: Tensor
+    """(N,) ids"""
+    products: Tensor
+    """(N,): dot products"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"of id {self.token}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(one.nbytes for one in (self.by_cosine, self.cosines, self.by_product, self.products))
+
+
+@torch.inference_mode()
+def neighbours(token: int, ends: Ends, *, count: int = NEIGHBOURS) -> Neighbours:
+    """Return the nearest neighbours of a row of the embedding table, by cosine and by dot product.
+
+    Raises:
+        IndexError: the table has no such row.
+    """
+    [own] = rows_of(ends.embedding, [token])
+    products = torch.cat([rows @ own for rows in ends.embedding()])  # (V,)
+    cosines = torch.cat([nn.functional.cosine_similarity(rows, own[None], dim=1) for rows in ends.embedding()])
+    count = min(count, len(products))
+    cosine, product = cosines.topk(count), products.topk(count)
+    return Neighbours(token, cosine.indices, cosine.values, product.indices, product.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Operands(ShortRepr):
+    """What the logits of one token's candidates are made of."""
+
+    x: Tensor
+    """(C,): the token's embedding"""
+    rows: Tensor
+    """(K, C): the rows of the output layer that belong to its candidates"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"{len(self.rows)} candidates"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.x.nbytes + self.rows.nbytes
+
+
+@torch.inference_mode()
+def operands(token: int, candidates: Sequence[int], ends: Ends) -> Operands:
+    """Return what the logits of some candidates for a token are made of.
+
+    Raises:
+        IndexError: an end has no such row.
+    """
+    [x] = rows_of(ends.embedding, [token])
+    return Operands(x, rows_of(ends.output, candidates))

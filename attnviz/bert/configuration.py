@@ -1,0 +1,94 @@
+"""What shapes a BERT: the numbers of its configuration, and its parameters by part.
+
+Independent of torch, but for the table of a loaded model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attnviz.measures.transformer.parameters import BERT_BASE as SIZES
+from attnviz.measures.transformer.parameters import parameters
+
+if TYPE_CHECKING:
+    from attnviz.pretrained import PretrainedModel
+
+PARTS = (
+    "token embeddings", "other embeddings", "attention", "feed-forward", "norms", "pooler", "language head", "other",
+)  # fmt: skip
+"""The parts by which parameters are counted. Other embeddings are positions, segments, and the norm of the sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The sizes of a model, by the names of its configuration, and its parameters."""
+
+    name: str
+    vocabulary: int
+    """V, vocab_size"""
+    width: int
+    """C, hidden_size"""
+    feed_forward: int | None
+    """F, intermediate_size; None if it is not known"""
+    positions: int | None
+    """max_position_embeddings; None if the model has no table of positions"""
+    heads: int
+    """H, num_attention_heads"""
+    head_size: int
+    """D"""
+    layers: int
+    """L, num_hidden_layers"""
+    most_tokens: int
+    """The longest text, special tokens included"""
+    parameters: Mapping[str, int]
+    """By `PARTS`, without those that the model does not have"""
+
+    @property
+    def together(self) -> int:
+        """All parameters."""
+        return sum(self.parameters.values())
+
+
+def _base() -> Configuration:
+    counted = parameters(SIZES)
+    width, vocabulary, positions, segments = SIZES.width, 30522, 512, 2
+    norm = 2 * width
+    others = (positions + segments) * width + norm
+    counts = {
+        "token embeddings": vocabulary * width, "other embeddings": others, "attention": counted["attention"],
+        "feed-forward": counted["feed-forward"], "norms": counted["norms"] - norm, "pooler": counted["pooler"],
+    }  # fmt: skip
+    return Configuration(
+        "bert-base-uncased", vocabulary, width, SIZES.feed_forward, positions, 12, width // 12, SIZES.encoder,
+        positions, counts,
+    )  # fmt: skip
+
+
+BERT_BASE = _base()
+"""bert-base-uncased: Devlin et al. 2019, section 3, and its published config.json"""
+
+
+def configuration_of(model: PretrainedModel) -> Configuration:
+    """Return what shapes a loaded model. Its parameters are counted, and not computed from its sizes."""
+    from attnviz.bert.table import table_of
+
+    described, table = model.description, table_of(model)
+    counted = dict(described.parameters)
+    tokens = table.weight.numel()
+    pooler = described.width * (described.width + 1)
+    other = counted.pop("other", 0)
+    counts = {
+        "token embeddings": tokens, "other embeddings": counted.pop("embeddings", tokens) - tokens,
+        "attention": counted.pop("attention", 0), "feed-forward": counted.pop("feed_forward", 0),
+        "norms": counted.pop("norms", 0), "language head": counted.pop("head", 0),
+        "pooler" if other == pooler else "other": other,
+    }  # fmt: skip
+    stacks = {kind: layers for kind, (layers, _) in described.layers.items() if kind != "cross"}
+    return Configuration(
+        name=model.name, vocabulary=len(table.weight), width=described.width, feed_forward=described.feed_forward,
+        positions=table.positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
+        layers=sum(stacks.values()), most_tokens=model.max_tokens,
+        parameters={part: counts[part] for part in PARTS if counts.get(part)},
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""The two ends of a model of text: an embedding table, and an output layer of the transposed shape.
+
+Both are (V, C): nn.Linear(C, V) keeps its weight transposed. They are read in chunks of rows, so that weights that are
+drawn are never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.reprs import ShortRepr
+
+ROWS = 1024
+"""The rows of a chunk: 3 MiB of BERT-base's. A multiple of 16, the numbers that torch makes normal at once"""
+
+Chunks = Callable[[], Iterator[Tensor]]
+"""Yields the rows of a matrix from the first on, `ROWS` at once"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ends(ShortRepr):
+    """The two ends of a model."""
+
+    embedding: Chunks
+    output: Chunks
+
+    def _summary(self) -> Iterator[str]:
+        yield "tied" if self.embedding is self.output else "independent"
+
+
+def tied(weight: Tensor, *, is_unit: bool = False) -> Ends:
+    """Return an embedding table, (V, C), as both ends; with `is_unit`, every row divided by its length."""
+
+    def chunks() -> Iterator[Tensor]:
+        for rows in weight.split(ROWS):
+            yield nn.functional.normalize(rows, dim=1) if is_unit else rows
+
+    return Ends(chunks, chunks)
+
+
+def drawn(seed: int, vocabulary: int, width: int) -> Ends:
+    """Return independent random ends: what torch draws after `torch.manual_seed(seed)`, in this order, for
+
+    nn.Embedding(V, C), standard normal, and nn.Linear(C, V, bias=False), uniform up to 1/√C (He et al. 2015, with the
+    slope √5 that torch takes).
+    """
+    gain = math.sqrt(2.0 / (1 + math.sqrt(5) ** 2))
+    bound = math.sqrt(3.0) * (gain / math.sqrt(width))
+    sizes = [min(ROWS, vocabulary - first) for first in range(0, vocabulary, ROWS)]
+
+    def rows(generator: torch.Generator) -> Iterator[Tensor]:
+        return (torch.empty(size, width).normal_(generator=generator) for size in sizes)
+
+    def embedding() -> Iterator[Tensor]:
+        return rows(torch.Generator().manual_seed(seed))
+
+    def output() -> Iterator[Tensor]:
+        generator = torch.Generator().manual_seed(seed)
+        for _ in rows(generator):
+            pass
+        for size in sizes:
+            yield torch.empty(size, width).uniform_(-bound, bound, generator=generator)
+
+    return Ends(embedding, output)
+
+
+def rows_of(chunks: Chunks, ids: Sequence[int]) -> Tensor:
+    """Return the rows with these ids, (len(ids), C).
+
+    Raises:
+        IndexError: there is no row with such an id.
+    """
+    wanted = torch.tensor(ids, dtype=torch.long)
+    found, first = None, 0
+    for rows in chunks():
+        if found is None:
+            found = rows.new_empty(len(wanted), rows.shape[1])
+        here = (wanted >= first) & (wanted < first + len(rows))
+        found[here] = rows[wanted[here] - first]
+        first += len(rows)
+    if found is None or bool(((wanted < 0) | (wanted >= first)).any()):
+        raise IndexError(f"there are rows 0 to {first - 1}, and not all of {list(ids)[:5]}")
+    return found

@@ -1,0 +1,113 @@
+"""The embedding table of a pretrained model, with what its rows stand for.
+
+Shapes: V rows, C the width of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from torch import Tensor, nn
+
+from attnviz.pretrained import PretrainedModel
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.pretrained.loading import described
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import MAX_POSITIONS, label_of
+
+MOST_FOUND = 8
+"""The most entries that are suggested for a piece that is none"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EmbeddingTable(ShortRepr):
+    """The embedding table of a model."""
+
+    weight: Tensor
+    """(V, C)"""
+    pieces: tuple[str, ...]
+    """V pieces of the vocabulary, as the tokenizer spells them"""
+    labels: tuple[str, ...]
+    """The same for the eye: invisible characters are spelled out"""
+    decode: Callable[[Sequence[int]], str]
+    """The text of ids, without special tokens"""
+    positions: int | None
+    """Rows of the table of learned positions; None if the model has none"""
+
+    def _summary(self) -> Iterator[str]:
+        yield f"{len(self.pieces):,} tokens"
+
+    def containing(self, text: str) -> tuple[str, ...]:
+        """Return the labels of entries that contain a text, the shortest ones first."""
+        found = [label for label in self.labels if text.lower() in label.lower()] if text else []
+        return tuple(sorted(found, key=len)[:MOST_FOUND])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a searched text is in a vocabulary: one entry, or the pieces that the tokenizer makes of it."""
+
+    token: int | None
+    pieces: tuple[str, ...] = ()
+
+
+_tables: WeakKeyDictionary[PretrainedModel, EmbeddingTable] = WeakKeyDictionary()
+"""Freed with the models. Two threads may make the same entry."""
+
+
+def table_of(model: PretrainedModel) -> EmbeddingTable:
+    """Return a model's embedding table. Its weights are those of the model, not a copy."""
+    found = _tables.get(model)
+    if found is None:
+        found = _tables[model] = _built_in(model) if isinstance(model, BuiltInModel) else _of_transformers(model)
+    return found
+
+
+def search(model: PretrainedModel, text: str) -> Entry:
+    """Find a text in a model's vocabulary: as a piece such as ##ing, or as a text that is one token."""
+    text = text.strip()
+    table = table_of(model)
+    if text in table.pieces:
+        return Entry(table.pieces.index(text))
+    tokens = model.tokenize(text)
+    own = [index for index in range(len(tokens)) if not tokens.special[index]]
+    if len(own) == 1 and not tokens.unknown[own[0]]:
+        return Entry(tokens.ids[own[0]])
+    return Entry(None, tuple(tokens.labels[index] for index in own))
+
+
+def _built_in(model: BuiltInModel) -> EmbeddingTable:
+    tokenizer = described().tokenizer
+    pieces = tuple(piece for _, piece in tokenizer.vocabulary())
+    return EmbeddingTable(
+        model.bert.embeddings.token.weight, pieces, tuple(map(label_of, pieces)), tokenizer.decode, MAX_POSITIONS
+    )
+
+
+def _of_transformers(model: PretrainedModel) -> EmbeddingTable:
+    from attnviz.pretrained.transformers_model import TransformersModel  # imports transformers, which takes seconds
+
+    if not isinstance(model, TransformersModel):
+        raise TypeError(f"{model.name} is a {type(model).__name__}")
+    body, tokenizer = model.body, model.tokenizer
+    weight = body.get_input_embeddings().weight.detach()
+    spelled = {token: piece for piece, token in tokenizer.get_vocab().items()}
+    pieces = tuple(spelled.get(token, f"id {token}") for token in range(len(weight)))
+    labels = tuple(label_of(piece, byte_level=model.is_byte_level) for piece in pieces)
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode([one for one in ids if one in spelled], skip_special_tokens=True))
+
+    return EmbeddingTable(weight, pieces, labels, decode, _positions(body))
+
+
+def _positions(body: nn.Module) -> int | None:
+    """Return the rows of a table of learned positions: BERT's and most others', or GPT-2's."""
+    tables = (
+        module.num_embeddings
+        for path, module in body.named_modules()
+        if isinstance(module, nn.Embedding) and ("position" in path or path.endswith("wpe"))
+    )
+    return next(tables, None)

@@ -1,0 +1,156 @@
+"""There and back in chunks is what torch's modules compute at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from attnviz.bert.back import LOST, neighbours, operands, there_and_back
+from attnviz.bert.ends import ROWS, Ends, drawn, rows_of, tied
+from attnviz.bert.table import search, table_of
+from attnviz.pretrained import load
+from attnviz.pretrained.built_in import BuiltInModel
+
+TEXT = "The animal didn't cross the street because it was too tired."
+SIZES = (30522, 384), (ROWS + 3, 24), (2 * ROWS, 10), (1500, 7)
+
+
+@pytest.fixture(scope="module")
+def model() -> BuiltInModel:
+    loaded = load("minilm")
+    assert isinstance(loaded, BuiltInModel)
+    return loaded
+
+
+def torchs(seed: int, vocabulary: int, width: int) -> tuple[nn.Embedding, nn.Linear]:
+    """Return the two ends as torch's modules, drawn from a seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Embedding(vocabulary, width), nn.Linear(width, vocabulary, bias=False)
+
+
+@pytest.mark.parametrize(("vocabulary", "width"), SIZES)
+def test_random_ends_are_those_of_torchs_modules_bit_for_bit(vocabulary: int, width: int) -> None:
+    embedding, output = torchs(7, vocabulary, width)
+    ends = drawn(7, vocabulary, width)
+    assert torch.equal(torch.cat(list(ends.embedding())), embedding.weight)
+    assert torch.equal(torch.cat(list(ends.output())), output.weight)
+
+
+def compare(ids: list[int], ends: Ends, embedding: nn.Embedding, output: nn.Linear, scale: float) -> None:
+    found = there_and_back(ids, ends, scale=scale)
+    with torch.no_grad():
+        logits = output(embedding(torch.tensor(ids)))
+        probabilities = functional.softmax(scale * logits, dim=-1)
+        best = torch.topk(logits, 6, dim=-1)
+    torch.testing.assert_close(found.logits, best.values[:, :5], rtol=1e-5, atol=1e-5)
+    clear = (best.values[:, :-1] - best.values[:, 1:]) > 1e-4  # nearly equal logits may change places
+    assert torch.equal(found.tokens[:, 0][clear[:, 0]], best.indices[:, 0][clear[:, 0]])
+    torch.testing.assert_close(found.probabilities, probabilities.gather(-1, found.tokens), rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(found.own, logits[torch.arange(len(ids)), torch.tensor(ids)], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found.margin, best.values[:, 0] - best.values[:, 1], rtol=1e-4, atol=1e-5)
+    expected = (scale * (logits - best.values[:, :1])).exp().sum(-1)
+    torch.testing.assert_close(found.sums, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+@pytest.mark.parametrize("is_unit", [False, True])
+def test_the_tied_round_trip_is_that_of_a_tied_linear_layer(model: BuiltInModel, is_unit: bool, scale: float) -> None:
+    weight = table_of(model).weight
+    rows = functional.normalize(weight, dim=1) if is_unit else weight
+    embedding = nn.Embedding.from_pretrained(rows)
+    output = nn.Linear(rows.shape[1], rows.shape[0], bias=False)
+    output.weight = embedding.weight
+    ids = list(model.tokenize(TEXT).ids)
+    compare(ids, tied(weight, is_unit=is_unit), embedding, output, scale)
+    found = there_and_back(ids, tied(weight, is_unit=is_unit), scale=scale)
+    assert found.likeliest == found.ids
+    assert bool(found.returns.all())
+    assert table_of(model).decode(found.likeliest) == TEXT.lower().replace("'", " ' ")
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_the_random_round_trip_is_that_of_torchs_modules_and_gives_junk(model: BuiltInModel, scale: float) -> None:
+    weight = table_of(model).weight
+    ids = list(model.tokenize(TEXT).ids)
+    ends = drawn(3, *weight.shape)
+    compare(ids, ends, *torchs(3, *weight.shape), scale)
+    assert not there_and_back(ids, ends).returns.any()
+
+
+def test_512_tokens_keep_only_their_candidates(model: BuiltInModel) -> None:
+    weight = table_of(model).weight
+    ids = list(model.tokenize("the cat sat on the mat " * 100).ids)
+    assert len(ids) == 512
+    ends = tied(weight)
+    assert max(len(rows) for rows in ends.output()) == ROWS  # so at most (512, ROWS) logits are made at once
+    found = there_and_back(ids, ends)
+    assert found.likeliest == tuple(ids)
+    assert found.tokens.shape == (512, 5)
+    assert found.nbytes < 100_000
+
+
+def test_some_tokens_do_not_come_back_unless_rows_have_length_1(model: BuiltInModel) -> None:
+    weight = table_of(model).weight
+    length, order = weight.norm(dim=1).sort(descending=True)
+    ranked, lost = weight[order], []
+    for first in range(0, len(weight), ROWS):
+        # The product with a row that is not longer is at most the square of the length.
+        rows, longer = ranked[first : first + ROWS], ranked[: first + ROWS]
+        is_lost = (rows @ longer.T).amax(-1) > length[first : first + ROWS] ** 2 + 1e-5
+        lost += order[first : first + ROWS][is_lost].tolist()
+    assert len(lost) == LOST
+    pieces = table_of(model).pieces
+    assert {"[MASK]", "conversions", "asteroids"} <= {pieces[one] for one in lost}
+    assert not there_and_back(lost, tied(weight)).returns.any()
+    assert bool(there_and_back(lost, tied(weight, is_unit=True)).returns.all())
+
+
+@pytest.mark.parametrize("word", ["street", "##ing", "[MASK]"])
+def test_neighbours_are_those_of_torchs_similarities(model: BuiltInModel, word: str) -> None:
+    table = table_of(model)
+    token = table.pieces.index(word)
+    found = neighbours(token, tied(table.weight))
+    cosines = functional.cosine_similarity(table.weight, table.weight[token][None])
+    products = table.weight @ table.weight[token]
+    torch.testing.assert_close(found.cosines, cosines.topk(10).values, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found.products, products.topk(10).values, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(cosines[found.by_cosine], found.cosines, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(products[found.by_product], found.products, rtol=1e-5, atol=1e-6)
+
+
+def test_a_logit_is_the_product_of_its_operands(model: BuiltInModel) -> None:
+    weight = table_of(model).weight
+    for ends in (tied(weight), drawn(0, *weight.shape)):
+        found = there_and_back([4111], ends)
+        made = operands(4111, found.tokens[0].tolist(), ends)
+        torch.testing.assert_close(made.rows @ made.x, found.logits[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_small_vocabulary_has_fewer_candidates_and_unknown_ids_are_refused() -> None:
+    ends = tied(torch.eye(3))
+    found = there_and_back([2, 0], ends)
+    assert found.tokens.shape == (2, 3)
+    assert found.likeliest == (2, 0)
+    for ids in ([3], [-1]):
+        with pytest.raises(IndexError, match="rows 0 to 2"):
+            rows_of(ends.embedding, ids)
+
+
+def test_a_vocabulary_is_searched(model: BuiltInModel) -> None:
+    find = partial(search, model)
+    pieces = table_of(model).pieces
+    for text, piece in {"##ing": "##ing", " Street ": "street", "[MASK]": "[MASK]", "é": "e", "30522": None}.items():
+        found = find(text)
+        assert (found.token is None) == (piece is None)
+        assert found.token is None or pieces[found.token] == piece
+    assert find("bicyclette").pieces == ("bicycle", "##tte")
+    assert find("😀").token is None
+    assert find("").pieces == ()
+    assert find("\0").token is None
+    assert table_of(model).containing("bicycl") == ("bicycle", "bicycles")
+    assert table_of(model).containing("") == ()
