@@ -50,10 +50,12 @@ def embed_sentences(
     """
     if model is None:
         model = _loaded()
-    ids = token_ids(model, texts, SENTENCE_TOKENS)
-    embeddings = torch.empty(len(texts), model.description.width)
-    for places, lengths, hidden in _batches(model, ids, batch, progress):
-        embeddings[places] = pooled(hidden, lengths)
+    embeddings, done = torch.empty(len(texts), model.description.width), 0
+    for places, embedded in sentence_batches(model, token_ids(model, texts, SENTENCE_TOKENS), batch):
+        embeddings[places] = embedded
+        done += len(places)
+        if progress is not None:
+            progress(done)
     return embeddings
 
 
@@ -78,10 +80,31 @@ def hidden_states(
         ValueError: `batch` is below 1, or `max_tokens` too small for [CLS] and [SEP].
     """
     found: list[Tensor] = [torch.empty(0)] * len(texts)
-    for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch, progress):
+    done = 0
+    for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch):
         for place, length, one in zip(places, lengths.tolist(), hidden, strict=True):
             found[place] = one[:length].clone()  # a view would keep the padding in memory
+        done += len(places)
+        if progress is not None:
+            progress(done)
     return found
+
+
+def sentence_batches(
+    model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int = BATCH
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Yield the places of the texts of each batch, the longest first, and their sentence embeddings, (B, C).
+
+    Args:
+        model: the built-in model.
+        ids: of each text, as `token_ids` returns them.
+        batch: as in `hidden_states`.
+
+    Raises:
+        ValueError: `batch` is below 1.
+    """
+    for places, lengths, hidden in _batches(model, ids, batch):
+        yield places, pooled(hidden, lengths)
 
 
 def pooled(hidden: Tensor, lengths: Tensor) -> Tensor:
@@ -105,7 +128,7 @@ def token_ids(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None 
 
 
 def _batches(
-    model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int, progress: Callable[[int], object] | None
+    model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """Yield the places of the texts of each batch, their lengths (B,), and their hidden states (B, T, C)."""
     if batch < 1:
@@ -116,11 +139,8 @@ def _batches(
         longest = len(ids[order[done]])
         places = order[done : done + max(1, min(batch, AT_ONCE // (heads * longest**2)))]
         lengths = torch.tensor([len(ids[place]) for place in places])
-        with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
-            yield places, lengths, _forward(model, [ids[place] for place in places], lengths)
+        yield places, lengths, _forward(model, [ids[place] for place in places], lengths)
         done += len(places)
-        if progress is not None:
-            progress(done)
 
 
 def _forward(model: BuiltInModel, ids: Sequence[Sequence[int]], lengths: Tensor) -> Tensor:
@@ -128,7 +148,8 @@ def _forward(model: BuiltInModel, ids: Sequence[Sequence[int]], lengths: Tensor)
     longest = int(lengths.max())
     padded = torch.tensor([[*one, *[0] * (longest - len(one))] for one in ids])  # (B, T); 0 is [PAD]
     mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest)
-    hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
+    with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
+        hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
     return hidden
 
 
