@@ -23,7 +23,7 @@ from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Subject
 from attnviz.training.text.corpus import built_in
-from attnviz.training.text.subject import Text, as_read, validation_loss
+from attnviz.training.text.subject import Text, as_read
 
 BUILT_IN_CORPUS = "the built-in corpus"
 RECENT = 50
@@ -135,7 +135,7 @@ def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = Tru
     rounded = read(write(model, plan, subject.labels, said)).module
     found = evaluate(rounded, subject)
     if whole and isinstance(subject, Text):
-        found = replace(found, loss=validation_loss(rounded, subject.validation, subject.block_size))
+        found = replace(found, loss=subject.whole_loss(rounded))
     card = replace(
         said,
         **asdict(found),

@@ -16,7 +16,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import HeadOf, best_head, scores_of, weights_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.tasks.task import Batch, Subject, Task
-from attnviz.training.text.subject import Text, validation_loss
+from attnviz.training.text.subject import Text
 
 AT_ONCE = 128
 """The sequences that are run at once"""
@@ -75,9 +75,9 @@ class Evaluator:
         Of a text, the loss is then that of its whole validation part.
         """
         found = evaluate(model, self._subject, self._batch if whole else _rows(self._batch, slice(self._count)))
-        text, loss = self._subject, found.loss
-        if whole and isinstance(text, Text):
-            loss = validation_loss(model, text.validation, text.block_size)
+        loss = found.loss
+        if whole and isinstance(self._subject, Text):
+            loss = self._subject.whole_loss(model)
         return {"loss": loss, "accuracy": found.accuracy, "scores": self._scores(model)}
 
     def _scores(self, model: nn.Module) -> dict[str, list[Any]]:

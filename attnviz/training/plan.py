@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.text.cut import CUTS, MOST, Cut
 
 if TYPE_CHECKING:
     from torch import nn
@@ -36,6 +37,17 @@ class Plan:
     """A task's name, `TEXT` or `VECTORS`"""
     model: AnyConfig
     training: TrainingSettings
+    cut: Cut = "blocks"
+    """How a text is cut into sequences"""
+
+    def __post_init__(self) -> None:
+        if self.cut not in CUTS or (self.cut != "blocks" and self.subject != TEXT):
+            raise ValueError(f"cut is {self.cut!r}: a text can be cut into {', '.join(CUTS)}, and nothing else can")
+
+    @property
+    def block_size(self) -> int:
+        """The most tokens that the model reads of a training sequence."""
+        return int(getattr(self.model, "block_size", BIGRAM_BLOCK if self.cut == "blocks" else MOST))
 
     @property
     def token_model(self) -> ModelConfig:
@@ -54,6 +66,7 @@ class Plan:
             "subject": self.subject,
             "model": config_to_json(self.model),
             "training": asdict(self.training),
+            **({} if self.cut == "blocks" else {"cut": self.cut}),
         }
 
     @classmethod
@@ -63,11 +76,12 @@ class Plan:
         Raises:
             ValueError: something is missing, unknown or out of range; the message names it.
         """
-        given = _checked(value, {"subject", "model", "training"})
+        cut: Any = value.get("cut", "blocks") if isinstance(value, dict) else "blocks"
+        given = _checked(value, {"subject", "model", "training"}, {"cut"})
         subject = given["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        return cls(subject, config_from_json(given["model"]), _of(TrainingSettings, given["training"]))
+        return cls(subject, config_from_json(given["model"]), _of(TrainingSettings, given["training"]), cut)
 
 
 def config_to_json(config: AnyConfig) -> dict[str, Any]:
@@ -111,6 +125,7 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
             message is a sentence.
     """
     from attnviz.training.tasks import TASKS
+    from attnviz.training.text.documents import Documents
     from attnviz.training.text.subject import Text
     from attnviz.training.vectors import Vectors
 
@@ -119,7 +134,9 @@ def subject_of(plan: Plan, data: Data | None = None) -> Subject:
         return Vectors(data, plan.model.classes, plan.training.seed)
     if plan.subject == TEXT:
         text = data if isinstance(data, str) else ""
-        subject: Subject = Text(text, getattr(plan.model, "block_size", BIGRAM_BLOCK))
+        subject: Subject = (
+            Text(text, plan.block_size) if plan.cut == "blocks" else Documents(text, plan.block_size, plan.cut)
+        )
     elif plan.subject in TASKS:
         subject = TASKS[plan.subject]
     else:
@@ -149,8 +166,8 @@ def check_kinds(plan: Plan, data: Data | None) -> None:
             )
 
 
-def _checked(value: Any, names: set[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != names:
+def _checked(value: Any, names: set[str], others: set[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or not names <= set(value) <= names | others:
         raise ValueError(f"expected an object with {', '.join(sorted(names))}")
     return value
 

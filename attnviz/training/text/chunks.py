@@ -3,51 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset
 
-MOST, LEAST = 40, 20
-"""The longest and the shortest sequence by default, in tokens"""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkSettings:
-    """How a document is cut."""
-
-    most: int = MOST
-    """The longest sequence, in tokens, without the token that ends the document"""
-    least: int = LEAST
-    """The shortest: a shorter rest is made up of the tokens before it; 1 keeps any rest as it is"""
-    overlap: int = 0
-    """Tokens that a sequence repeats of the one before it"""
-    end: int | None = None
-    """The id that ends a document; None for none, a plain cut"""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.least <= self.most or not 0 <= self.overlap < self.most:
-            raise ValueError(f"{self.least} to {self.most} tokens with {self.overlap} in common can't be cut")
+from attnviz.training.text.cut import ChunkSettings, spans
 
 
 def chunks(ids: Sequence[int], settings: ChunkSettings) -> Iterator[list[int]]:
-    """Cut a document into sequences of `least` to `most` tokens.
-
-    Each begins `overlap` tokens before the end of the one before. If the last would be shorter than `least`, it begins
-    as much earlier as it needs. A document that is itself shorter than `least` is left out. The token that ends the
-    document is added to its last sequence.
-    """
-    count = len(ids)
-    if count < settings.least:
-        return
-    start = 0
-    while start + settings.most < count:
-        yield list(ids[start : start + settings.most])
-        start += settings.most - settings.overlap
-    rest = list(ids[max(0, min(start, count - settings.least)) :])
-    yield rest if settings.end is None else [*rest, settings.end]
+    """Cut a document into sequences, as `spans` says; the token that ends the document is added to the last one."""
+    for start, stop in spans(len(ids), settings):
+        piece = list(ids[start:stop])
+        yield piece if settings.end is None or stop < len(ids) else [*piece, settings.end]
 
 
 def examples(chunk: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -97,6 +97,10 @@ class Text(Subject):
         starts = torch.linspace(0, last, min(WATCHED, last + 1)).long().unique()
         return _pairs(self.validation, starts[:, None], self.block_size)
 
+    def whole_loss(self, model: nn.Module) -> float:
+        """Return the mean loss over the whole validation part, in nats a character."""
+        return validation_loss(model, self.validation, self.block_size)
+
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the first characters of a text, up to the block size."""
         return self.vocabulary.tokenize(text, max_tokens=self.block_size), None

@@ -25,6 +25,8 @@ from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.training.text.corpus import built_in
+from attnviz.training.text.cut import Cut
+from attnviz.training.text.documents import Documents
 from attnviz.training.text.subject import Text, as_read, validation_loss
 
 CORPUS = built_in()[:4000] + 'é 👩‍👧 """ \\ \t end\r\n'
@@ -85,6 +87,19 @@ def test_the_script_trains_to_the_same_losses(config: ModelConfig, settings: Tra
     whole = float(printed.split("validation loss ")[1])
     assert whole == pytest.approx(validation_loss(trainer.model, text.validation, block_of(config)), abs=2e-5)
     assert "not the text" not in printed
+
+
+@pytest.mark.parametrize("cut", ["chunks", "plain"])
+def test_the_script_of_a_text_that_is_cut_line_by_line_trains_to_the_same_losses(cut: Cut, tmp_path: Path) -> None:
+    plan = Plan(TEXT, WHOLE, replace(SETTINGS, batch=16), cut)
+    text = subject_of(plan, CORPUS)
+    assert isinstance(text, Documents)
+    trainer = Trainer(build(WHOLE, plan.training.seed), text.batch, plan.training)
+    losses = {step: trainer.advance() for step in range(plan.training.steps)}
+    digest = hashlib.sha256(as_read(CORPUS).encode()).hexdigest()
+    [printed] = run([training_script(plan, sha256=digest, losses=losses)], tmp_path)
+    assert losses_in(printed) == {step: f"{loss:.6f}" for step, loss in losses.items()}
+    assert float(printed.split("validation loss ")[1]) == pytest.approx(text.whole_loss(trainer.model), abs=2e-6)
 
 
 def test_a_file_with_other_line_endings_is_the_same_text(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from attnviz.export.code.training import source
 from attnviz.export.code.training.models import attentions, inside, model_code
-from attnviz.toy.language.config import GRUConfig, ModelConfig, TokenConfig
+from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
+from attnviz.toy.language.config import GRUConfig, TokenConfig
 from attnviz.training.evaluation import SCORED
 from attnviz.training.loop import MUON_RATE
-from attnviz.training.plan import BIGRAM_BLOCK, TEXT, Plan, subject_of
+from attnviz.training.plan import TEXT, Plan, subject_of
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.text.subject import AT_ONCE, TRAIN_PART
 
 if TYPE_CHECKING:
     from attnviz.training.tasks.task import Subject, Task
@@ -36,43 +36,6 @@ from __future__ import annotations
 torch.set_num_threads(1)
 SEED, STEPS, BATCH = {seed}, {steps}, {batch}
 '''
-TEXT_ABOUT = "Run it with the text as a file:  python this_script.py corpus.txt"
-OF_TEXT = f'''\
-SHA256 = {{sha256}}
-T = {{block}}  # block size: the longest context
-
-with open(sys.argv[1] if len(sys.argv) > 1 else "corpus.txt", encoding="utf-8-sig") as file:
-    text = file.read()
-if hashlib.sha256(text.encode()).hexdigest() != SHA256:
-    print("This is not the text of the training that was exported: the losses will differ.")
-characters = sorted(set(text))
-V = len(characters)
-ids = torch.tensor([characters.index(one) for one in text])
-cut = int({TRAIN_PART} * len(ids))
-train, validation = ids[:cut], ids[cut:]
-
-
-def draw(size, generator):
-    """Blocks from anywhere in the training part, and the character after each of theirs: (B, T) and (B, T)."""
-    starts = torch.randint(len(train) - T, (size, 1), generator=generator)
-    blocks = train[starts + torch.arange(T + 1)]
-    return blocks[:, :-1], blocks[:, 1:]
-
-
-def validation_loss(model):
-    """The mean loss of the validation part in nats a character, in blocks without overlap."""
-    model.eval()
-    x, y, total = validation[:-1], validation[1:], 0.0
-    with torch.no_grad():
-        for start in range(0, len(x), {AT_ONCE} * T):
-            part, then = x[start : start + {AT_ONCE} * T], y[start : start + {AT_ONCE} * T]
-            whole = len(part) // T * T
-            for one, after in ((part[:whole].view(-1, T), then[:whole]), (part[whole:][None], then[whole:])):
-                if one.numel():
-                    total += F.cross_entropy(model(one).flatten(0, 1), after, reduction="sum").item()
-    return total / len(x)
-'''
-TEXT_END = 'print(f"validation loss {validation_loss(model):.6f}")\n'
 TASK_BEGIN = """\
 V, T = {vocabulary}, {block}  # tokens of the vocabulary, and the longest sequence
 
@@ -190,7 +153,7 @@ def training_script(plan: Plan, *, losses: Mapping[int, float], sha256: str | No
         NoTrainingCodeError: the plan's model does not fit its task, or no script is known for it.
     """
     config, settings = plan.token_model, plan.training
-    part = _of_text(config, sha256 or "") if plan.subject == TEXT else _of_task(plan)
+    part = _of_text(plan, sha256 or "") if plan.subject == TEXT else _of_task(plan)
     begin = BEGIN.format(
         what=_what(plan), about=part.about, imports=_imports(part.imports), seed=settings.seed, steps=settings.steps,
         batch=settings.batch,
@@ -215,15 +178,15 @@ def _imports(more: Iterable[str]) -> str:
     return "\n".join([*ordered[:first], "", *ordered[first:]])
 
 
-def _of_text(config: ModelConfig, sha256: str) -> _Part:
+def _of_text(plan: Plan, sha256: str) -> _Part:
+    config = plan.model
     if isinstance(config, TokenConfig) and (
         config.architecture != "decoder" or config.outputs not in (None, config.vocabulary)
     ):
         raise NoTrainingCodeError("There is a script for decoders, GRUs and bigram models only.")
-    text = OF_TEXT.format(sha256=repr(sha256), block=getattr(config, "block_size", BIGRAM_BLOCK))
     return _Part(
-        TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text, "x, y = draw(BATCH, generator)", "x",
-        "y.flatten()", TEXT_END,
+        TEXT_ABOUT, frozenset({"import hashlib", "import sys"}), text_code(plan, sha256),
+        "x, y = draw(BATCH, generator)", "x", "y.flatten()", TEXT_END,
     )  # fmt: skip
 
 

@@ -16,8 +16,9 @@ from attnviz.tokens import BadUploadError, CharVocab, UnknownCharacterError, rea
 from attnviz.toy import BigramModel, CharGPT
 from attnviz.training.loop import Trainer
 from attnviz.training.settings import TrainingSettings
-from attnviz.training.text.chunks import ChunkSettings, FileChunks, chunks, examples, halves
+from attnviz.training.text.chunks import FileChunks, chunks, examples, halves
 from attnviz.training.text.corpus import built_in
+from attnviz.training.text.cut import ChunkSettings
 from attnviz.training.text.subject import Text, TextError, validation_loss
 
 SAMPLE = "To be, or not to be, that is the question.\n" * 10
