@@ -4,10 +4,11 @@
 window.stopwatch = {
   MARK: "picture-shown",
 
-  /** An element of the page, or of the walk's shadow root. */
+  /** An element of the page, or of a component's shadow root. */
   find(selector) {
-    const walk = document.querySelector(".st-key-walk .attnviz-isolated")?.shadowRoot;
-    return document.querySelector(selector) ?? walk?.querySelector(selector) ?? null;
+    const roots = [...document.querySelectorAll(".attnviz-isolated")].map((one) => one.shadowRoot);
+    const found = [document, ...roots].map((root) => root?.querySelector(selector));
+    return found.find(Boolean) ?? null;
   },
 
   // ---- what a picture shows, as a list of values, or null while there is none

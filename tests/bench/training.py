@@ -24,9 +24,12 @@ from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text
+from tests.bench.apps import OURS
 from tests.bench.load import ENTRANCE, Crowd, percentile, served
 from tests.bench.processes import memory
+from tests.bench.stopwatch import act, chrome, new_page, wait_for_calm
 from tests.bench.table import Row, alternating, compared
+from tests.browser.settle import settled
 
 BLOCK, BATCH, WIDTH, LAYERS, HEADS = 64, 12, 128, 4, 4
 STEPS, ROUNDS = 30, 6
@@ -74,8 +77,30 @@ def rows() -> Iterator[Row]:
         yield Row("a training's start -> its first snapshot", 0, median(_first_ms(jobs) for _ in range(FIRSTS)), 1000)
     finally:
         jobs.close()
+    yield _on_screen()
     yield _generation()
     yield from _others(plan)
+
+
+SNAPSHOT = "stopwatch.changed(() => [stopwatch.find('.training .large').dataset.step])"
+"""Whether another snapshot is shown than before"""
+
+
+def _on_screen() -> Row:
+    """Measure from a press of Train to the frame that shows the first snapshot of this training."""
+    with OURS.served() as server:
+        server.wait()
+        with chrome() as browser:
+            page, taken = new_page(browser), []
+            page.goto(f"{server.url}/train?steps=100")
+            settled(page)
+            page.wait_for_timeout(15_000)  # its process imports torch meanwhile, once
+            for _ in range(ROUNDS):
+                wait_for_calm()
+                button = page.locator(".training button.main")
+                taken.append(act(page, SNAPSHOT, "pointerup", button.click).ms)
+                page.locator(".training .state", has_text="done").wait_for()
+    return Row("Train is pressed -> its first snapshot is on the screen", 0, median(taken), 1000)
 
 
 def _generation() -> Row:
