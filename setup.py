@@ -13,6 +13,7 @@ setup(
             "requirements.txt",
             ".streamlit/config.toml",
             "pages/*.py",
+            "assets/bert/*",
             "assets/lessons/*.yaml",
             "assets/*.safetensors",
             "assets/weights/*.*",
