@@ -117,12 +117,14 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "train", "Train", "/train",
-            ("train_part", "rung", "text_view", "train_block", "task", "sample", "steps", "batch", "rate", "seed",
+            ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps", "batch", "rate", "seed",
              "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers", "train_heads",
              "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt", "halves", "length",
              "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
         ),
-        Page("bert", "BERT at work", "/bert", ("text", "model", *BERT_KEYS), source=PRETRAINED.key),
+        Page(
+            "bert", "BERT at work", "/bert", ("text", "model", "seed", "q", "other", *BERT_KEYS), source=PRETRAINED.key, short_title="BERT"
+        ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(
             "compare", "Compare", "/compare",
