@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from attnviz.links.values import Key, one_of, read_off, write_heads
+from attnviz.links.values import INDEX, Key, one_of, read_off, read_switch, whole, write_heads, write_switch
 
 BERT_PARTS = (
     "configuration", "back", "language", "subsets", "classifier", "agent", "search", "blank", "without",
 )  # fmt: skip
 """The parts of the page, in its order"""
 
+SUBSETS = (1, 2, 3, 4, 6, 8, 12)
+"""How many parts an embedding may be cut into: they divide the width of the built-in model, 384"""
+MAX_BLOCKS, MAX_KEPT = 6, 20
+"""The most blocks of the first language model, and tokens that are listed for a blank"""
+
+
+def _read_subsets(raw: str) -> int:
+    """Parse the number of parts of an embedding."""
+    return int(one_of(*map(str, SUBSETS))(raw))
+
+
 BERT_KEYS: dict[str, Key] = {
     "bert_part": Key(BERT_PARTS[0], one_of(*BERT_PARTS)),
+    "lm_blocks": Key(2, whole(1, MAX_BLOCKS)),
+    "lm_mask": Key(True, read_switch, write_switch),
+    "lm_x": Key("tokens", one_of("tokens", "embeddings")),
+    "lm_block": Key(0, INDEX),
+    "subset_heads": Key(4, _read_subsets),
+    "blank_at": Key(None, INDEX),
+    "blank_kept": Key(5, whole(1, MAX_KEPT)),
     "off": Key(((5, 11),), read_off, write_heads),
     "off_by": Key("zero", one_of("zero", "mean")),
     "off_view": Key("tokens", one_of("tokens", "measures", "table", "classifier", "search")),

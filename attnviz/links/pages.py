@@ -123,7 +123,8 @@ PAGES: dict[str, Page] = {
              "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
         ),
         Page(
-            "bert", "BERT at work", "/bert", ("text", "model", "seed", "q", "other", *BERT_KEYS), source=PRETRAINED.key, short_title="BERT"
+            "bert", "BERT at work", "/bert", ("text", "model", "seed", "q", "other", *BERT_KEYS), source=PRETRAINED.key,
+            short_title="BERT",
         ),
         Page("tokens", "Tokens", "/tokens", ("text", "pair", "charset", "tokenizer", "block_size")),
         Page(

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from attnviz.links.bert import BERT_PARTS
+from attnviz.links.bert import BERT_PARTS, MAX_BLOCKS, MAX_KEPT, SUBSETS
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
@@ -74,6 +74,13 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "mistake": st.sampled_from(MISTAKES),
     "answer": st.booleans(),
     "bert_part": st.sampled_from(BERT_PARTS),
+    "lm_blocks": st.integers(1, MAX_BLOCKS),
+    "lm_mask": st.booleans(),
+    "lm_x": st.sampled_from(["tokens", "embeddings"]),
+    "lm_block": st.integers(0, 100_000),
+    "subset_heads": st.sampled_from(SUBSETS),
+    "blank_at": st.none() | st.integers(0, 100_000),
+    "blank_kept": st.integers(1, MAX_KEPT),
     "off": st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=72).map(lambda one: tuple(sorted(one))),
     "off_by": st.sampled_from(["zero", "mean"]),
     "off_view": st.sampled_from(["tokens", "measures", "table", "classifier", "search"]),
