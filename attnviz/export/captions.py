@@ -26,13 +26,16 @@ def title(page: str, get: Get) -> str:
         return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
     if page == "compare":
         return f"A, B and their difference: {get('quantity')}"
-    return {"averages": "From averages to attention", "tokens": "Three tokenizers"}.get(page, "attnviz")
+    titles = {"averages": "From averages to attention", "tokens": "Three tokenizers", "bert": "BERT at work"}
+    return titles.get(page, "attnviz")
 
 
 def caption(page: str, get: Get) -> str:
     """Return the caption: the text and, where attention is shown, the model or seed and the axes."""
     if page == "train":
         return f"{_quoted(_trained(get)[1])} A small model in training. {AXES}"
+    if page == "bert":
+        return _quoted(get("text"))
     if page == "tokens":
         return " ".join(_quoted(text) for text in (get("text"), get("pair")) if text.strip())
     if page == "compare":

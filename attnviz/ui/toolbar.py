@@ -43,6 +43,7 @@ TABS = {
     "averages": ("This picture", "Web page"),
     "transformer": ("This picture", "All steps", "Numbers, code", "Web page"),
     "compare": ("This picture", "Web page"),
+    "bert": (),
 }
 """The tabs of Export on the pages that have more than a picture"""
 

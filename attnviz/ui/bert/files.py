@@ -1,4 +1,4 @@
-"""The tabs of Export on the page BERT at work: the numbers of the part that is shown, and a script."""
+"""The tabs of Export on the page BERT at work: how its plots are saved, the numbers of the part shown, and a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from attnviz.ui.bert.parts import part_of
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.toolbar import Tabs
 
+PICTURES = (
+    "Point at a plot, and press the camera at its upper right corner: it is saved as SVG, which slides and papers take "
+    "in any size."
+)
 NOTHING = "This part has none yet: there is nothing to be saved."
+
+
+def _show_pictures() -> None:
+    """Say how a plot is saved."""
+    st.caption(PICTURES)
 
 
 def _show_numbers() -> None:
@@ -45,5 +54,5 @@ def _show_script() -> None:
     st.caption("Plain torch and transformers, without attnviz: it prints the numbers that are shown.")
 
 
-EXPORTS: Tabs = MappingProxyType({"Numbers": _show_numbers, "Script": _show_script})
+EXPORTS: Tabs = MappingProxyType({"Pictures": _show_pictures, "Numbers": _show_numbers, "Script": _show_script})
 """By their titles"""

@@ -14,6 +14,8 @@ from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.sources import shown_with
 
+SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
+"""A plot has one button, while it is pointed at: it saves the plot as SVG"""
 LECTURE = 18
 """px: the letters of a plot in a lecture"""
 
@@ -63,4 +65,6 @@ def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
     if state.get("lecture"):
         layout = figure["layout"]
         figure = {**figure, "layout": {**layout, "font": {**layout["font"], "size": LECTURE}}}
-    st.plotly_chart(figure, theme=None, key=key, config={"displaylogo": False, "displayModeBar": False}, **more)
+    st.plotly_chart(
+        figure, theme=None, key=key, config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more
+    )
