@@ -9,7 +9,8 @@ Shapes: L layers, H heads, T tokens, C model width, D head width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -48,21 +49,18 @@ def layers_of(model: BuiltInModel) -> list[EncoderLayer]:
     return [layer for layer in model.bert.encoder.layers if isinstance(layer, EncoderLayer)]
 
 
-def hidden_without(model: BuiltInModel, tokens: Tokens, heads: Iterable[Head], means: Tensor | None = None) -> Tensor:
-    """Run the model without some heads and return the output embeddings, (T, C).
+@contextmanager
+def without(model: BuiltInModel, heads: Iterable[Head], means: Tensor | None = None) -> Iterator[None]:
+    """Run the model without some heads in the forward passes of this thread inside the `with` block.
 
     Args:
         model: the built-in model, which stays as it is.
-        tokens: the text, as `model.tokenize` reads it.
         heads: layer and head of those that are switched off; none leaves the model whole.
         means: (L, H, D), what stands in place of their outputs, see `head_means`; None is 0.
 
     Raises:
         IndexError: there is no such layer or head.
-        NoTokensError: the text has no token.
     """
-    if not len(tokens):
-        raise NoTokensError
     layers = layers_of(model)
     chosen: dict[int, list[int]] = {}
     for layer, head in heads:
@@ -75,7 +73,26 @@ def hidden_without(model: BuiltInModel, tokens: Tokens, heads: Iterable[Head], m
         )
         for layer, which in chosen.items()
     }
-    with torch.inference_mode(), replaced(by_module):
+    with replaced(by_module):
+        yield
+
+
+def hidden_without(model: BuiltInModel, tokens: Tokens, heads: Iterable[Head], means: Tensor | None = None) -> Tensor:
+    """Run the model without some heads on a text and return the output embeddings, (T, C).
+
+    Args:
+        model: the built-in model.
+        tokens: the text, as `model.tokenize` reads it.
+        heads: as in `without`.
+        means: as in `without`.
+
+    Raises:
+        IndexError: there is no such layer or head.
+        NoTokensError: the text has no token.
+    """
+    if not len(tokens):
+        raise NoTokensError
+    with torch.inference_mode(), without(model, heads, means):
         return model.forward(tokens.ids, tokens.segments, None)
 
 

@@ -65,9 +65,9 @@ def heatmap(
     return {
         "data": [data],
         "layout": {
-            **_base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)),
-            "xaxis": _labelled(columns, across, palette),
-            "yaxis": _labelled(rows, "", palette) | {"autorange": "reversed"},
+            **base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)),
+            "xaxis": labelled(columns, across, palette),
+            "yaxis": labelled(rows, "", palette) | {"autorange": "reversed"},
         },
     }
 
@@ -105,10 +105,10 @@ def lines(
     # Plotly leaves out a label that ends beyond the plot, as the last one does where labels are turned a little.
     right = max(SIDE, _turned([str(over[-1])]) // 2) if over and not is_logarithmic else SIDE
     layout = {
-        **_base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
+        **base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
         "showlegend": len(series) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": x_axis if is_logarithmic else _labelled([str(one) for one in over], across, palette),
+        "xaxis": x_axis if is_logarithmic else labelled([str(one) for one in over], across, palette),
         "yaxis": {
             "title": {"text": title},
             "rangemode": "tozero",
@@ -141,7 +141,8 @@ def _line(name: str, number: int, palette: Palette) -> Spec:
     }
 
 
-def _base(palette: Palette, height: int, right: int = SIDE) -> Spec:
+def base(palette: Palette, height: int, right: int = SIDE) -> Spec:
+    """Return the layout that all plots share; `height` and the room on the right are in px."""
     return {
         "template": {"layout": {}},
         "height": height,
@@ -158,7 +159,7 @@ def _turned(labels: Iterable[str]) -> int:
     return LETTER * min(LONGEST, max(map(len, labels), default=0))
 
 
-def _labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
+def labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
     """Return an axis with a label at each place, or at some of them where there are many."""
     most = NUMBERS if all(label.isdigit() for label in labels) else WORDS
     every = 1 if len(labels) <= most else 2 ** math.ceil(math.log2(len(labels) / most))

@@ -1,0 +1,175 @@
+"""Plots of the model without some heads: the effect of each head, of each token's change, and against a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attnviz.figures.plots import SIDE, Spec, base, heatmap, labelled
+from attnviz.figures.style import Palette, escape
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Head = tuple[int, int]
+
+GRID, BESIDE = 330, 340
+"""px: the heights of the grid of heads, and of the plot beside it"""
+LARGE = 420
+"""px: of both in a lecture"""
+TARGET = 34
+"""px: of the invisible square over a cell of the grid"""
+THOUSANDTHS = 1000
+LEAST = 1e-7
+"""Effects below it stand there on a logarithmic axis: they are float32's rounding"""
+NUMBERED = 6
+"""Up to so many heads that are switched off are named in the plot of effects"""
+
+
+def grid(
+    effects: Tensor | None, off: Collection[Head], palette: Palette, *, layers: int, heads: int, height: int = GRID
+) -> Spec:
+    """Return the figure of the effects of all heads, (L, H), with a frame around those that are switched off.
+
+    The second trace holds a target for each head, whose customdata is its layer and head.
+
+    Args:
+        effects: 1 − cosine of each head; None if it is not computed.
+        off: the heads that are switched off.
+        palette: the colours of the theme.
+        layers: L.
+        heads: H.
+        height: in px.
+    """
+    import torch
+
+    rows = [f"layer {layer}" for layer in range(layers)]
+    numbers = torch.zeros(layers, heads) if effects is None else effects
+    spec = heatmap(numbers, rows, [str(head) for head in range(heads)], palette, across="head", signed=False)
+    (cells,) = spec["data"]
+    cells |= {"xgap": 2, "ygap": 2, "hoverinfo": "skip", "showscale": False}
+    del cells["hovertemplate"], cells["colorbar"]
+    if effects is not None:
+        cells |= {
+            "text": [[short(THOUSANDTHS * one) for one in row] for row in numbers.tolist()],
+            "texttemplate": "%{text}",
+        }
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    said = ["" if effects is None else f"<br>1 − cosine: <b>{float(numbers[place]):.3g}</b>" for place in places]
+    targets = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [head for _, head in places],
+        "y": [layer for layer, _ in places],
+        "marker": {"symbol": "square", "size": TARGET, "opacity": 0},
+        "customdata": [list(place) for place in places],
+        "hovertemplate": [
+            f"layer {layer} · head {head}{text}<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
+            "<extra></extra>"
+            for (layer, head), text in zip(places, said, strict=True)
+        ],
+    }
+    frames = [
+        {
+            "type": "rect", "x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5,
+            "line": {"width": 3, "color": palette.ink.key},
+        }
+        for layer, head in off
+    ]  # fmt: skip
+    layout = spec["layout"]
+    layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False}
+    layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False}
+    layout |= {
+        "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40}, "shapes": frames,
+        "dragmode": False, "clickmode": "event+select",
+    }  # fmt: skip
+    return {"data": [cells, targets], "layout": layout}
+
+
+def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:
+    """Return the figure of a bar for each token, 1 − cosine of its output embedding."""
+    bars = {
+        "type": "bar",
+        "x": list(range(len(values))),
+        "y": list(values),
+        "marker": {"color": palette.ink.attention},
+        "customdata": [[escape(label), 1 - value] for label, value in zip(labels, values, strict=True)],
+        "hovertemplate": "%{customdata[0]}<br>cosine <b>%{customdata[1]:.4f}</b><extra></extra>",
+    }
+    layout = {
+        **base(palette, height),
+        "bargap": 0.15,
+        "xaxis": labelled(labels, "token", palette),
+        "yaxis": {
+            "title": {"text": "1 − cosine"}, "rangemode": "tozero", "automargin": True, "gridcolor": palette.rule,
+        },
+    }  # fmt: skip
+    layout["margin"] |= {"t": 10}
+    return {"data": [bars], "layout": layout}
+
+
+def against(
+    measure: Sequence[float], effects: Sequence[float], off: Collection[Head], palette: Palette, *, title: str,
+    heads: int, height: int = BESIDE,
+) -> Spec:  # fmt: skip
+    """Return the figure of all heads as points: a measure of attention to the right, the effect upwards.
+
+    Args:
+        measure: a number for each head, layer by layer, (L · H,).
+        effects: the same, 1 − cosine.
+        off: the heads that are switched off, which are marked and named.
+        palette: the colours of the theme.
+        title: of the measure, with its unit.
+        heads: H.
+        height: in px.
+    """
+    places = [divmod(number, heads) for number in range(len(effects))]
+    raised = [max(one, LEAST) for one in effects]
+    last = places[-1][0]
+    data = []
+    for name, is_last in (("other layers", False), (f"layer {last}", True)):
+        chosen = [n for n, place in enumerate(places) if (place[0] == last) == is_last and place not in off]
+        points = _points(name, chosen, places, measure, raised, palette)
+        points["marker"] |= {"symbol": "circle" if is_last else "circle-open"}
+        data.append(points)
+    crossed = [n for n, place in enumerate(places) if place in off]
+    marks = _points("switched off", crossed, places, measure, raised, palette)
+    marks["marker"] = {"symbol": "x", "size": 11, "color": palette.ink.key}
+    if len(crossed) <= NUMBERED:
+        names = [f"{layer} · {head}" for layer, head in (places[n] for n in crossed)]
+        marks |= {"mode": "markers+text", "text": names, "textposition": "top center"}
+    grid_line = {"gridcolor": palette.rule, "automargin": True, "zeroline": False}
+    layout = {
+        **base(palette, height),
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        "xaxis": {"title": {"text": title}, **grid_line},
+        "yaxis": {"title": {"text": "1 − cosine"}, "type": "log", "dtick": 1, "exponentformat": "power", **grid_line},
+        "dragmode": False,
+        "clickmode": "event+select",
+    }
+    return {"data": [*data, marks], "layout": layout}
+
+
+def _points(
+    name: str, chosen: Sequence[int], places: Sequence[Head], x: Sequence[float], y: Sequence[float], palette: Palette
+) -> dict[str, Any]:
+    """Return the trace of some heads."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [x[n] for n in chosen],
+        "y": [y[n] for n in chosen],
+        "marker": {"size": 9, "color": palette.ink.attention, "line": {"width": 1.5, "color": palette.ink.attention}},
+        "customdata": [list(places[n]) for n in chosen],
+        "hovertemplate": "layer %{customdata[0]} · head %{customdata[1]}<br>%{x:.3g} · 1 − cosine %{y:.3g}"
+        "<extra></extra>",
+        "cliponaxis": False,
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def short(number: float) -> str:
+    """Return a number of up to three characters for a cell: 79, 2.3, 0.1."""
+    return f"{number:.0f}" if round(number, 1) >= 10 else f"{number:.1f}"
