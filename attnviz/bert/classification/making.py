@@ -1,0 +1,112 @@
+"""Makes the classifiers that ship with the app: trained with one seed, and judged with five."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from attnviz.bert.classification.baselines import baselines
+from attnviz.bert.classification.classifier import RATE, STEPS, Classifier, classifier_of, plan_of, vectors_of
+from attnviz.bert.classification.examples import Examples, built_in
+from attnviz.bert.classification.features import How, Pooled, pool
+from attnviz.bert.classification.outcome import Outcome
+from attnviz.bert.classification.seeds import SEEDS, SeedResult
+from attnviz.bert.classification.shipped import NAMES, Card, Shipped
+from attnviz.training.evaluation import evaluate
+from attnviz.training.jobs.schedule import evaluation_steps
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import Plan, build
+from attnviz.training.vectors import Vectors, split
+
+if TYPE_CHECKING:
+    from attnviz.pretrained.built_in import BuiltInModel
+
+WHAT = {
+    "classifier": "A linear layer on the frozen built-in model that tells positive from negative film reviews",
+    "agent": "A linear layer on the frozen built-in model that chooses one of four actions for a report: a teaching "
+    "example and no medical device",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What is to be made."""
+
+    name: str
+    """One of `NAMES`"""
+    how: How = "mean"
+    tanh: bool = False
+    steps: int = STEPS
+    rate: float = RATE
+    seed: int = 0
+
+
+def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[int], object] | None = None) -> Shipped:
+    """Train a classifier, and the same with the four following seeds beside both baselines.
+
+    Args:
+        making: what is to be made.
+        model: the built-in model.
+        command: what the card says made it.
+        progress: is called with the number of texts that the model has read.
+    """
+    examples = built_in(NAMES[making.name])
+    pooled = pool(model, examples.texts, progress)
+    plan = plan_of(
+        len(examples.labels), model.description.width, steps=making.steps, rate=making.rate, seed=making.seed
+    )
+    seeds = [replace(plan, training=replace(plan.training, seed=making.seed + number)) for number in range(SEEDS)]
+    trained = [_train(one, examples, pooled, making) for one in seeds]
+    results = tuple(
+        result_of(examples, pooled, one, plan.training.seed) for (one, *_), plan in zip(trained, seeds, strict=True)
+    )
+    classifier, losses, evaluations = trained[0]
+    card = Card(
+        WHAT[making.name], examples.name, len(examples), examples.sha256, examples.labels, making.how, making.tanh,
+        plan, making.seed, results[0].classifier.value, results, command, datetime.now(UTC).date().isoformat(),
+        torch.__version__,
+    )  # fmt: skip
+    return Shipped(classifier, losses, evaluations, card)
+
+
+def _train(
+    plan: Plan, examples: Examples, pooled: Pooled, making: Making
+) -> tuple[Classifier, NDArray[np.float32], NDArray[np.float32]]:
+    """Train in this process, as a job does: returns the classifier, its losses and its evaluations."""
+    subject = Vectors(
+        vectors_of(examples, pooled, making.how, tanh=making.tanh), len(examples.labels), plan.training.seed
+    )
+    layer: nn.Module = build(plan.model, plan.training.seed)
+    trainer = Trainer(layer, subject.batch, plan.training)
+    losses, found, due = [], [], set(evaluation_steps(plan.training.steps))
+    for step in range(plan.training.steps + 1):
+        if step in due:
+            one = evaluate(layer, subject)
+            found.append((step, one.loss, one.accuracy))
+        if step < plan.training.steps:
+            losses.append(trainer.advance())
+    classifier = classifier_of(layer, examples, making.how, tanh=making.tanh)
+    return classifier, np.array(losses, np.float32), np.array(found, np.float32)
+
+
+def outcome_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> Outcome:
+    """Return what a classifier says of the texts that were held out with its seed."""
+    rows = split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist()
+    held = Pooled(pooled.cls[rows], pooled.mean[rows])
+    with torch.no_grad():
+        probabilities = classifier.probabilities(held).numpy()
+    return Outcome(tuple(rows), examples.classes[rows], probabilities)
+
+
+def result_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> SeedResult:
+    """Return how a classifier and both baselines do with one seed."""
+    train, held = (rows.tolist() for rows in split(torch.from_numpy(examples.classes.copy()), seed))
+    accuracy = outcome_of(examples, pooled, classifier, seed).accuracy
+    return SeedResult(seed, accuracy, baselines(examples.texts, examples.classes, train, held))

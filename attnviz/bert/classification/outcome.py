@@ -1,0 +1,108 @@
+"""How good a classifier is on texts that were held out: accuracy with its interval, confusion, and what goes wrong.
+
+Shapes: N held-out texts, K classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of some texts are right."""
+
+    right: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        """The share, from 0 to 1; nan of no text."""
+        return self.right / self.total if self.total else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval."""
+        return wilson(self.right, self.total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a classifier says of held-out texts."""
+
+    rows: tuple[int, ...]
+    """Which of all texts they are"""
+    classes: NDArray[np.int64]
+    """(N,): their classes"""
+    probabilities: NDArray[np.float32]
+    """(N, K)"""
+
+    @property
+    def predicted(self) -> NDArray[np.int64]:
+        """The likeliest class of each text, (N,)."""
+        found: NDArray[np.int64] = self.probabilities.argmax(-1)
+        return found
+
+    @property
+    def confidence(self) -> NDArray[np.float32]:
+        """Its probability, (N,)."""
+        found: NDArray[np.float32] = self.probabilities.max(-1)
+        return found
+
+    @property
+    def is_right(self) -> NDArray[np.bool_]:
+        """Whether it is the text's class, (N,)."""
+        found: NDArray[np.bool_] = self.predicted == self.classes
+        return found
+
+    @property
+    def accuracy(self) -> Share:
+        """How many are right."""
+        return Share(int(self.is_right.sum()), len(self.rows))
+
+    def confusion(self) -> NDArray[np.int64]:
+        """Return how many texts of each class (row) are predicted as each (column), (K, K)."""
+        count = self.probabilities.shape[1]
+        pairs = self.classes * count + self.predicted
+        return np.bincount(pairs, minlength=count**2).reshape(count, count)
+
+    def by_kind(self, kinds: Sequence[str]) -> dict[str, Share]:
+        """Return how many are right of each kind of text; `kinds` are those of all texts. Empty if there are none."""
+        if not kinds:
+            return {}
+        own = np.array([kinds[row] for row in self.rows])
+        return {
+            name: Share(int(self.is_right[own == name].sum()), int((own == name).sum()))
+            for name in dict.fromkeys(kinds) if (own == name).any()
+        }  # fmt: skip
+
+    def wrong(self) -> list[int]:
+        """Return the places of what is wrong among these texts, the most confident first."""
+        places = np.flatnonzero(~self.is_right)
+        return [int(place) for place in places[np.argsort(-self.confidence[places], kind="stable")]]
+
+
+def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the score interval of a share of `right` among `total`.
+
+    E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference, JASA 22, 209-212. It
+    keeps within 0 and 1, and holds for few texts too.
+
+    Raises:
+        ValueError: there is no text, or more are right than there are.
+    """
+    if not 0 <= right <= total or not total:
+        raise ValueError(f"{right} of {total} is no share")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = right / total
+    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,104 @@
+"""The classifiers that ship with the app: weights and losses as a safetensors file, with a card in JSON beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from attnviz.bert.classification.baselines import Baselines
+from attnviz.bert.classification.classifier import Classifier
+from attnviz.bert.classification.examples import FOLDER
+from attnviz.bert.classification.features import How
+from attnviz.bert.classification.outcome import Share
+from attnviz.bert.classification.seeds import SeedResult
+from attnviz.reprs import ShortRepr
+from attnviz.training.plan import Plan
+
+NAMES: Mapping[str, str] = {"classifier": "reviews", "agent": "reports"}
+"""The examples on which each is trained"""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is said of a classifier."""
+
+    what: str
+    data: str
+    """The file with the examples"""
+    rows: int
+    sha256: str
+    """Of that file"""
+    labels: tuple[str, ...]
+    """The classes"""
+    features: How
+    tanh: bool
+    plan: Plan
+    seed: int
+    accuracy: float
+    """On held-out texts, from 0 to 1"""
+    seeds: tuple[SeedResult, ...]
+    """What this seed and the following ones give"""
+    command: str
+    """What made it"""
+    date: str
+    """YYYY-MM-DD"""
+    torch: str
+    """The version of torch"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card as plain values."""
+        return {**asdict(self), "plan": self.plan.to_json()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Card:
+        """Return the card of plain values."""
+        given = {one.name: value[one.name] for one in fields(cls)}
+        seeds = tuple(
+            SeedResult(one["seed"], Share(**one["classifier"]), Baselines(*map(_share, one["baselines"].values())))
+            for one in given["seeds"]
+        )
+        return cls(**{**given, "labels": tuple(given["labels"]), "plan": Plan.from_json(given["plan"]), "seeds": seeds})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shipped(ShortRepr):
+    """A classifier that ships with the app."""
+
+    classifier: Classifier
+    losses: NDArray[np.float32]
+    """(steps,): of each step on its own batch, before the step, in nats"""
+    evaluations: NDArray[np.float32]
+    """(E, 3): after how many steps, the loss and the accuracy on held-out texts"""
+    card: Card
+
+
+def _share(value: Mapping[str, int]) -> Share:
+    return Share(**value)
+
+
+@cache
+def load(name: str) -> Shipped:
+    """Return one of `NAMES`."""
+    from safetensors.torch import load_file
+
+    card = Card.from_json(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    found = load_file(FOLDER / f"{name}.safetensors")
+    classifier = Classifier(found["weight"], found["bias"], card.labels, card.features, card.tanh)
+    return Shipped(classifier, found["losses"].numpy(), found["evaluations"].numpy(), card)
+
+
+def write(shipped: Shipped) -> tuple[bytes, bytes]:
+    """Return the safetensors file and the card beside it."""
+    from safetensors.torch import save
+
+    arrays = {"losses": shipped.losses, "evaluations": shipped.evaluations}
+    weights = {"weight": shipped.classifier.weight.contiguous(), "bias": shipped.classifier.bias.contiguous()}
+    data = save({**weights, **{name: torch.from_numpy(one.copy()) for name, one in arrays.items()}})
+    return data, f"{json.dumps(shipped.card.to_json(), indent=2, ensure_ascii=False)}\n".encode()

@@ -1,0 +1,87 @@
+"""`python -m attnviz classify`: trains a linear layer on the frozen built-in model and writes it to a file."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+NAMES = ("classifier", "agent")
+ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
+safetensors file with its card. The card also says how it and two baselines do with five seeds."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = subparsers.add_parser(
+        "classify", help="train a classifier on the frozen built-in model", description=ABOUT
+    )
+    add = parser.add_argument
+    add("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
+    add("--features", choices=("mean", "cls"), help="what the layer sees of a text (default: as the shipped one)")
+    add("--tanh", action="store_true", help="take the hyperbolic tangent of each feature first")
+    add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped one)")
+    add("--learning-rate", type=float, metavar="RATE", help="(default: as the shipped one)")
+    add("--seed", type=int, default=0, metavar="N", help="of split, weights and order (default: %(default)s)")
+    add("--out", type=Path, metavar="FILE", help="where it is written (default: NAME.safetensors)")
+    add("--force", action="store_true", help="overwrite an existing file")
+    add("--quiet", action="store_true", help="no progress bar")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train. Exit codes: 0 done, 1 a file can't be used or the built-in model is missing, 2 wrong usage."""
+    out = arguments.out or Path(f"{arguments.name}.safetensors")
+    from attnviz.pretrained.names import ModelError
+
+    try:
+        if out.exists() and not arguments.force:
+            raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
+        return _make(arguments, out)
+    except ModelError as error:
+        return _fail(str(error), 1)
+    except OSError as error:
+        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
+    except ValueError as error:  # a setting is out of range
+        return _fail(str(error), 2)
+
+
+def _make(arguments: argparse.Namespace, out: Path) -> int:
+    import torch
+    from tqdm import tqdm
+
+    from attnviz.bert.classification.making import Making, make
+    from attnviz.bert.classification.seeds import verdict
+    from attnviz.bert.classification.shipped import write
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.pretrained.loading import find_folder
+    from attnviz.training.checkpoint import write_whole
+
+    torch.set_num_threads(1)
+    given = {"how": arguments.features, "steps": arguments.steps, "rate": arguments.learning_rate}
+    wanted = {name: one for name, one in given.items() if one is not None}
+    making = Making(arguments.name, tanh=arguments.tanh, seed=arguments.seed, **wanted)
+    with tqdm(unit="text", disable=arguments.quiet) as bar:
+        made = make(making, BuiltInModel(find_folder()), _command(arguments), lambda done: bar.update(done - bar.n))
+    for file, data in zip((out, out.with_suffix(".json")), write(made), strict=True):
+        write_whole(file, data)
+    if not arguments.quiet:
+        sys.stdout.write(f"{out}: accuracy {made.card.accuracy:.2%} on held-out texts\n{verdict(made.card.seeds)}\n")
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Write the command that makes the same."""
+    words = ["python", "-m", "attnviz", "classify", arguments.name]
+    given = {"features": arguments.features, "steps": arguments.steps, "learning-rate": arguments.learning_rate}
+    words += [word for name, one in given.items() if one is not None for word in (f"--{name}", str(one))]
+    words += ["--tanh"] * arguments.tanh
+    words += ["--seed", str(arguments.seed)] if arguments.seed else []
+    return shlex.join(words)
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"attnviz: {message}\n")
+    return code

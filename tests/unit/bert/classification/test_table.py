@@ -1,0 +1,134 @@
+"""A user's CSV file: read whole, or refused in one sentence that names row and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from attnviz.bert.classification.examples import ACTIONS, built_in, examples_of
+from attnviz.bert.classification.table import LONGEST_CELL, MOST_BYTES, MOST_ROWS, CsvError, read_table
+
+GOOD = "text,label\n" + "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(12))
+
+
+def examples(text: str | bytes, of: str = "text", label: str = "label") -> object:
+    data = text.encode() if isinstance(text, str) else text
+    return examples_of(read_table(data), data, name="x.csv", text=of, label=label)
+
+
+def test_a_file_is_what_pythons_csv_reads() -> None:
+    text = 'text,label\n"one, ""two""\nthree",a\n\n b ,c\n'
+    table = read_table(text.encode())
+    read = list(csv.reader(io.StringIO(text, newline="")))
+    assert table.columns == tuple(read[0])
+    assert list(map(list, table.rows)) == [read[1], read[3]]
+    assert table.numbers == (2, 4)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_spreadsheets_in_other_countries_write_other_delimiters(delimiter: str, end: str, mark: bytes) -> None:
+    table = read_table(mark + GOOD.replace(",", delimiter).replace("\n", end).encode())
+    assert table.columns == ("text", "label")
+    assert table.rows[3] == ("text 3", "b")
+
+
+REFUSED = [
+    (b"", "Row 1 is empty"),
+    (b"\n\n", "Row 1 is empty"),
+    (b"text,label\n", "no row after it"),
+    (b"text,label\n\n,\n", "no row after it"),
+    (b"text,label\na,b\n\x00,c\n", "binary: row 3, column “text”, has a NUL byte"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
+    ("text,label\nä,b\n".encode("utf-16"), "UTF-16"),
+    ("text,label\na,b\nc,Käse\n".encode("latin-1"), "row 3, column “label”, has the byte 0xE4, which is not UTF-8"),
+    ("text,Käse\n".encode("latin-1"), "row 1, column 2, has the byte 0xE4"),
+    (b"\xef\xbb\xbftext,label\n\xff,b\n", "row 2, column “text”, has the byte 0xFF"),
+    (b"x" * (MOST_BYTES + 1), "up to 1 MB; this one has 1.0 MB"),
+    (b"text,text\na,b\n", "two columns with the name “text”"),
+    (b"text,\na,b\n", "Row 1, column 2 has no name"),
+    (b"a," * 60 + b"b\n", "Row 1 has 61 columns"),
+    (b"text,label\na,b\na,b,c\n", "Row 3 has 3 cells, and row 1 names 2 columns"),
+    (b'text,label\n"a,b\nc,d\n', "Row 2 is not CSV"),
+    (b'text,label\na,b\n"a"x,b\n', "Row 3 is not CSV"),
+    (b"text,label\n" + b"x" * (LONGEST_CELL + 1) + b",b\n", "Row 2, column “text” has 5,001 characters"),
+    (b"text,label\na,b\n" + b"x" * 200_000 + b",b\n", "Row 3 has a cell of more than 5,000 characters"),
+    (b"text,label\n" + b"a,b\n" * (MOST_ROWS + 1), "2,001 rows"),
+]
+
+
+@pytest.mark.parametrize(("data", "why"), REFUSED, ids=[why[:30] for _, why in REFUSED])
+def test_what_can_t_be_read_is_refused_in_a_sentence(data: bytes, why: str) -> None:
+    with pytest.raises(CsvError) as refused:
+        read_table(data)
+    assert why in str(refused.value)
+    assert str(refused.value).endswith(".")
+
+
+UNFIT = [
+    (GOOD, "review", "label", "There is no column “review”; the file has “text”, “label”."),
+    (GOOD, "text", "text", "choose two columns"),
+    (GOOD.replace("text 3,", " ,"), "text", "label", "Row 5, column “text”: there is no text."),
+    (GOOD.replace("text 3,b", "text 3,"), "text", "label", "Row 5, column “label”: there is no class."),
+    (GOOD.replace("text 3,b", "text 3,c"), "text", "label", "“c” has 1 row only (row 5, column “label”)"),
+    (GOOD.replace(",b", ",a"), "text", "label", "has one value (“a”): there can be 2 to 8 classes"),
+    (GOOD, "label", "text", "The column “text” has 12 different values (“text 0”, “text 1”, “text 2” …)"),
+    (GOOD.replace("text 3,b", f"text 3,{'b' * 41}"), "text", "label", "Is this the column with the classes?"),
+    ("text,label\n" + "x,a\n" * 5 + "y,b\n" * 4, "text", "label", "“b” has 4 rows only (row 7"),
+]
+
+
+@pytest.mark.parametrize(("data", "text", "label", "why"), UNFIT, ids=[why[-30:] for *_, why in UNFIT])
+def test_what_can_t_be_trained_on_is_refused_with_row_and_column(data: str, text: str, label: str, why: str) -> None:
+    with pytest.raises(CsvError) as refused:
+        examples(data, text, label)
+    assert why in str(refused.value)
+
+
+cells = st.text(max_size=12)
+
+
+@given(st.binary(max_size=200))
+@example(b"\xef\xbb\xbf")
+@example(b"\r")
+@example(b'"')
+@example(b"\xef\xbb\xbf\xff")
+def test_any_bytes_are_a_table_or_refused_in_one_sentence(data: bytes) -> None:
+    try:
+        table = read_table(data)
+    except CsvError as why:
+        assert str(why).endswith(".")
+        assert "\n" not in str(why)
+    else:
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+@given(st.lists(st.tuples(cells, st.sampled_from(["a", "b", "ü", " a"])), min_size=1, max_size=30))
+def test_any_texts_are_examples_or_refused_in_one_sentence(rows: list[tuple[str, str]]) -> None:
+    written = io.StringIO()
+    csv.writer(written).writerows([("text", "label"), *rows])
+    data = written.getvalue().encode(errors="replace")
+    try:
+        found = examples_of(read_table(data), data, name="x.csv", text="text", label="label")
+    except CsvError as why:
+        assert str(why).endswith((".", "?"))
+        assert "\n" not in str(why)
+    else:
+        assert len(found) == len(found.classes) == len(found.texts)
+        assert all(one.strip() for one in found.texts)
+
+
+@pytest.mark.parametrize("name", ["reviews", "reports"])
+def test_the_project_s_own_examples_are_balanced_and_enough(name: str) -> None:
+    found = built_in(name)
+    counts = {label: int((found.classes == number).sum()) for number, label in enumerate(found.labels)}
+    assert len(found) >= 300
+    assert len(set(counts.values())) == 1
+    assert len(set(found.texts)) == len(found)
+    assert len(found.kinds) == len(found)
+    assert found.labels == (("negative", "positive") if name == "reviews" else ACTIONS)

@@ -1,0 +1,149 @@
+"""Features against transformers, training against a plain torch loop, and what ships against what its cards say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import accuracy_score
+from torch.nn import functional
+from transformers import BertModel
+
+from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.examples import FOLDER, built_in
+from attnviz.bert.classification.features import WAYS, How, Pooled, pool
+from attnviz.bert.classification.making import Making, make, outcome_of, result_of
+from attnviz.bert.classification.seeds import SEEDS, beats
+from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
+from attnviz.cli import main
+from attnviz.pretrained import load as load_model
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.pretrained.loading import find_folder
+from attnviz.training.vectors import split
+
+
+@pytest.fixture(scope="module")
+def minilm() -> BuiltInModel:
+    model = load_model()
+    assert isinstance(model, BuiltInModel)
+    return model
+
+
+@pytest.fixture(scope="module")
+def pooled(minilm: BuiltInModel) -> dict[str, Pooled]:
+    return {name: pool(minilm, built_in(examples).texts) for name, examples in NAMES.items()}
+
+
+def test_features_are_those_of_transformers(minilm: BuiltInModel) -> None:
+    theirs = BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
+    texts = (*built_in("reviews").texts[:20], "", "long " * 700, "Hund 🐶 <b>")
+    done: list[int] = []
+    found = pool(minilm, texts, done.append)
+    assert done[-1] == len(texts)
+    for place, text in enumerate(texts):
+        hidden = theirs(torch.tensor([minilm.tokenize(text).ids])).last_hidden_state[0]
+        torch.testing.assert_close(found.cls[place], hidden[0], rtol=0, atol=1e-5)
+        torch.testing.assert_close(found.mean[place], hidden.mean(0), rtol=0, atol=1e-5)
+        torch.testing.assert_close(found.features("cls", tanh=True)[place], hidden[0].tanh(), rtol=0, atol=1e-5)
+    assert found.features("mean", tanh=False) is found.mean
+
+
+def by_hand(x: torch.Tensor, y: torch.Tensor, classes: int, *, steps: int, rate: float, seed: int) -> torch.nn.Linear:
+    """Train with torch alone, on the same split and order."""
+    train, _ = split(y, seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layer = torch.nn.Linear(x.shape[1], classes)
+    optimiser = torch.optim.AdamW(layer.parameters(), lr=rate, weight_decay=0.0)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        rows = train[torch.randperm(len(train), generator=generator)[:32]]
+        optimiser.zero_grad()
+        functional.cross_entropy(layer(x[rows]), y[rows]).backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
+        optimiser.step()
+    return layer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_ships_is_what_a_plain_loop_trains_on_these_examples(name: str, pooled: dict[str, Pooled]) -> None:
+    shipped, examples = load(name), built_in(NAMES[name])
+    card, settings = shipped.card, shipped.card.plan.training
+    assert card.sha256 == hashlib.sha256((FOLDER / f"{NAMES[name]}.csv").read_bytes()).hexdigest() == examples.sha256
+    assert (card.rows, card.labels, card.data) == (len(examples), examples.labels, examples.name)
+    x, y = shipped.classifier.features(pooled[name]), torch.from_numpy(examples.classes.copy())
+    layer = by_hand(x, y, len(card.labels), steps=settings.steps, rate=settings.learning_rate, seed=card.seed)
+    torch.testing.assert_close(shipped.classifier.weight, layer.weight.detach(), rtol=0, atol=2e-4)
+    torch.testing.assert_close(shipped.classifier.bias, layer.bias.detach(), rtol=0, atol=2e-4)
+    held = split(y, card.seed)[1]
+    predicted = layer(x[held]).argmax(-1)
+    assert card.accuracy == pytest.approx(accuracy_score(y[held], predicted), abs=0.0121)  # one text at the border
+    outcome = outcome_of(examples, pooled[name], shipped.classifier, card.seed)
+    assert outcome.rows == tuple(held.tolist())
+    np.testing.assert_allclose(outcome.probabilities, layer(x[held]).softmax(-1).detach(), atol=1e-3)
+    steps, losses, accuracies = shipped.evaluations.T
+    assert len(shipped.losses) == settings.steps == steps[-1]
+    assert accuracies[-1] == pytest.approx(card.accuracy)
+    loss = functional.cross_entropy(layer(x[held]), y[held]).item()
+    assert losses[-1] == pytest.approx(loss, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_over_five_seeds_both_baselines_are_beaten_as_the_page_says(name: str, pooled: dict[str, Pooled]) -> None:
+    examples, card = built_in(NAMES[name]), load(name).card
+    y = torch.from_numpy(examples.classes.copy())
+    x = load(name).classifier.features(pooled[name])
+    assert [one.seed for one in card.seeds] == list(range(card.seed, card.seed + SEEDS))
+    for one in card.seeds:
+        settings = card.plan.training
+        layer = by_hand(x, y, len(card.labels), steps=settings.steps, rate=settings.learning_rate, seed=one.seed)
+        held = split(y, one.seed)[1]
+        right = int((layer(x[held]).argmax(-1) == y[held]).sum())
+        assert abs(one.classifier.right - right) <= 1  # one text at the border
+        assert one.classifier.total == len(held)
+        again = result_of(examples, pooled[name], load(name).classifier, one.seed)
+        assert again.baselines == one.baselines
+    assert beats(card.seeds)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_vectors_are_the_features_with_their_classes(how: How, pooled: dict[str, Pooled]) -> None:
+    examples = built_in("reports")
+    data = vectors_of(examples, pooled["agent"], how, tanh=True)
+    np.testing.assert_array_equal(data.features, pooled["agent"].features(how, tanh=True).numpy())
+    assert data.classes is examples.classes
+    plan = plan_of(4, 384, steps=7, rate=0.1, seed=3)
+    assert (plan.training.steps, plan.training.learning_rate, plan.training.seed) == (7, 0.1, 3)
+
+
+def test_a_card_and_weights_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = load("agent")
+    data, card = write(before)
+    (tmp_path / "agent.safetensors").write_bytes(data)
+    (tmp_path / "agent.json").write_bytes(card)
+    monkeypatch.setattr("attnviz.bert.classification.shipped.FOLDER", tmp_path)
+    after: Shipped = load.__wrapped__("agent")
+    assert after.card == before.card == Card.from_json(json.loads(card))
+    assert torch.equal(after.classifier.weight, before.classifier.weight)
+    np.testing.assert_array_equal(after.losses, before.losses)
+
+
+def test_the_command_writes_a_classifier_and_its_card(
+    minilm: BuiltInModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.safetensors"
+    monkeypatch.setattr("attnviz.pretrained.built_in.BuiltInModel", lambda _: minilm)
+    words = ["classify", "classifier", "--steps", "20", "--features", "cls", "--tanh", "--seed", "2", "--out", str(out)]
+    assert main([*words, "--quiet"]) == 0
+    card = Card.from_json(json.loads(out.with_suffix(".json").read_text()))
+    assert (card.plan.training.steps, card.features, card.tanh, card.seed) == (20, "cls", True, 2)
+    assert card.command == "python -m attnviz classify classifier --features cls --steps 20 --tanh --seed 2"
+    made = make(Making("classifier", "cls", tanh=True, steps=20, seed=2), minilm, card.command)
+    assert write(made)[0] == out.read_bytes()
+    assert main(words) == 1
+    assert "already exists" in capsys.readouterr().err
+    assert main([*words, "--force", "--steps", "0"]) == 2
