@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attnviz.links.classification import CLASSIFICATION_KEYS
 from attnviz.links.values import INDEX, Key, one_of, read_off, read_switch, whole, write_heads, write_switch
 
 BERT_PARTS = (
@@ -33,4 +34,5 @@ BERT_KEYS: dict[str, Key] = {
     "off_by": Key("zero", one_of("zero", "mean")),
     "off_view": Key("tokens", one_of("tokens", "measures", "table", "classifier", "search")),
     "off_measure": Key("largest", one_of("largest", "words", "entropy", "distance", "norm")),
+    **CLASSIFICATION_KEYS,
 }
