@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.links.classification import CLASSIFICATION_KEYS
-from attnviz.links.values import INDEX, Key, one_of, read_off, read_switch, whole, write_heads, write_switch
+from attnviz.links.values import INDEX, Key, one_of, read_off, read_switch, short, whole, write_heads, write_switch
 
 BERT_PARTS = (
     "configuration", "back", "language", "subsets", "classifier", "agent", "search", "blank", "without",
@@ -12,6 +12,8 @@ BERT_PARTS = (
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
 """How many parts an embedding may be cut into: they divide the width of the built-in model, 384"""
+QUERY, MAX_QUERY, MAX_HITS = "The software stopped working.", 200, 30
+"""What the built-in sentences are searched for at first; the most characters of a query, and rows of a ranking"""
 MAX_BLOCKS, MAX_KEPT = 6, 20
 """The most blocks of the first language model, and tokens that are listed for a blank"""
 
@@ -36,3 +38,7 @@ BERT_KEYS: dict[str, Key] = {
     "off_measure": Key("largest", one_of("largest", "words", "entropy", "distance", "norm")),
     **CLASSIFICATION_KEYS,
 }
+    "find": Key(QUERY, short(MAX_QUERY)),
+    "find_view": Key("ranking", one_of("ranking", "tokens", "map")),
+    "hits": Key(6, whole(1, MAX_HITS)),
+    "hit": Key(None, INDEX),
