@@ -1,0 +1,179 @@
+"""What is computed of the model without heads, once for all sessions: in the worker pool, in bounded caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+
+from attnviz.bert.ablation import Effects, Head, effects, head_means, hidden_without, without
+from attnviz.bert.encoding import embed_sentences
+from attnviz.bert.head_measures import HeadMeasures, head_measures
+from attnviz.bert.search.sentences import built_in as reference
+from attnviz.measures.survey import survey_name
+from attnviz.serving.work.cache import SingleFlightCache, Sized
+from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.ui import state
+from attnviz.ui.bert.look import built_in
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.waiting import queue_note
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.trace.whole import Trace
+
+V = TypeVar("V", bound=Sized)
+
+HIDDEN_BYTES = 12 * 2**20
+"""Output embeddings of 15 texts of 512 tokens, or of some 500 sentences"""
+EFFECT_BYTES = 2**20
+"""Effects and measures of some thousand texts"""
+INDEX_BYTES = 2**20
+"""The embeddings of the built-in sentences"""
+AT_ONCE_UP_TO = 128
+"""Tokens: the effects of all heads on longer texts take seconds, and are computed when they are asked for"""
+_ASKED = "without_asked"
+"""The long text whose effects this session has asked for, and how heads are switched off"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A text through the whole model and without some heads."""
+
+    model: BuiltInModel
+    trace: Trace
+    off: tuple[Head, ...]
+    by: str
+    """"zero" or "mean\""""
+    after: Tensor
+    """(T, C): the output embeddings without the heads"""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the effects of all heads depend on."""
+        return survey_name(self.trace, "encoder"), self.by
+
+    @property
+    def digest(self) -> str:
+        """A name for a plot of this text and these heads: with another one, nothing stays selected in it."""
+        return blake2b(repr((self.key, self.off)).encode(), digest_size=6).hexdigest()
+
+    @property
+    def means(self) -> Tensor | None:
+        """What stands in place of the heads' outputs, (L, H, D); None is 0."""
+        return means_of(self.model) if self.by == "mean" else None
+
+
+def found(text: str) -> Found:
+    """Run the text of the view through the model, whole and without the heads that the view switches off.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token.
+    """
+    model = built_in()
+    trace, off, by = RESOURCES.trace(model, text, None), off_in(model), state.get("off_by")
+    if not off:
+        return Found(model, trace, off, by, trace.last_hidden_state)
+    key = survey_name(trace, "encoder"), off, by
+
+    def compute() -> Tensor:
+        return hidden_without(model, trace.tokens, off, means_of(model) if by == "mean" else None)
+
+    return Found(model, trace, off, by, _get("heads off", HIDDEN_BYTES, key, compute))
+
+
+def off_in(model: BuiltInModel) -> tuple[Head, ...]:
+    """Return the heads that the view switches off; those that the model does not have are left out, with a note."""
+    layers, heads = model.description.layers["encoder"]
+    chosen: Collection[Head] = state.get("off")
+    missing = [head for head in chosen if head[0] >= layers or head[1] >= heads]
+    if missing:
+        state.note(f"Layer {missing[0][0]} · head {missing[0][1]} does not exist: there are {layers} x {heads} heads.")
+        state.put("off", tuple(head for head in chosen if head not in missing))
+    return tuple(state.get("off"))
+
+
+def means_of(model: BuiltInModel) -> Tensor:
+    """Return each head's mean output over the reference sentences, (L, H, D)."""
+    return _get("head means", EFFECT_BYTES, model.name, partial(head_means, model, reference().sentences))
+
+
+def ranked(here: Found) -> tuple[Tensor, Tensor]:
+    """Return the cosine of each built-in sentence with the text, of the whole model and without the heads: (N,) each.
+
+    The sentences are embedded by the whole model.
+    """
+    sentences = reference().sentences
+    index: Tensor = _get(
+        "sentences", INDEX_BYTES, here.model.name, partial(embed_sentences, sentences, model=here.model)
+    )
+    text = here.trace.tokens.text
+
+    def query(off: tuple[Head, ...]) -> Tensor:
+        with without(here.model, off, here.means):
+            return embed_sentences([text], model=here.model)[0]
+
+    before, after = (_get("queries", EFFECT_BYTES, (here.key, off), partial(query, off)) for off in ((), here.off))
+    return (index @ before).clamp(-1, 1), (index @ after).clamp(-1, 1)
+
+
+def measures_of(here: Found) -> HeadMeasures:
+    """Return the measures of the attention of all heads."""
+    return _get("head measures", EFFECT_BYTES, here.key[0], partial(head_measures, here.trace))
+
+
+def effects_of(here: Found) -> Effects | None:
+    """Return the effects of all heads; None for a long text as long as nobody asks for them."""
+    is_asked = st.session_state.get(_ASKED) == here.key
+    if len(here.trace.tokens) > AT_ONCE_UP_TO and not is_asked:
+        return None
+    layers, heads = here.model.description.layers["encoder"]
+    place = st.empty()
+
+    def on_wait(_: int) -> None:
+        done = _progress.get(here.key, 0)
+        place.progress(done / (layers * heads), f"{done} of {layers * heads} heads are measured …")
+
+    def compute() -> Effects:
+        try:
+            return effects(here.model, here.trace, here.means, lambda done: _progress.update({here.key: done}))
+        finally:
+            _progress.pop(here.key, None)
+
+    try:
+        return _get("head effects", EFFECT_BYTES, here.key, compute, on_wait)
+    finally:
+        place.empty()
+
+
+def ask(here: Found) -> None:
+    """Let the effects of all heads on a long text be computed, from a callback."""
+    st.session_state[_ASKED] = here.key
+
+
+_progress: dict[tuple[str, str], int] = {}
+"""How many heads are done of what is computed now: at most one entry a thread of the pool"""
+
+
+def _get(
+    name: str, capacity: int, key: Hashable, compute: Callable[[], V], on_wait: Callable[[int], None] | None = None
+) -> V:
+    limit_threads()
+    with queue_note() as in_queue:
+
+        def wait(ahead: int) -> None:
+            (in_queue if ahead or on_wait is None else on_wait)(ahead)
+
+        value: V = _cache(name, capacity).get(key, compute, wait)
+        return value
+
+
+@cache
+def _cache(name: str, capacity: int) -> SingleFlightCache[Any]:
+    return SingleFlightCache(name, capacity, worker_pool())

@@ -1,0 +1,171 @@
+"""The part of /bert that switches heads off: what it says is what torch computes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+import torch
+from scipy.stats import spearmanr
+from streamlit.testing.v1 import AppTest
+
+from attnviz.bert.ablation import cosine, effects, head_means, hidden_without
+from attnviz.bert.classification.shipped import load as classifier
+from attnviz.bert.encoding import embed_sentences
+from attnviz.bert.head_measures import head_measures
+from attnviz.bert.search.sentences import built_in as reference
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.pretrained import load
+from attnviz.pretrained.built_in import BuiltInModel
+from tests.app.pages import messages, open_page
+
+LONG = "one word after another " * 60
+
+
+@pytest.fixture(scope="module")
+def minilm() -> BuiltInModel:
+    model = load()
+    assert isinstance(model, BuiltInModel)
+    return model
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("bert", bert_part="without", **query)
+
+
+def figures(at: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(one.proto.spec) for one in at.get("plotly_chart")]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(re.sub(r"\\(.)", r"\1", one.value) for one in at.markdown)
+
+
+def off_in(at: AppTest) -> str | None:
+    """Return the link's heads that are off, as the page has written them."""
+    found = at.query_params.get("off")
+    return found[0] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("by", ["zero", "mean"])
+def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> None:
+    at, off = opened(off="3.1_5.7", off_by=by), [(3, 1), (5, 7)]
+    grid, bars = figures(at)
+    trace, means = minilm.trace(DEFAULT_TEXT), head_means(minilm, reference().sentences) if by == "mean" else None
+    after = hidden_without(minilm, trace.tokens, off, means)
+    of_tokens = cosine(trace.last_hidden_state, after)
+    torch.testing.assert_close(torch.tensor(bars["data"][0]["y"]).double(), 1 - of_tokens, rtol=0, atol=1e-6)
+    whole = cosine(trace.last_hidden_state.mean(0), after.mean(0))
+    assert f"Without **2 heads** the sentence embedding has a cosine of **{whole:.4f}**" in said(at)
+    found = torch.tensor(grid["data"][0]["z"])
+    torch.testing.assert_close(found, effects(minilm, trace, means).sentence, rtol=0, atol=1e-6)
+    assert len(grid["layout"]["shapes"]) == 2
+
+
+@pytest.mark.parametrize("name", ["largest", "norm"])
+def test_all_heads_stand_by_a_measure_and_their_effect(minilm: BuiltInModel, name: str) -> None:
+    at, trace = opened(off_view="measures", off_measure=name), minilm.trace(DEFAULT_TEXT)
+    measure, effect = getattr(head_measures(trace), name).flatten(), effects(minilm, trace).sentence.flatten()
+    points = figures(at)[1]["data"]
+    found = {tuple(place): x for one in points for place, x in zip(one["customdata"], one["x"], strict=True)}
+    assert found == {divmod(n, 12): pytest.approx(float(one)) for n, one in enumerate(measure)}
+    assert f"**{spearmanr(measure, effect).statistic:.2f}**" in said(at)
+
+
+def test_the_classifier_says_what_its_weights_say(minilm: BuiltInModel) -> None:
+    text = "The film was not bad at all, but I would not call it good."
+    at, (layer, shown) = opened(text=text, off="5.9", off_view="classifier"), (classifier("classifier").classifier, {})
+    for name, off in (("all heads", []), ("without", [(5, 9)])):
+        hidden = hidden_without(minilm, minilm.tokenize(text), off)
+        features = hidden[0] if layer.how == "cls" else hidden.mean(0)
+        features = features.tanh() if layer.tanh else features
+        shown[name] = torch.nn.functional.linear(features, layer.weight, layer.bias).softmax(-1)
+    table = at.table[0].value
+    for name, shares in shown.items():
+        assert table[name].tolist() == [f"{100 * float(share):.1f} %" for share in shares]
+    assert f"{100 * float(shown['all heads'].max()):.1f} %" in said(at)
+
+
+def test_the_search_ranks_the_sentences_anew(minilm: BuiltInModel) -> None:
+    at, sentences = opened(off="5.11", off_view="search"), reference().sentences
+    index, hidden = (
+        embed_sentences(sentences, model=minilm),
+        hidden_without(minilm, minilm.tokenize(DEFAULT_TEXT), [(5, 11)]),
+    )
+    scores = index @ torch.nn.functional.normalize(hidden.mean(0), dim=0)
+    before = index @ embed_sentences([DEFAULT_TEXT], model=minilm)[0]
+    order = scores.argsort(descending=True)[:5]
+    table = at.table[0].value
+    assert table["sentence"].tolist() == [sentences[place] for place in order]
+    assert table["cosine"].tolist() == [f"{float(scores[place]):.2f}" for place in order]
+    assert table["was"].tolist() == [1 + int((before > before[place]).sum()) for place in order]
+
+
+def test_the_table_has_all_heads_in_the_order_of_their_effects(minilm: BuiltInModel) -> None:
+    table = opened(off_view="table").dataframe[0].value
+    assert len(table) == 72
+    assert (table["layer"][0], table["head"][0]) == divmod(
+        int(effects(minilm, minilm.trace(DEFAULT_TEXT)).sentence.argmax()), 12
+    )
+    assert table["1 − cosine, sentence"].is_monotonic_decreasing
+
+
+def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
+    at = opened(off="5.11")
+    at.button("off_layer_2").click().run()
+    assert off_in(at) == "_".join(f"2.{head}" for head in range(12)) + "_5.11"
+    at.button("off_layer_2").click().run()
+    assert off_in(at) is None  # the default again
+    at.button("off_none").click().run()
+    assert off_in(at) == ""
+    assert "every cosine is **1**" in said(at)
+    at.multiselect("off").set_value([(0, 2)]).run()
+    assert off_in(at) == "0.2"
+    assert not at.exception
+
+
+def test_heads_that_the_model_does_not_have_are_left_out_with_a_note() -> None:
+    at = opened(off="3.1_6.0_0.12")
+    assert "Layer 0 · head 12 does not exist: there are 6 x 12 heads." in messages(at)
+    assert off_in(at) == "3.1"
+
+
+@pytest.mark.parametrize("view", ["tokens", "measures", "classifier", "search", "table"])
+@pytest.mark.parametrize("text", ["a", "\x00 <script>alert(1)</script> *b* $x$", "🙂 ש"])
+def test_any_text_has_every_view(view: str, text: str) -> None:
+    assert not opened(text=text, off_view=view, off="").exception
+
+
+def test_a_blank_text_gives_a_hint() -> None:
+    assert "Type a sentence" in messages(opened(text="  "))
+
+
+def test_a_long_text_measures_all_heads_only_when_asked() -> None:
+    at = opened(text=LONG, off="5.11", off_view="measures")
+    assert "not measured yet" in messages(at)
+    assert "text" not in figures(at)[0]["data"][0]
+    at.button("off_measure_all").click().run(timeout=120)
+    assert not at.exception
+    assert len(figures(at)[0]["data"][0]["text"]) == 6
+    assert "not measured yet" not in messages(at)
+
+
+def test_a_lecture_has_no_controls() -> None:
+    at = opened(lecture="1")
+    assert len(figures(at)) == 2
+    assert not [one for one in at.button if one.key.startswith("off_")]
+    assert all(one["layout"]["font"]["size"] == 18 for one in figures(at))
+
+
+def test_export_has_the_tables_and_the_script() -> None:
+    names = {
+        tab: [button.key for button in open_page(
+            "bert", {"export": True, "export_tab": tab}, bert_part="without", off="3.1"
+        ).get("download_button")]
+        for tab in ("Numbers", "Script")
+    }  # fmt: skip
+    assert names == {
+        "Numbers": ["export_output", "export_heads", "export_classifier", "export_search"], "Script": ["export_script"],
+    }  # fmt: skip

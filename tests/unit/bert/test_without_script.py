@@ -1,0 +1,49 @@
+"""The script of plain torch that the part of /bert without heads exports, and its lines of torch, give its numbers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import AutoTokenizer, BertModel
+
+from attnviz.bert.ablation import cosine, head_means, hidden_without
+from attnviz.bert.search.sentences import built_in as reference
+from attnviz.pretrained import load
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.pretrained.loading import find_folder
+from attnviz.ui.bert.without.exports import LINES, script_of
+
+TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
+OFF = [(0, 2), (3, 1), (5, 11)]
+
+
+def expected(*, by_mean: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the cosines of the tokens, (T,), and of the sentence embedding."""
+    model = load()
+    assert isinstance(model, BuiltInModel)
+    means = head_means(model, reference().sentences) if by_mean else None
+    after, before = hidden_without(model, model.tokenize(TEXT), OFF, means), model.trace(TEXT).last_hidden_state
+    return cosine(before, after), cosine(before.mean(0), after.mean(0))
+
+
+@pytest.mark.parametrize("by_mean", [False, True])
+def test_the_script_prints_what_is_shown(by_mean: bool) -> None:
+    code = script_of(TEXT, OFF, by_mean=by_mean)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    printed = [float(one) for one in re.findall(r"(-?\d\.\d{4})$", done.stdout, re.MULTILINE)]
+    of_tokens, whole = expected(by_mean=by_mean)
+    assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
+
+
+def test_the_lines_of_torch_give_what_is_shown() -> None:
+    folder = find_folder()
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
+    names = {"torch": torch, "tokenizer": tokenizer, "model": model, "TEXT": TEXT, "OFF": OFF}
+    exec(LINES, names)
+    of_tokens, whole = expected(by_mean=False)
+    torch.testing.assert_close(names["of_tokens"].double(), of_tokens, rtol=0, atol=1e-5)  # type: ignore[attr-defined]
+    assert float(names["of_sentence"]) == pytest.approx(float(whole), abs=1e-5)  # type: ignore[arg-type]
