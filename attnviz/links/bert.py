@@ -30,6 +30,10 @@ BERT_KEYS: dict[str, Key] = {
     "lm_x": Key("tokens", one_of("tokens", "embeddings")),
     "lm_block": Key(0, INDEX),
     "subset_heads": Key(4, _read_subsets),
+    "find": Key(QUERY, short(MAX_QUERY)),
+    "find_view": Key("ranking", one_of("ranking", "tokens", "map")),
+    "hits": Key(6, whole(1, MAX_HITS)),
+    "hit": Key(None, INDEX),
     "blank_at": Key(None, INDEX),
     "blank_kept": Key(5, whole(1, MAX_KEPT)),
     "off": Key(((5, 11),), read_off, write_heads),
@@ -38,7 +42,3 @@ BERT_KEYS: dict[str, Key] = {
     "off_measure": Key("largest", one_of("largest", "words", "entropy", "distance", "norm")),
     **CLASSIFICATION_KEYS,
 }
-    "find": Key(QUERY, short(MAX_QUERY)),
-    "find_view": Key("ranking", one_of("ranking", "tokens", "map")),
-    "hits": Key(6, whole(1, MAX_HITS)),
-    "hit": Key(None, INDEX),
