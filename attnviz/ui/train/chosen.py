@@ -19,6 +19,7 @@ from attnviz.ui.train.runs import jobs_of, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.plans import RUNGS, rung_of
 from attnviz.ui.train.text.rungs import recorded_of
+from attnviz.ui.trained.visitor import visitor
 
 FIRST_SHOWN = "head"
 """The rung that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
@@ -91,7 +92,7 @@ def chosen() -> Chosen | None:
 
 
 def _of_text() -> Chosen | None:
-    name, text, rung = commands.visitor(), chosen_facts().text, state.get("rung")
+    name, text, rung = visitor(), chosen_facts().text, state.get("rung")
     jobs = [job for job in jobs_of(name) if job.plan.subject == TEXT and job.text == text and job.view.snapshots]
     jobs = [job for job in jobs if (at := rung_of(job.plan)) and rung in ("", at.name)]
     if jobs:
@@ -105,7 +106,7 @@ def _of_text() -> Chosen | None:
 
 
 def _of_task() -> Chosen | None:
-    name, run = commands.visitor(), commands.chosen_run()
+    name, run = visitor(), commands.chosen_run()
     runs = runs_of(name, fitting_plan(state.get)[0], state.get("run"))
     shown = next((one for one in runs if one.id == run), runs[-1])
     if not shown.view.snapshots:

@@ -1,9 +1,7 @@
-"""Who a visitor's browser says it is, and what it asks to be done with the visitor's training."""
+"""What a visitor's browser asks to be done with the visitor's training."""
 
 from __future__ import annotations
 
-import re
-import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,24 +16,16 @@ from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.ui import state
 from attnviz.ui.train.plans import plan_of, settings_of
+from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
 VALUES = ("watch", "snapshot", "q", "k", "predict")
 """The link keys of what a user chooses in the component"""
-_VISITOR, _DONE, _RUN, _SLOW, _REFUSED = "train_visitor", "train_done", "train_run", "train_slow", "train_refused"
+_DONE, _RUN, _SLOW, _REFUSED = "train_done", "train_run", "train_slow", "train_refused"
 _REVEALED = "train_revealed"
 """Whether the covered row was revealed since the whole page ran"""
 _ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
 """When the visitor has last asked for something, and for how many seconds an answer is waited for"""
 ANSWERED = 2.0
-_NAME = re.compile(r"[\w-]{22}", re.ASCII)
-
-
-def visitor() -> str:
-    """Return the name of this visitor's trainings. Nobody can guess it: who knows it sees and ends them."""
-    if _VISITOR not in st.session_state:
-        st.session_state[_VISITOR] = secrets.token_urlsafe(16)
-    name: str = st.session_state[_VISITOR]
-    return name
 
 
 def values() -> dict[str, Any]:
@@ -88,14 +78,6 @@ def take_chosen(sent: Mapping[str, object], names: Sequence[str]) -> None:
     state.take(sent, names)
     if asked and not state.get("predict"):
         st.session_state[_REVEALED] = True
-
-
-def take_visitor(name: object) -> bool:
-    """Adopt the name under which a tab knows its trainings, after a reload; return whether there are any."""
-    is_known = isinstance(name, str) and bool(_NAME.fullmatch(name)) and bool(training_jobs().jobs(name))
-    if is_known:
-        st.session_state[_VISITOR] = name
-    return is_known
 
 
 def slow() -> int:
@@ -212,12 +194,6 @@ def speed() -> float:
 def has_revealed() -> bool:
     """Whether the visitor has revealed a covered row, once for each time."""
     return bool(st.session_state.pop(_REVEALED, False))
-
-
-def is_training() -> bool:
-    """Whether a training of the visitor goes on, or waits."""
-    job = training_jobs().job(visitor())
-    return job is not None and job.view.status in ("running", "queued")
 
 
 def is_live() -> bool:

@@ -19,6 +19,7 @@ from attnviz.ui.train.arrays import Reading, reading_of
 from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, runs_of, task_header
+from attnviz.ui.trained.visitor import visitor
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
@@ -29,7 +30,7 @@ def show_training() -> None:
     open_if_asked()
     if commands.have_settings_changed():
         st.rerun()
-    name = commands.visitor()
+    name = visitor()
     keep(name)
     training_jobs().prepare()
     task = task_of(state.get)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from attnviz.training.jobs.view import Evaluation
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
-from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan
 from attnviz.ui.train.runs import Run, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.rungs import rows_of
+from attnviz.ui.trained.visitor import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy")
 
@@ -33,7 +33,7 @@ class Losses(NamedTuple):
 
 def shown_losses() -> list[Losses]:
     """Return the losses of all trainings that the view shows."""
-    name = commands.visitor()
+    name = visitor()
     if state.get("train_part") == TEXT:
         named = [(row.rung.title.removeprefix("+ "), row.view) for row in rows_of(name, chosen_facts(), state.get)]
     else:

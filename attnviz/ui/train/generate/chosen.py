@@ -8,9 +8,9 @@ from attnviz.links.train import MAX_LENGTH
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.training.generation import Sampling
 from attnviz.ui import state
-from attnviz.ui.train import commands
 from attnviz.ui.train.generate.models import TextModel, text_model_of
 from attnviz.ui.train.generate.offers import Asked, most_tokens
+from attnviz.ui.trained.visitor import visitor
 
 Given = tuple[list[int], list[int] | None]
 """The ids that a model begins with and, of half a text, those of the true other half"""
@@ -22,7 +22,7 @@ def chosen_model() -> TextModel:
     Raises:
         ModelError: it is no longer there.
     """
-    return text_model_of(state.get("text_model"), commands.visitor(), state.get("snapshot"))
+    return text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
 
 
 def tokens_of(model: TextModel) -> Tokens:

@@ -9,9 +9,9 @@ from attnviz.links.train import MAX_LENGTH, MAX_PROMPT
 from attnviz.links.values import MAX_TEMPERATURE
 from attnviz.trained.shipped import is_kept
 from attnviz.ui import state
-from attnviz.ui.train.commands import visitor
 from attnviz.ui.train.generate.models import SHIPPED, TextModel, text_model_of, text_models
 from attnviz.ui.trained import own
+from attnviz.ui.trained.visitor import visitor
 
 TEMPERATURE_HELP = """Each logit is divided by T before the softmax. Below 1 likely characters become likelier still;
 above 1 all come closer together. 0 is greedy: always the likeliest."""

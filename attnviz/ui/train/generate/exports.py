@@ -20,12 +20,12 @@ from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT
 from attnviz.ui.export.file import FAILED_LOOK, file_button
 from attnviz.ui.plain import plain
-from attnviz.ui.train import commands
 from attnviz.ui.train.chosen import Chosen
 from attnviz.ui.train.finished import model_file
 from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of
 from attnviz.ui.train.generate.models import TextModel
 from attnviz.ui.train.generate.offers import Asked
+from attnviz.ui.trained.visitor import visitor
 
 NOTHING = "No text is generated: type a prompt that the model knows."
 AS_OPENED = "This model is a file of your own: the script reads it as you opened it."
@@ -137,7 +137,7 @@ def _shown() -> tuple[Asked, File] | None:
     """Return what is generated, and its model's file; say why, if there is nothing."""
     try:
         model = chosen_model()
-        file = file_of(model, commands.visitor())
+        file = file_of(model, visitor())
     except (ModelError, LookupError) as why:
         st.caption(plain(str(why)))
         return None

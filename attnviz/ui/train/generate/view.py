@@ -16,11 +16,11 @@ from attnviz.training.generation.record import has_lens
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
-from attnviz.ui.train import commands
 from attnviz.ui.train.generate.assistant import show_assistant
 from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of, wanted_count
 from attnviz.ui.train.generate.models import TextModel
 from attnviz.ui.train.generate.offers import Asked, block_of, has_cache, offer
+from attnviz.ui.trained.visitor import visitor
 
 VALUES = ("drawn", "watch", "panel", "seed")
 """The link keys of what a user chooses in the component"""
@@ -29,7 +29,7 @@ _SEED = "generate_seed_changed"
 
 def show_generate() -> None:
     """Show the text that the view's model generates."""
-    keep(commands.visitor())
+    keep(visitor())
     if st.session_state.pop(_SEED, False) and state.in_fragment():
         st.rerun()  # the sidebar shows the seed too
     try:

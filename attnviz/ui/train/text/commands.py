@@ -14,6 +14,7 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.facts import fits
 from attnviz.ui.train.text.plans import RUNGS, block_of, plan_of, rung_of
+from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
 VALUES = ("rung", "text_view", "watch", "snapshot", "q", "k", "predict")
 """The link keys of what a user chooses in the component"""
@@ -24,13 +25,13 @@ def values() -> dict[str, Any]:
     return {
         "rung": state.get("rung"), "text_view": state.get("text_view"), "watch": state.get("watch"),
         "snapshot": state.get("snapshot"), "pin": {"q": state.get("q"), "k": state.get("k")},
-        "predict": state.get("predict"), "slow": commands.slow(), "visitor": commands.visitor(),
+        "predict": state.get("predict"), "slow": commands.slow(), "visitor": visitor(),
     }  # fmt: skip
 
 
 def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
-    commands.take_visitor(sent.get("visitor"))
+    take_visitor(sent.get("visitor"))
     commands.take_slow(sent.get("slow"))
     pin = sent.get("pin")
     commands.take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
@@ -41,7 +42,7 @@ def take(sent: Mapping[str, object]) -> None:
 
 def do(command: str) -> None:
     """Obey a command of the browser; ignore one that there is not."""
-    jobs, name = training_jobs(), commands.visitor()
+    jobs, name = training_jobs(), visitor()
     verb, _, rung = command.partition(":")
     job = jobs.job(name)
     is_text = job is not None and job.plan.subject == TEXT
@@ -55,7 +56,7 @@ def do(command: str) -> None:
         jobs.stop(name)
     elif command == "continue" and is_text:
         jobs.go_on(name)
-    elif verb == "step" and rung in RUNGS and not commands.is_training():
+    elif verb == "step" and rung in RUNGS and not is_training():
         _one_step(job if is_text else None, RUNGS[rung])
     elif command.startswith("open "):
         commands.ask_to_open(command)
@@ -81,5 +82,5 @@ def _start(plans: list[Plan], *, paused: bool = False) -> None:
         return
     with commands.refusing():
         training_jobs().start(
-            commands.visitor(), fitting[0], facts.text, speed=commands.speed(), paused=paused, then=fitting[1:]
+            visitor(), fitting[0], facts.text, speed=commands.speed(), paused=paused, then=fitting[1:]
         )

@@ -19,12 +19,13 @@ from attnviz.ui.train.text.commands import take, values
 from attnviz.ui.train.text.facts import Facts
 from attnviz.ui.train.text.plans import block_of
 from attnviz.ui.train.text.rungs import curves_of, rows_of, told
+from attnviz.ui.trained.visitor import visitor
 
 
 def show_text() -> None:
     """Show the rungs, trained on the chosen text as far as they are."""
     open_if_asked()
-    name = commands.visitor()
+    name = visitor()
     keep(name)
     training_jobs().prepare()
     facts = chosen_facts()
