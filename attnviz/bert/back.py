@@ -17,7 +17,7 @@ from attnviz.reprs import ShortRepr
 
 CANDIDATES = 5
 """K"""
-NEIGHBOURS = 10
+NEIGHBOURS = 8
 LOST = 18
 """How many of the built-in model's 30,522 tokens do not come back through its own embedding table; counted by a test"""
 

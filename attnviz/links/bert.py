@@ -23,8 +23,16 @@ def _read_subsets(raw: str) -> int:
     return int(one_of(*map(str, SUBSETS))(raw))
 
 
+MAX_PIECE = 40
+"""The maximum length in characters of what is searched in the vocabulary"""
+
 BERT_KEYS: dict[str, Key] = {
     "bert_part": Key(BERT_PARTS[0], one_of(*BERT_PARTS)),
+    "back_weights": Key("tied", one_of("tied", "random")),
+    "back_unit": Key(False, read_switch, write_switch),
+    "back_scale": Key("1", one_of("1", "10", "100")),
+    "back_view": Key("each", one_of("each", "one", "near", "targets")),
+    "back_piece": Key("", short(MAX_PIECE)),
     "lm_blocks": Key(2, whole(1, MAX_BLOCKS)),
     "lm_mask": Key(True, read_switch, write_switch),
     "lm_x": Key("tokens", one_of("tokens", "embeddings")),

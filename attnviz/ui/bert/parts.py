@@ -12,6 +12,7 @@ from attnviz.ui.lessons import bar as lesson_bar
 
 TITLES = {
     "configuration": "Configuration",
+    "back": "There and back",
 }
 """In the order in which they are offered"""
 

@@ -1,0 +1,91 @@
+"""What the view of There and back says: the model, its tokens, both ends, and what is computed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from attnviz.bert.back import Back, Neighbours, Operands, neighbours, operands, there_and_back
+from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.table import EmbeddingTable, table_of
+from attnviz.pretrained import PretrainedModel
+from attnviz.serving.work.cache import SingleFlightCache
+from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.tokens import Tokens
+from attnviz.ui import state
+from attnviz.ui.waiting import queue_note
+
+RESULT_BYTES = 8 * 2**20
+"""A hundred texts of 512 tokens"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A text, a model, and both ends."""
+
+    model: PretrainedModel
+    table: EmbeddingTable
+    tokens: Tokens
+    is_random: bool
+    is_unit: bool
+    """Whether the rows of the table have length 1"""
+    seed: int
+    scale: float
+
+    def ends(self) -> Ends:
+        """Return both ends. It is quick: their rows are made when they are read."""
+        weight = self.table.weight
+        return drawn(self.seed, *weight.shape) if self.is_random else tied(weight, is_unit=self.is_unit)
+
+    def back(self) -> Back:
+        """Return what comes back of the text."""
+        ids = self.tokens.ids
+        made = partial(there_and_back, ids, self.ends(), scale=self.scale)
+        found: Back = self._cached(("back", ids, self.scale), made)
+        return found
+
+    def near(self, token: int) -> Neighbours:
+        """Return the nearest neighbours of an id in the embedding table."""
+        found: Neighbours = self._cached(("near", token), partial(neighbours, token, self.ends()))
+        return found
+
+    def operands(self, token: int, candidates: tuple[int, ...]) -> Operands:
+        """Return what the logits of candidates for an id are made of."""
+        made = partial(operands, token, candidates, self.ends())
+        found: Operands = self._cached(("operands", token, candidates), made)
+        return found
+
+    def _cached(self, what: Hashable, make: Any) -> Any:
+        limit_threads()
+        weights = ("random", self.seed) if self.is_random else ("tied", self.is_unit)
+        key = self.model.name, self.model.trace_budget.number, weights, what
+        with queue_note() as on_wait:
+            return _results().get(key, make, on_wait)
+
+
+def chosen_of(model: PretrainedModel) -> Chosen | None:
+    """Return what the view says of a model; None if its text has no tokens."""
+    text = state.get("text")
+    tokens = model.tokenize(text)
+    if not text.strip() or not len(tokens):
+        return None
+    is_random = state.get("back_weights") == "random"
+    return Chosen(
+        model, table_of(model), tokens, is_random, state.get("back_unit") and not is_random, state.get("seed"),
+        float(state.get("back_scale")),
+    )  # fmt: skip
+
+
+def place_of(tokens: Tokens) -> int:
+    """Return the position of the chosen token: the view's, or else the first one of the text itself."""
+    place = state.get("q")
+    if place is not None and place < len(tokens):
+        return int(place)
+    return next((index for index, special in enumerate(tokens.special) if not special), 0)
+
+
+@cache
+def _results() -> SingleFlightCache[Any]:
+    return SingleFlightCache("there and back", RESULT_BYTES, worker_pool())

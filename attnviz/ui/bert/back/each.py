@@ -1,0 +1,102 @@
+"""What comes back of each token: its likeliest candidates, and its margin."""
+
+from __future__ import annotations
+
+import torch
+
+from attnviz.bert.back import LOST
+from attnviz.pretrained import BUILT_IN
+from attnviz.ui.bert.back.chosen import Chosen
+from attnviz.ui.bert.back.look import named, percent, value
+from attnviz.ui.bert.back.look import show as show_html
+from attnviz.ui.bert.look import notice
+
+SOFTMAX = (
+    "Why a softmax, if only the largest logit counts? The maximum has no gradient: a slightly larger logit changes "
+    "nothing, or jumps. The softmax is a maximum that has one, so training can raise the right token."
+)
+
+
+def show(found: Chosen) -> None:
+    """Show the candidates of all tokens."""
+    notice(_notice(found))
+    show_html(_table(found))
+
+
+def _table(found: Chosen) -> str:
+    """Return the tokens with their candidates as a table."""
+    back, labels = found.back(), found.table.labels
+    probabilities = back.probabilities.tolist()
+    largest = max(max(row) for row in probabilities) or 1.0
+    count = len(probabilities[0])
+    head = "".join(f"<th>{place}.</th>" for place in range(2, count + 1))
+    rows = []
+    for place, (label, id_, returns, margin) in enumerate(
+        zip(found.tokens.labels, back.ids, back.returns.tolist(), back.margin.tolist(), strict=True)
+    ):
+        cells = "".join(
+            f'<td class="tint" style="--part:{share / largest:.3f}">{named(labels[token])} '
+            f'<span class="p">{percent(share)}</span></td>'
+            for token, share in zip(back.tokens[place].tolist(), probabilities[place], strict=True)
+        )
+        mark = '<td class="yes" aria-label="yes">✓</td>' if returns else '<td class="no" aria-label="no">✗</td>'
+        rows.append(
+            f'<tr><td class="n">{place}</td><td>{named(label)}</td><td class="n">{id_:,}</td>{mark}'
+            f'<td class="n">{value(margin)}</td>{cells}</tr>'
+        )
+    return (
+        '<div class="back-rows" tabindex="0" role="region" aria-label="Candidates of each token"><table>'
+        '<thead><tr><th class="n">T</th><th>token</th><th class="n">id</th><th>back</th><th class="n">margin</th>'
+        f"<th>likeliest</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        '<div class="p">back: whether the token comes back · margin: the largest logit less the second · colour: '
+        f"probability, from 0 to {percent(largest)}</div>"
+    )
+
+
+def _notice(found: Chosen) -> str:
+    vocabulary = len(found.table.weight)
+    if found.is_random:
+        return (
+            f"Junk, as it should be: the output layer was drawn by itself (seed {found.seed}), so none of its "
+            f"{vocabulary:,} rows belongs to the embedding of any token, and a token comes back with a chance of 1 in "
+            f"{vocabulary:,}. {SOFTMAX}"
+        )
+    if found.is_unit:
+        return (
+            "Logits are cosines: 1 for a token with itself, less with all others. So every token comes back. "
+            f"{_sharpness(found)}"
+        )
+    lost = (~found.back().returns).nonzero().flatten().tolist()
+    if lost:
+        return _lost(found, lost[0])
+    some = " Not all would: try “conversions”, “asteroids” or [MASK]." if found.model.name == BUILT_IN else ""
+    return (
+        "The output layer is the table itself: an embedding is compared with every row, and has the largest product "
+        f"with its own.{some} {_sharpness(found)}"
+    )
+
+
+def _sharpness(found: Chosen) -> str:
+    """Say how near the softmax is to a maximum."""
+    if found.scale == 1:
+        return (
+            f"The probabilities are small, as {len(found.table.weight):,} logits of nearly the same size share 1: with "
+            "logits times 10 or 100, the softmax is nearer to the maximum."
+        )
+    return (
+        f"Logits times {found.scale:g} have the same order, so the same ids come back; but the softmax is nearer "
+        "to the maximum."
+    )
+
+
+def _lost(found: Chosen, place: int) -> str:
+    """Say truly why a token does not come back: only a longer row can have a larger product with it."""
+    back, table = found.back(), found.table
+    other = int(back.tokens[place, 0])
+    own, longer = (torch.linalg.vector_norm(table.weight[token]).item() for token in (back.ids[place], other))
+    count = f" Of all {len(table.weight):,} tokens {LOST} do not." if found.model.name == BUILT_IN else ""
+    return (
+        f"“{table.labels[back.ids[place]]}” does not come back. Its logit is {value(back.own[place].item())}, that of "
+        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
+        f"longer ({value(longer)} instead of {value(own)}).{count} With rows of length 1 it comes back."
+    )
