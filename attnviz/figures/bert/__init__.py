@@ -1,0 +1,1 @@
+"""Plots of the page BERT at work that no other page has."""
