@@ -77,8 +77,8 @@ def grid(
         for layer, head in off
     ]  # fmt: skip
     layout = spec["layout"]
-    layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False}
-    layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False}
+    layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False, "fixedrange": True}
+    layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False, "fixedrange": True}
     layout |= {
         "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40}, "shapes": frames,
         "dragmode": False, "clickmode": "event+select",
@@ -138,7 +138,7 @@ def against(
     if len(crossed) <= NUMBERED:
         names = [f"{layer} · {head}" for layer, head in (places[n] for n in crossed)]
         marks |= {"mode": "markers+text", "text": names, "textposition": "top center"}
-    grid_line = {"gridcolor": palette.rule, "automargin": True, "zeroline": False}
+    grid_line = {"gridcolor": palette.rule, "automargin": True, "zeroline": False, "fixedrange": True}
     layout = {
         **base(palette, height),
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},

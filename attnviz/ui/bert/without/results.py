@@ -23,6 +23,7 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
     from torch import Tensor
 
     from attnviz.pretrained.built_in import BuiltInModel
@@ -134,11 +135,13 @@ def effects_of(here: Found) -> Effects | None:
     if len(here.trace.tokens) > AT_ONCE_UP_TO and not is_asked:
         return None
     layers, heads = here.model.description.layers["encoder"]
-    place = st.empty()
+    bars: list[DeltaGenerator] = []
 
     def on_wait(_: int) -> None:
         done = _progress.get(here.key, 0)
-        place.progress(done / (layers * heads), f"{done} of {layers * heads} heads are measured …")
+        if not bars:
+            bars.append(st.empty())
+        bars[0].progress(done / (layers * heads), f"{done} of {layers * heads} heads are measured …")
 
     def compute() -> Effects:
         try:
@@ -149,7 +152,8 @@ def effects_of(here: Found) -> Effects | None:
     try:
         return _get("head effects", EFFECT_BYTES, here.key, compute, on_wait)
     finally:
-        place.empty()
+        for bar in bars:
+            bar.empty()
 
 
 def ask(here: Found) -> None:

@@ -28,7 +28,7 @@ TITLE = "Effect of each head alone on the sentence embedding: 1 − cosine, in t
 CSS = """
 <style>
 /* The corner of a lecture has two buttons; in a lesson they are in its bar. */
-:root:not(:has(.st-key-lesson_bar)) .st-key-off_right > :first-child { padding-right: 5rem; }
+:root:not(:has(.st-key-lesson_bar)) .st-key-off_right .stMarkdown { padding-right: 5rem; }
 </style>
 """
 
