@@ -13,7 +13,7 @@ from attnviz.tokens.value import NO_ID, Tokens, check_limit, repair
 MAX_UPLOAD = 5 * 2**20
 """The largest uploaded vocabulary file, in bytes."""
 
-_RULE = "is UTF-8 text of up to 5 MB"
+_RULE = "is UTF-8 text of up to {} MB"
 
 
 class UnknownCharacterError(ValueError):
@@ -31,30 +31,34 @@ class BadUploadError(ValueError):
     """An uploaded file can't be used as a vocabulary. The message is one sentence with the reason and the limit."""
 
 
-def read_upload(data: bytes, what: str = "A vocabulary file") -> str:
+def read_upload(data: bytes, what: str = "A vocabulary file", limit: int = MAX_UPLOAD) -> str:
     """Return the text of an uploaded file, without a byte order mark.
 
-    `what` says what the file is to be, at the beginning of the sentence about one that is refused.
+    Args:
+        data: the bytes of the file.
+        what: what it is to be, at the beginning of the sentence about one that is refused.
+        limit: the most bytes, whole megabytes.
 
     Raises:
-        BadUploadError: the file is empty, larger than `MAX_UPLOAD` bytes, binary or not UTF-8.
+        BadUploadError: the file is empty, larger than `limit`, binary or not UTF-8.
     """
-    if len(data) > MAX_UPLOAD:
-        raise BadUploadError(f"{what} {_RULE}; this one has {len(data) / 2**20:.1f} MB.")
+    rule = f"{what} {_RULE.format(limit // 2**20)}"
+    if len(data) > limit:
+        raise BadUploadError(f"{rule}; this one has {len(data) / 2**20:.1f} MB.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise BadUploadError(f"{what} {_RULE}; this one is UTF-16: save it as UTF-8.")
+        raise BadUploadError(f"{rule}; this one is UTF-16: save it as UTF-8.")
     if b"\0" in data:
-        raise BadUploadError(f"{what} {_RULE}; this one holds NUL bytes, so it is not text.")
+        raise BadUploadError(f"{rule}; this one holds NUL bytes, so it is not text.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as why:
         position = why.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
         raise BadUploadError(
-            f"{what} {_RULE}; this one has the byte 0x{data[position]:02X} at position {position},"
+            f"{rule}; this one has the byte 0x{data[position]:02X} at position {position},"
             " which is not UTF-8: save it as UTF-8."
         ) from why
     if not text:
-        raise BadUploadError(f"{what} {_RULE}; this one is empty.")
+        raise BadUploadError(f"{rule}; this one is empty.")
     return text
 
 

@@ -1,0 +1,107 @@
+"""Plots of the search by meaning: the tokens of query and hit, and all sentences in a plane."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attnviz.figures.plots import Spec, base, heatmap
+from attnviz.figures.style import Palette, escape
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NUMBERED = 16
+"""Up to so many tokens the cells have their numbers"""
+CELL = 28
+"""px: the height of a cell with a number"""
+MAP, LARGE = 370, 470
+"""px: the height of the map, and in a lecture"""
+MANY = 3000
+"""From so many points on, WebGL draws them"""
+LINE, LONGEST = 50, 220
+"""Characters: of a line of the text beside a point, and of the whole text"""
+
+
+def token_heatmap(
+    cosine: Tensor, query: Sequence[str], hit: Sequence[str], palette: Palette, *, is_large: bool = False
+) -> Spec:
+    """Return the figure of the cosines of all pairs of tokens, (Tq, Th), with their labels; `is_large` in a lecture."""
+    rows, columns = _numbered(query), _numbered(hit)
+    spec = heatmap(cosine, rows, columns, palette, across="token of the hit", limit=1.0)
+    layout = spec["layout"]
+    layout["yaxis"]["title"] = {"text": "token of the query"}
+    if max(cosine.shape) <= NUMBERED:
+        spec["data"][0]["texttemplate"] = "%{z:.2f}"
+        layout["height"] = max(layout["height"], (CELL + 6 * is_large) * len(rows) + 130)
+    return spec
+
+
+def plane_map(
+    texts: Sequence[str],
+    places: Tensor,
+    kept: tuple[float, float],
+    nearest: Sequence[int],
+    hit: int,
+    palette: Palette,
+    *,
+    is_large: bool = False,
+) -> Spec:
+    """Return the figure of all sentences in a plane. The customdata of a point is the number of its sentence.
+
+    Args:
+        texts: the N sentences, and the query last.
+        places: (N + 1, 2), in the same order.
+        kept: the share of the variance along each axis.
+        nearest: the sentences that are nearest to it in all dimensions, the nearest first.
+        hit: the one that is looked at.
+        palette: the colours of the theme.
+        is_large: in a lecture.
+    """
+    ink, kind = palette.ink, "scattergl" if len(texts) > MANY else "scatter"
+
+    def points(name: str, which: Sequence[int], **marker: object) -> Spec:
+        chosen = places[list(which)]
+        return {
+            "type": kind, "mode": "markers", "name": name, "x": chosen[:, 0].tolist(), "y": chosen[:, 1].tolist(),
+            "customdata": list(which), "text": [_lines(texts[one]) for one in which], "marker": marker,
+            "hovertemplate": "%{text}<extra></extra>", **UNFADED,
+        }  # fmt: skip
+
+    marked = {*nearest, hit}
+    rest = [one for one in range(len(texts) - 1) if one not in marked]
+    grown = 3 if is_large else 0
+    data = [
+        points("sentences", rest, color=palette.text, opacity=0.45, size=7 + grown),
+        points("best hits", [one for one in nearest if one != hit], color=ink.key, size=10 + grown),
+        points("the hit", [hit], color=ink.key, size=15 + grown, line={"width": 3, "color": palette.text}),
+        points("query", [len(texts) - 1], color=ink.query, symbol="diamond", size=16 + grown),
+    ]  # fmt: skip
+    data[-1] |= {"customdata": None, "hovertemplate": "query: %{text}<extra></extra>"}
+    titles = (f"component {n + 1}: {100 * share:.1f} % of the variance" for n, share in enumerate(kept))
+    x, y = ({"title": {"text": title}, "gridcolor": palette.rule, "automargin": True} for title in titles)
+    return {
+        "data": [one for one in data if one["x"]],
+        "layout": {
+            **base(palette, LARGE if is_large else MAP),
+            "hovermode": "closest", "dragmode": "pan", "clickmode": "event+select",
+            "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {**x, "zeroline": False}, "yaxis": {**y, "zeroline": False, "scaleanchor": "x"},
+        },
+    }  # fmt: skip
+
+
+UNFADED: Spec = {"selected": {"marker": {}}, "unselected": {"marker": {}}}
+"""A point that is clicked leaves the others as they are"""
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """Return labels that differ, though tokens may be the same."""
+    return [f"{label} {number}" for number, label in enumerate(labels)]
+
+
+def _lines(text: str) -> str:
+    """Return a text in lines, shortened, for the box beside a point."""
+    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return "<br>".join(escape(line) for line in textwrap.wrap(short, LINE))
