@@ -13,6 +13,7 @@ from attnviz.ui.lessons import bar as lesson_bar
 TITLES = {
     "configuration": "Configuration",
     "back": "There and back",
+    "search": "Search by meaning",
 }
 """In the order in which they are offered"""
 
