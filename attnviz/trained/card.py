@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from attnviz.tokens import repair
 from attnviz.training.plan import Plan
+from attnviz.training.settings import MOST_STEPS
 
 LONGEST = 2000
 """The most characters of a text in a card"""
@@ -33,7 +35,7 @@ class FoundHead:
     layer: int
     head: int
     score: float
-    """The mean weight on the pattern's cells, from 0 to 1"""
+    """How much it shows the pattern, from 0 to 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Card:
         """Return the card of plain values.
 
         Raises:
-            ValueError: something is missing, unknown, too long or of another type; the message names it.
+            ValueError: something is missing, unknown, out of range, too long or of another type; the message names it.
         """
         given = _fields(cls, value)
         corpus, heads = given.get("corpus"), given.get("heads", {})
@@ -95,7 +97,9 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
 }  # fmt: skip
 LATER = {"after"}
-"""Fields that cards had not from the beginning, so that files without them can be read"""
+"""Fields that older cards do not have, so that files without them can be read"""
+_HIGHEST: Mapping[str, int] = {"accuracy": 1, "score": 1, "after": MOST_STEPS}
+"""The largest numbers of fields that have one"""
 
 
 def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
@@ -108,8 +112,8 @@ def _fields(kind: type[Any], value: Any) -> dict[str, Any]:
         if wanted is None:
             continue
         is_right = isinstance(one, wanted) and not isinstance(one, bool)
-        if not is_right or (isinstance(one, str) and len(one) > LONGEST):
-            raise ValueError(f"{name} is no {known[name]}, or too long")
-        if isinstance(one, int | float) and (not math.isfinite(one) or one < 0):
+        if not is_right or (isinstance(one, str) and (len(one) > LONGEST or one != repair(one))):
+            raise ValueError(f"{name} is no {known[name]}, too long, or can't be encoded in UTF-8")
+        if isinstance(one, int | float) and not 0 <= one <= _HIGHEST.get(name, sys.float_info.max):
             raise ValueError(f"{name} is {one}, which it can't be")
     return value

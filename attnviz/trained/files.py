@@ -180,7 +180,7 @@ def check_plan(plan: Plan) -> None:
     """
     model, subject = plan.model, plan.subject
     if subject != TEXT and subject not in TASKS:
-        raise ModelError(f"The model's file names a task, “{subject[:40]}”, that is not known here.")
+        raise ModelError(f"The model's file names a task, “{repair(subject[:40])}”, that is not known here.")
     if not isinstance(model, TokenConfig):
         return
     if subject == TEXT:

@@ -188,6 +188,12 @@ def test_what_the_header_says_is_checked() -> None:
         ({"card": {**CARD.to_json(), "name": "x" * 5000}}, "can't be"),
         ({"card": {**CARD.to_json(), "heads": {"match": {"kind": 3}}}}, "can't be"),
         ({"card": {**CARD.to_json(), "heads": []}}, "can't be"),
+        ({"plan": {**of, "subject": "\ud800"}}, "not known here"),
+        ({"card": {**CARD.to_json(), "name": "\ud800"}}, "can't be encoded"),
+        ({"card": {**CARD.to_json(), "corpus": {"name": "\ud800", "characters": 1, "sha256": ""}}}, "can't be encoded"),
+        ({"card": {**CARD.to_json(), "accuracy": 1.01}}, "accuracy is 1.01"),
+        ({"card": {**CARD.to_json(), "after": 10**6}}, "after is 1000000"),
+        ({"card": {**CARD.to_json(), "loss": 10**400}}, "loss is 1"),
     ):
         refused(packed(state, plan(), **said), reason)  # type: ignore[arg-type]
 
@@ -198,4 +204,5 @@ def refused(data: bytes, reason: str = r"\.$") -> None:
     message = str(found.value)
     assert message.endswith(".")
     assert "\n" not in message
+    assert message.encode()
     assert len(message) < 300
