@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attnviz.ui import state
 from attnviz.ui.bert.back.chosen import Chosen, chosen_of, place_of
 from attnviz.ui.bert.back.near import token_of
 from attnviz.ui.bert.models import current
@@ -56,6 +55,6 @@ def script() -> str:
     token = token_of(found, place)
     return back_script(
         Settings(found.is_random, found.is_unit, found.seed, found.scale),
-        model=found.model.name.strip(), text=state.get("text"), ids=found.tokens.ids, limit=found.model.max_tokens,
+        model=found.model.name.strip(), text=found.tokens.text, ids=found.tokens.ids, limit=found.model.max_tokens,
         place=place, token=found.tokens.ids[place] if token is None else token, shown=found.back().likeliest,
     )  # fmt: skip

@@ -1,0 +1,132 @@
+"""The exported scripts of /bert run without attnviz and print what is shown; so do the lines on the page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from attnviz.bert.back import neighbours, there_and_back
+from attnviz.bert.configuration import BERT_BASE, configuration_of
+from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.table import table_of
+from attnviz.export.code.bert.back import Settings, back_script, in_lines
+from attnviz.export.code.bert.configuration import configuration_script
+from attnviz.pretrained import PretrainedModel, load
+from tests.unit.families import save
+
+TEXT = 'The conversions didn\'t "cross" \\ the {street}: 😀 <b>'
+END = "--- end of a script ---"
+ALONE = f"""
+import runpy, sys
+sys.modules["attnviz"] = None  # not even by mistake
+for file in sys.argv[1:]:
+    runpy.run_path(file, run_name="__main__")
+    print("{END}")
+"""
+SETTINGS = {
+    "tied": Settings(False, False, 0, 1.0),
+    "unit": Settings(False, True, 0, 10.0),
+    "random": Settings(True, False, 3, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A model, and what the scripts have printed."""
+
+    model: PretrainedModel
+    other: PretrainedModel
+    said: dict[str, str]
+
+
+def ends_of(settings: Settings, weight: torch.Tensor) -> Ends:
+    return drawn(settings.seed, *weight.shape) if settings.is_random else tied(weight, is_unit=settings.is_unit)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Run all scripts in one process, which imports transformers once."""
+    folder = tmp_path_factory.mktemp("scripts")
+    model, other = load("minilm"), load(str(save("bert", folder / "bert")))
+    table, ids = table_of(model), model.tokenize(TEXT).ids
+    scripts = {one.name: configuration_script(one.name, configuration_of(one)) for one in (model, other)}
+    for name, settings in SETTINGS.items():
+        shown = there_and_back(ids, ends_of(settings, table.weight)).likeliest
+        scripts[name] = back_script(
+            settings, model="minilm", text=TEXT, ids=ids, limit=512, place=2, token=table.pieces.index("street"),
+            shown=shown,
+        )  # fmt: skip
+    files = [folder / f"{number}.py" for number in range(len(scripts))]
+    for file, script in zip(files, scripts.values(), strict=True):
+        file.write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ALONE, *map(str, files)],
+        capture_output=True, text=True, check=False, cwd=folder, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return Ran(model, other, dict(zip(scripts, done.stdout.split(END), strict=False)))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_script_of_there_and_back_prints_what_is_shown(name: str, ran: Ran) -> None:
+    settings, table, said = SETTINGS[name], table_of(ran.model), ran.said[name]
+    ids, ends = ran.model.tokenize(TEXT).ids, ends_of(settings, table.weight)
+    back, near = there_and_back(ids, ends, scale=settings.scale), neighbours(table.pieces.index("street"), ends)
+    assert f"text {table.decode(back.likeliest)!r}" in said
+    rows = re.findall(r"^(\d+) (\S+) (\d+) (back|lost) margin (\S+): (.+)$", said, re.MULTILINE)
+    assert [int(row[2]) for row in rows] == list(ids)
+    assert [row[3] == "back" for row in rows] == back.returns.tolist()
+    margins = torch.tensor([float(row[4]) for row in rows])
+    torch.testing.assert_close(margins, back.margin, rtol=0, atol=1e-4)
+    likeliest = torch.tensor([float(row[5].split(", ")[0].split(" ")[-1]) for row in rows])
+    torch.testing.assert_close(likeliest, back.probabilities[:, 0], rtol=1e-4, atol=1e-9)
+    total = re.findall(r"sum of exponentials (\S+), probability (\S+)", said)[0]
+    assert float(total[0]) == pytest.approx(back.sums[2].item(), rel=1e-4)
+    assert float(total[1]) == pytest.approx(back.probabilities[2, 0].item(), rel=1e-4)
+    similarities = [float(one) for one in re.findall(r"^  \S+ (-?\d\S+)$", said, re.MULTILINE)]
+    expected = torch.cat([near.cosines, near.products])
+    torch.testing.assert_close(torch.tensor(similarities), expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("is_random", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_the_lines_on_the_page_compute_what_is_shown(is_random: bool, scale: float) -> None:
+    weight = torch.randn(50, 16, generator=torch.Generator().manual_seed(1))
+    settings, ids = Settings(is_random, not is_random, 5, scale), [3, 49, 0, 3]
+    embedding = torch.nn.Embedding.from_pretrained(weight)
+    space = {
+        "torch": torch, "nn": torch.nn, "ids": torch.tensor(ids),
+        "model": type("Model", (), {"get_input_embeddings": staticmethod(lambda: embedding)}),
+    }  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        exec(in_lines(settings), space)
+    ends = drawn(5, 50, 16) if is_random else tied(weight, is_unit=True)
+    back = there_and_back(ids, ends, scale=scale)
+    probabilities = space["probabilities"]
+    assert isinstance(probabilities, torch.Tensor)
+    torch.testing.assert_close(probabilities.gather(-1, back.tokens), back.probabilities, rtol=1e-4, atol=1e-7)
+    assert back.likeliest == tuple(torch.as_tensor(space["back"]).tolist())
+
+
+def test_the_script_of_the_configuration_prints_what_is_shown(ran: Ran) -> None:
+    for model in (ran.model, ran.other):
+        own, said = configuration_of(model), ran.said[model.name]
+        ours, base = said.split("\nbert-base-uncased\n")
+        for part, configuration in ((ours, own), (base, BERT_BASE)):
+            fields = dict(re.findall(r"^  (\S.*?)  +(\S+)$", part, re.MULTILINE))
+            assert fields["vocab_size"] == str(configuration.vocabulary)
+            assert fields["hidden_size"] == str(configuration.width)
+            assert fields["intermediate_size"] == str(configuration.feed_forward)
+            assert fields["max_position_embeddings"] == str(configuration.positions)
+            assert fields["num_attention_heads"] == str(configuration.heads)
+            assert fields["num_hidden_layers"] == str(configuration.layers)
+            assert {name: fields[name] for name in configuration.parameters} == {
+                name: f"{count:,}" for name, count in configuration.parameters.items()
+            }
+            assert fields["together"] == f"{configuration.together:,}"
+        assert "nn.Embedding(20000, 32) 640,000" in said
