@@ -17,6 +17,7 @@ from attnviz.training.recipes import NAMES
 if TYPE_CHECKING:
     from attnviz.trained.making import Making
     from attnviz.training.evaluation import Evaluation
+    from attnviz.training.settings import TrainingSettings
 
 SETTINGS = ("steps", "seed", "learning_rate")
 """The settings of a training that can be given"""
@@ -117,11 +118,11 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
             if not arguments.quiet:
                 bar.write(f"step {step}: held out, loss {found.loss:.4f}, accuracy {found.accuracy:.2%}", sys.stderr)
 
-        is_done, loss = making.run(is_stopped, stepped, validated)
+        is_done = making.run(is_stopped, stepped, validated)
     if not is_done:
         again = f"--resume {making.checkpoint}"
         return _fail(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
-    data, card = making.finish(loss, _command(arguments))
+    data, card = making.finish(_command(arguments, making.given.plan.training))
     write_whole(out, data)
     write_whole(out.with_suffix(".json"), as_file(making.given.plan, card))
     making.checkpoint.unlink(missing_ok=True)
@@ -147,14 +148,20 @@ def _interrupted() -> Iterator[Callable[[], bool]]:
             signal.signal(one, handler)
 
 
-def _command(arguments: argparse.Namespace) -> str:
-    """Write the command that makes the same model, with the text's name without its folder."""
+def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
+    """Write the command that makes the same model, with the text's name without its folder.
+
+    Its settings are those of the training: a resumed one has them from its checkpoint.
+    """
+    from attnviz.training.recipes import plan_of
+
+    usual = plan_of(arguments.name).training
     words = ["python", "-m", "attnviz", "train", arguments.name]
     if arguments.text is not None:
         words += ["--text", arguments.text.name]
     for name in SETTINGS:
-        value = getattr(arguments, name)
-        words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+        value = getattr(training, name)
+        words += [] if value == getattr(usual, name) else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,12 +50,13 @@ class Making:
     checkpoint: Path
     every: int
     """Steps between two validations, each of which writes the checkpoint"""
+    losses: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    """Of the last steps, in nats"""
 
     @classmethod
     def begin(cls, name: str, given: Subjects, checkpoint: Path, every: int | None = None) -> Making:
         """Return a training before its first step; its model and dropout are drawn from the plan's seed."""
         settings = given.plan.training
-        torch.manual_seed(settings.seed)
         trainer = Trainer(build(given.plan.model, settings.seed), given.subject.batch, settings)
         return cls(name, given, trainer, checkpoint, every or max(1, settings.steps // 10))
 
@@ -71,14 +72,15 @@ class Making:
             self.trainer.resume(found.state)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError("this checkpoint is damaged") from error
+        self.losses.extend(found.losses)
 
     def run(
         self,
         stops: Callable[[], bool] = lambda: False,
         stepped: Callable[[float], None] = lambda _: None,
         validated: Callable[[int, Evaluation], None] = lambda *_: None,
-    ) -> tuple[bool, float]:
-        """Make the steps that are left: returns whether all are made, and the mean loss of the last ones.
+    ) -> bool:
+        """Make the steps that are left: returns whether all are made.
 
         Args:
             stops: is asked after each step whether to stop; then the checkpoint is written.
@@ -89,30 +91,33 @@ class Making:
             DivergedError: the loss is no longer finite; the checkpoint is that of the last validation.
             OSError: the checkpoint can't be written.
         """
-        steps, recent = self.given.plan.training.steps, deque[float](maxlen=RECENT)
+        steps = self.given.plan.training.steps
         while self.trainer.step < steps:
-            recent.append(self.trainer.advance())
-            stepped(recent[-1])
+            self.losses.append(self.trainer.advance())
+            stepped(self.losses[-1])
             step = self.trainer.step
             if stops() and step < steps:
                 self.save()
-                return False, _mean(recent)
+                return False
             if step % self.every == 0 or step == steps:
                 validated(step, evaluate(self.trainer.model, self.given.subject))
                 self.save()
-        return True, _mean(recent)
+        return True
 
     def save(self) -> None:
         """Write the checkpoint; raises OSError if that fails."""
-        Checkpoint(self.name, self.given.plan, self._digest, self.trainer.state()).write(self.checkpoint)
+        Checkpoint(self.name, self.given.plan, self._digest, self.trainer.state(), tuple(self.losses)).write(
+            self.checkpoint
+        )
 
-    def finish(self, training_loss: float, command: str) -> tuple[bytes, Card]:
+    def finish(self, command: str) -> tuple[bytes, Card]:
         """Return the model's file and its card, whose numbers are those of the weights as the file rounds them.
 
         Raises:
             attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
         """
-        return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, training_loss, command=command))
+        loss = sum(self.losses) / len(self.losses)
+        return finished(self.trainer.model, self.given, Card(self.name, 0.0, 0.0, loss, command=command))
 
     @property
     def _digest(self) -> str:
@@ -173,7 +178,3 @@ def _start(file: Path) -> bytes:
     """Read as much of a file as can be used, and a byte more."""
     with file.open("rb") as opened:
         return opened.read(MAX_UPLOAD + 1)
-
-
-def _mean(values: deque[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -30,6 +30,8 @@ class Checkpoint:
     """The sha256 of the text; empty for a task"""
     state: dict[str, Any]
     """As `Trainer.state` returns it"""
+    losses: tuple[float, ...]
+    """Of the last steps, in nats"""
 
     def write(self, path: Path) -> None:
         """Write it to a file: either all of it, or the file stays as it was.
@@ -37,7 +39,9 @@ class Checkpoint:
         Raises:
             OSError: it can't be written.
         """
-        said = json.dumps({"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus})
+        said = json.dumps(
+            {"name": self.name, "plan": self.plan.to_json(), "corpus": self.corpus, "losses": self.losses}
+        )
         with _replacing(path) as file:
             torch.save({"said": said, "state": self.state}, file)
 
@@ -52,7 +56,8 @@ class Checkpoint:
         try:
             found = torch.load(path, weights_only=True)
             said = json.loads(found["said"])
-            return cls(said["name"], Plan.from_json(said["plan"]), said["corpus"], found["state"])
+            losses = tuple(map(float, said["losses"]))
+            return cls(said["name"], Plan.from_json(said["plan"]), said["corpus"], found["state"], losses)
         except OSError:
             raise
         except Exception as error:  # of a damaged file, the reader raises almost every type

@@ -87,6 +87,7 @@ def test_a_training_that_is_stopped_and_resumed_gives_the_same_weights(
     assert not checkpoint.exists()
     for name, one in weights(whole).items():
         assert torch.equal(one, weights(parts)[name]), name
+    assert parts.read_bytes() == whole.read_bytes(), "with the same card: its losses and its command"
 
 
 def test_ctrl_c_ends_the_command_with_a_checkpoint_and_no_traceback(tmp_path: Path) -> None:
