@@ -118,8 +118,8 @@ def _product(walk: Walk, product: Product) -> dict[str, Any]:
     return {"left": product.left, "right": product.right, "bias": bias}
 
 
-def describe(layout: Layout) -> str:
-    """Return the alternative text of a picture, one sentence."""
+def describe(layout: Layout, axes: str = "") -> str:
+    """Return the alternative text of a picture, one sentence; `axes` are rows and columns, if not query and key."""
     panels = [panel for row in layout.grid for panel in row if panel is not None]
     parts = []
     for panel in panels:
@@ -127,4 +127,5 @@ def describe(layout: Layout) -> str:
         seen = panel.values[np.isfinite(panel.values)]
         span = f", from {number(float(seen.min()))} to {number(float(seen.max()))}" if seen.size else ""
         parts.append(f"{panel.title}, {rows} rows by {cols} columns{span}")
-    return f"Heatmaps, row is query and column is key: {'; '.join(parts)}."
+    rows, _, columns = (axes or "query and key").partition(" and ")
+    return f"Heatmaps, row is {rows} and column is {columns}: {'; '.join(parts)}."

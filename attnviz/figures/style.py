@@ -18,6 +18,8 @@ AXIS_TITLE = {
     "vocabulary": "token of the vocabulary",
     "dim": "head width D",
     "concat": "heads side by side, H·D",
+    "layer": "layer",
+    "head": "head",
 }
 
 

@@ -10,6 +10,7 @@ from attnviz.sources.toy import tokenizer
 from attnviz.tokens import NoTokensError, Tokens
 
 WIDTH, HEIGHT, MARGIN = 1120.0, 560.0, 8.0
+ID_TABLE = "{} tokens with their positions and ids"
 
 
 def draw_view(page: str, view: View, resources: Resources) -> tuple[dict[str, bytes], str]:
@@ -44,9 +45,25 @@ def _shown(page: str, view: View, resources: Resources) -> tuple[Layout | None, 
         tokens = tokenizer(view.__getitem__, resources)(view["text"])
         if not len(tokens):
             raise NoTokensError
-        return None, {"query": tokens}, f"{len(tokens)} tokens with their positions and ids"
+        return None, {"query": tokens}, ID_TABLE.format(len(tokens))
     from attnviz.figures.steps import describe, lay_out
 
+    if page in ("bert", "train"):
+        found, shown = _elsewhere(page, view, resources)
+        if found is None:
+            return None, shown, ID_TABLE.format(len(shown["query"]))
+        return found, shown, describe(found, axes="layer and head" if page == "bert" else "")
     walk = PAGES[page].shows(view.__getitem__, resources).walk(resources)
     layout = lay_out(walk, "weights" if page == "heads" else view[PAGES[page].step_key])
     return layout, {"query": walk.query_tokens, "key": walk.key_tokens}, describe(layout)
+
+
+def _elsewhere(page: str, view: View, resources: Resources) -> tuple[Layout | None, dict[str, Tokens]]:
+    """Return what a page without walks shows: matrices or None, and the tokens."""
+    if page == "bert":
+        from attnviz.export.web.bert import of_bert
+
+        return of_bert(view, resources)
+    from attnviz.export.web.training import of_training
+
+    return of_training(view)

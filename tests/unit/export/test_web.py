@@ -192,6 +192,30 @@ def test_heads_that_are_too_many_for_a_page_are_drawn_from_the_source_of_that_pa
     assert all(b"[CLS]" in file for file in files.values())
 
 
+def test_a_scene_of_a_training_is_drawn_as_its_weights_at_that_step() -> None:
+    files, alt = draw_view("train", view(run="recorded", snapshot="285", watch="decoder.1.0"), Direct())
+    assert "weights of decoder layer 1 · head 0 after 285 steps, 18 rows by 18 columns" in alt
+    assert all(b">q<" in file for file in files.values())
+    _, alt = draw_view("train", view(train_part="text", rung="heads"), Direct())
+    assert alt.count("8 rows by 8 columns") == 4
+    for link in (
+        {"train_part": "text", "rung": "bigram"}, {"train_part": "generate"}, {"task": "no_such_task"},
+        {"sample": "no digit 7"}, {"watch": "cross.0.0"}, {"watch": "decoder.7.0"}, {"task": "addition"},
+        {"task": "numbers", "watch": "cross.0.1"}, {"run": "control"},
+    ):  # fmt: skip
+        assert draw_view("train", view(**link), Direct())[1]
+
+
+@pytest.mark.parametrize("by", ["zero", "mean"])
+def test_a_scene_without_a_head_is_drawn_as_the_effects_of_all_heads(by: str) -> None:
+    files, alt = draw_view("bert", view(bert_part="without", off="3.1", off_by=by), Direct())
+    assert "Heatmaps, row is layer and column is head: 1 − cosine of the sentence embedding without each head" in alt
+    assert "6 rows by 12 columns" in alt
+    assert set(files) == {"light", "dark"}
+    _, alt = draw_view("bert", view(bert_part="search", text="two words"), Direct())
+    assert alt == "4 tokens with their positions and ids"
+
+
 def test_the_lines_that_embed_a_page_are_html_whatever_its_name() -> None:
     lines = iframe('a "b".html', '<&">')
     ((attributes, _),) = Parsed(lines.encode()).all("iframe")
