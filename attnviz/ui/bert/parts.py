@@ -13,7 +13,10 @@ from attnviz.ui.lessons import bar as lesson_bar
 TITLES = {
     "configuration": "Configuration",
     "back": "There and back",
+    "language": "A language model",
+    "subsets": "Subsets as heads",
     "search": "Search by meaning",
+    "blank": "Fill the blank",
 }
 """In the order in which they are offered"""
 

@@ -1,0 +1,170 @@
+"""Fill the blank: which tokens a masked-language model expects in the place of a mask.
+
+Shapes: T tokens, M masks, V entries of the vocabulary, C model width, K tokens that are kept of the V.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from attnviz.pretrained import PretrainedModel
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import Tokens, label_of
+
+MASK = "[MASK]"
+"""What stands for a mask in a text, whatever the model's own token is called"""
+MOST_KEPT = 20
+"""The largest K"""
+Lack = Literal["head", "decoder", "both", "mask"]
+"""What keeps a model from filling blanks: it has no language head; it is a decoder, which sees only what is before a
+token; it has an encoder and a decoder; or its tokenizer has no mask"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Blanks(ShortRepr):
+    """What a model expects in the place of each mask of a text. Each is filled as if the others stayed masked."""
+
+    tokens: Tokens
+    """The text, as the model reads it"""
+    places: tuple[int, ...]
+    """M positions, in the order of the text"""
+    truth: tuple[int | None, ...]
+    """M ids that were masked; None where the text itself has a mask"""
+    ids: Tensor
+    """(M, K): the likeliest ids, the likeliest first"""
+    logits: Tensor
+    """(M, K): their logits"""
+    probabilities: Tensor
+    """(M, K): softmax of the logits over all V"""
+    true_probability: tuple[float | None, ...]
+    """M: of the id that was masked; None where there is none"""
+    true_rank: tuple[int | None, ...]
+    """M: 1 if it is the likeliest; None where there is none"""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(one.nbytes for one in (self.ids, self.logits, self.probabilities)) + 64 * len(self.tokens)
+
+
+def lacks(model: PretrainedModel) -> Lack | None:
+    """Return what keeps a model from filling blanks; None if nothing does."""
+    if model.is_encoder_decoder:
+        return "both"
+    if "decoder" in model.description.layers:
+        return "decoder"
+    if model.language_head is None:
+        return "head"
+    return "mask" if mask_of(model) is None else None
+
+
+def mask_of(model: PretrainedModel) -> int | None:
+    """Return the id of a model's mask token; None if it has none, or is the built-in model, which has no use for it."""
+    found: int | None = getattr(_tokenizer(model), "mask_token_id", None)
+    return found
+
+
+def read(model: PretrainedModel, text: str) -> Tokens:
+    """Tokenise a text; each "[MASK]" in it is one mask, also for a model whose mask has another name."""
+    own = getattr(_tokenizer(model), "mask_token", None)
+    return model.tokenize(text if own in (None, MASK) else text.replace(MASK, own))
+
+
+def masks_in(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
+    """Return the positions of the masks that a text has itself."""
+    mask = mask_of(model)
+    return tuple(place for place, one in enumerate(tokens.ids) if one == mask)
+
+
+def maskable(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
+    """Return the positions of the tokens of a text that can be masked: not masks, nor what the tokenizer adds."""
+    masks = masks_in(model, tokens)
+    return tuple(place for place in range(len(tokens)) if not (tokens.special[place] or place in masks))
+
+
+def last_word(model: PretrainedModel, tokens: Tokens) -> int | None:
+    """Return the position of the last token with a letter or a digit; the last one if there is none, or None."""
+    places = maskable(model, tokens)
+    words = tuple(place for place in places if re.search(r"\w", tokens.source(place)))
+    return (words or places or (None,))[-1]
+
+
+@torch.inference_mode()
+def fill(model: PretrainedModel, tokens: Tokens, chosen: Sequence[int] = (), *, kept: int = 5) -> Blanks:
+    """Return what a model expects in the place of each mask, those of the text and those that are chosen.
+
+    Args:
+        model: one that lacks nothing (see `lacks`).
+        tokens: the text, of `read`.
+        chosen: positions that are masked besides.
+        kept: K.
+
+    Raises:
+        ValueError: the model can't fill blanks, or there is no mask.
+        IndexError: there is no such position.
+    """
+    mask, head = mask_of(model), model.language_head
+    if mask is None or head is None or lacks(model):
+        raise ValueError(f"{model.name} can't fill blanks")
+    for place in chosen:
+        if not 0 <= place < len(tokens):
+            raise IndexError(f"position {place} does not exist: they go from 0 to {len(tokens) - 1}")
+    places = tuple(sorted({*masks_in(model, tokens), *chosen}))
+    if not places:
+        raise ValueError("there is no mask in the text")
+    truth = tuple(None if tokens.ids[place] == mask else tokens.ids[place] for place in places)
+    ids = [mask if place in places else one for place, one in enumerate(tokens.ids)]
+    hidden = model.forward(ids, tokens.segments, None)[list(places)]  # (M, C)
+    best, logits, probabilities, true_probability, ranks = [], [], [], [], []
+    for place, row in enumerate(hidden):  # one after the other: the logits of 512 masks have 62 MB
+        scores = head(row[None])[0]  # (V,)
+        top, true = scores.topk(min(kept, len(scores))), truth[place]
+        probability = torch.softmax(scores, dim=-1)
+        best.append(top.indices)
+        logits.append(top.values)
+        probabilities.append(probability[top.indices])
+        true_probability.append(None if true is None else float(probability[true]))
+        ranks.append(None if true is None else 1 + int((scores > scores[true]).sum()))
+    return Blanks(
+        tokens, places, truth, torch.stack(best), torch.stack(logits), torch.stack(probabilities),
+        tuple(true_probability), tuple(ranks),
+    )  # fmt: skip
+
+
+def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
+    """Return the text with the likeliest token in the place of each mask: its pieces, and whether each was filled in.
+
+    What the tokenizer dropped at the end of a long text stays as it is.
+    """
+    text, mask = blanks.tokens.text, getattr(_tokenizer(model), "mask_token", MASK)
+    pieces: list[tuple[str, bool]] = []
+    end = 0
+    for place, token in zip(blanks.places, blanks.ids[:, 0].tolist(), strict=True):
+        begin, stop = blanks.tokens.offsets[place]
+        begin += len(text[begin:stop]) - len(text[begin:stop].lstrip())  # the mask of RoBERTa takes the space before it
+        before, filled = text[end:begin], label_for(model, token)
+        if filled.startswith("##"):  # it goes on with the word before it
+            before, filled = before.rstrip(), filled.removeprefix("##")
+        pieces += [(before, False), (filled, True)]
+        end = stop
+    return [piece for piece in (*pieces, (text[end:].replace(mask, MASK), False)) if piece[0]]
+
+
+def label_for(model: PretrainedModel, token: int) -> str:
+    """Return what a token of a model's vocabulary is called, without the mark of a space before it."""
+    piece = _tokenizer(model).convert_ids_to_tokens(token)
+    if piece is None:  # a model may have more than its tokenizer
+        return f"id {token}"
+    label = label_of(piece, byte_level=getattr(model, "is_byte_level", False))
+    return label.lstrip("␣▁") or label
+
+
+def _tokenizer(model: PretrainedModel) -> Any:
+    """Return the tokenizer of a model of transformers; None of the built-in one."""
+    return getattr(model, "tokenizer", None)

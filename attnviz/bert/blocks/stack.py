@@ -1,0 +1,164 @@
+"""Blocks of attention without parameters, each followed by a linear layer, between two tied ends.
+
+Shapes: T tokens, V entries of the vocabulary, C model width, N blocks, K tokens that are kept of the V.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.attention import Mask, attend
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.reprs import ShortRepr
+from attnviz.trace.layer import LinearMap
+
+KEPT = 5
+"""K"""
+CELLS = 2**22
+"""The most logits that are held at once: 16 MiB"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What shapes a first language model, besides the text."""
+
+    x: Literal["tokens", "embeddings"] = "tokens"
+    """What the blocks begin with: rows of the embedding matrix, or the model's whole embeddings of the text"""
+    blocks: int = 2
+    """N"""
+    seed: int = 0
+    """Of the linear layers"""
+    causal: bool = True
+    """Whether row i sees rows 0 to i only"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stack(ShortRepr):
+    """What N blocks make of X."""
+
+    weights: tuple[Tensor, ...]
+    """(T, T) of each block: softmax(X Xᵀ / √C), under the mask"""
+    states: tuple[Tensor, ...]
+    """(T, C): X, and what each block puts out"""
+
+    @property
+    def hidden(self) -> Tensor:
+        """The last state, (T, C)."""
+        return self.states[-1]
+
+    @property
+    def alike(self) -> tuple[float, ...]:
+        """The mean cosine between two rows, in each of the N + 1 states; 1 if they all point the same way."""
+        return tuple(map(_alike, self.states))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(one.nbytes for one in (*self.weights, *self.states))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Guesses(ShortRepr):
+    """The likeliest tokens of each row, among those of the vocabulary."""
+
+    tokens: Tensor
+    """(T, K) ids, the likeliest first"""
+    probabilities: Tensor
+    """(T, K): softmax of the logits over all V"""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.tokens.nbytes + self.probabilities.nbytes
+
+
+def draw_layers(seed: int, count: int, width: int) -> tuple[LinearMap, ...]:
+    """Draw linear layers C -> C: the numbers of `torch.manual_seed(seed)` and then nn.Linear(C, C), `count` times.
+
+    Weights and biases are uniform up to 1/√C (He et al. 2015, with the slope √5 that torch takes). The generator is the
+    caller's own: other threads draw from torch's.
+    """
+    generator, bound = torch.Generator().manual_seed(seed), 1 / math.sqrt(width)
+    layers = []
+    for _ in range(count):
+        weight = nn.init.kaiming_uniform_(torch.empty(width, width), a=math.sqrt(5), generator=generator)
+        bias = torch.empty(width).uniform_(-bound, bound, generator=generator)
+        layers.append(LinearMap(weight.T, bias))
+    return tuple(layers)
+
+
+@torch.inference_mode()
+def embed(
+    model: BuiltInModel, ids: Sequence[int], segments: Sequence[int], kind: Literal["tokens", "embeddings"]
+) -> Tensor:
+    """Return X of T ids, (T, C): see `Setup.x`."""
+    embeddings = model.bert.embeddings
+    rows: Tensor = (
+        embeddings.token(torch.tensor(ids))
+        if kind == "tokens"
+        else embeddings(torch.tensor(ids), torch.tensor(segments))
+    )
+    return rows
+
+
+@torch.inference_mode()
+def run(x: Tensor, layers: Sequence[LinearMap], *, causal: bool) -> Stack:
+    """Run X, (T, C), through a block for each layer: attention with Q = K = V = X and the scale 1/√C, then the layer.
+
+    Raises:
+        ValueError: a layer does not take C numbers and put out as many.
+    """
+    width = x.shape[-1]
+    mask = Mask.causal(len(x)) if causal else None
+    weights, states = [], [x]
+    for layer in layers:
+        if layer.weight.shape != (width, width):
+            raise ValueError(f"a layer {tuple(layer.weight.shape)} does not keep the width {width}")
+        steps = attend(states[-1], states[-1], states[-1], mask=mask)
+        weights.append(steps.weights)
+        states.append(layer.apply(steps.head_outputs))
+    return Stack(tuple(weights), tuple(states))
+
+
+@torch.inference_mode()
+def guess(hidden: Tensor, table: Tensor, *, kept: int = KEPT) -> Guesses:
+    """Return the likeliest tokens: softmax(hidden · tableᵀ), of the output layer that is the transposed table.
+
+    Args:
+        hidden: (T, C).
+        table: (V, C), the embedding matrix.
+        kept: K.
+    """
+    found = []
+    for rows in hidden.split(max(1, CELLS // len(table))):
+        logits = rows @ table.T  # (t, V)
+        best = logits.topk(min(kept, len(table)), dim=-1)
+        found.append((best.indices, (best.values - logits.logsumexp(-1, keepdim=True)).exp()))
+    return Guesses(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+
+
+@torch.inference_mode()
+def moved(before: Tensor, after: Tensor, table: Tensor) -> Tensor:
+    """Return the largest change among the V logits of each row, (T,), between two hidden states, (T, C).
+
+    Logits are linear in the hidden state: their difference is that of the states times tableᵀ.
+    """
+    difference = after - before
+    rows = [(part @ table.T).abs().amax(-1) for part in difference.split(max(1, CELLS // len(table)))]
+    return torch.cat(rows)
+
+
+def _alike(state: Tensor) -> float:
+    """Return the mean cosine over all pairs of two different rows of (T, C); 1 if there is only one row."""
+    rows = nn.functional.normalize(state.double(), dim=-1)
+    count = len(rows)
+    if count < 2:
+        return 1.0
+    pairs = rows.sum(0).square().sum() - rows.square().sum()  # without each row and itself
+    return float(pairs / (count * (count - 1)))

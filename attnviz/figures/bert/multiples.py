@@ -1,0 +1,110 @@
+"""Several matrices of weights in a grid, with one colour domain. Plotly draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from attnviz.figures.plots import LONGEST, Spec, base, heatmap
+from attnviz.figures.style import Palette, escape, shorten
+
+GAP, TITLE = 0.03, 24
+"""Between two matrices, as a fraction of the width; px: of the room of a title"""
+AROUND = 40
+"""px: above and below the grid"""
+ABOVE = 22
+"""px: above a plot that has nothing there, which is taken from it"""
+ACROSS = ((1, 1), (2, 2), (3, 3), (4, 2), (6, 3), (math.inf, 4))
+"""Up to how many matrices there are, how many of them stand beside each other"""
+
+
+def multiples(
+    matrices: Tensor,
+    titles: Sequence[str],
+    labels: Sequence[str],
+    palette: Palette,
+    *,
+    limit: float,
+    height: int,
+) -> Spec:
+    """Return the figure of several matrices, each with its title above it and its first row at the top.
+
+    Args:
+        matrices: (n, T, T), numbers from 0 on.
+        titles: of the n matrices.
+        labels: of rows and columns, the same for all; a matrix shows them on hovering.
+        palette: the colours of the theme.
+        limit: where the colours end.
+        height: of the whole figure, in px.
+    """
+    across = next(wide for most, wide in ACROSS if len(matrices) <= most)
+    down = math.ceil(len(matrices) / across)
+    wide, room = (1 - GAP * (across - 1)) / across, TITLE / (height - AROUND)
+    high = (1 - room * down) / down
+    layout: Spec = {
+        **base(palette, height),
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 30},
+        "coloraxis": {
+            "colorscale": palette.weights,
+            "cmin": 0,
+            "cmax": limit,
+            "colorbar": {"thickness": 10, "outlinewidth": 0},
+        },
+        "annotations": [],
+    }
+    axis = {
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escape(shorten(label, LONGEST)) for label in labels],
+        "showticklabels": False,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+    }
+    data = []
+    for number, (matrix, title) in enumerate(zip(matrices, titles, strict=True)):
+        row, column = divmod(number, across)
+        name = "" if number == 0 else str(number + 1)
+        left, top = column * (wide + GAP), 1 - row * (high + room) - room
+        layout[f"xaxis{name}"] = axis | {"domain": [left, min(1.0, left + wide)], "anchor": f"y{name}"}
+        layout[f"yaxis{name}"] = axis | {
+            "domain": [max(0.0, top - high), top], "anchor": f"x{name}", "autorange": "reversed",
+        }  # fmt: skip
+        layout["annotations"].append({
+            "text": escape(title), "x": left + wide / 2, "y": top, "xref": "paper", "yref": "paper",
+            "xanchor": "center", "yanchor": "bottom", "showarrow": False,
+        })  # fmt: skip
+        data.append({
+            "type": "heatmap", "z": matrix.numpy(), "coloraxis": "coloraxis", "xaxis": f"x{name}", "yaxis": f"y{name}",
+            "hovertemplate": f"{escape(title)}<br>%{{y}} → %{{x}}<br><b>%{{z:.4f}}</b><extra></extra>",
+        })  # fmt: skip
+    return {"data": data, "layout": layout}
+
+
+def one_matrix(
+    weights: Tensor, labels: Sequence[str], palette: Palette, *, limit: float, hidden: Tensor | None = None
+) -> Spec:
+    """Return the figure of one matrix of weights, (T, T), with its tokens; hidden cells are hatched.
+
+    Args:
+        weights: numbers from 0 on.
+        labels: of rows and columns.
+        palette: the colours of the theme.
+        limit: where the colours end.
+        hidden: (T, T), the cells that a mask hides.
+    """
+    figure = heatmap(weights[:, :0], labels, labels, palette, across="key (to)", signed=False, limit=limit)
+    values = weights if hidden is None else weights.masked_fill(hidden, torch.nan)
+    figure["data"][0] |= {"z": values.numpy(), "hovertemplate": "%{y} → %{x}<br><b>%{z:.4f}</b><extra></extra>"}
+    figure["layout"] |= {"height": figure["layout"]["height"] - ABOVE, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
+    figure["layout"]["xaxis"] |= {"showgrid": False}
+    figure["layout"]["yaxis"] |= {"showgrid": False, "title": {"text": "query (from)"}}
+    if hidden is not None:
+        count = len(labels)
+        figure["layout"]["images"] = [{
+            "source": palette.hatch, "xref": "x", "yref": "y", "x": -0.5, "y": -0.5, "sizex": count, "sizey": count,
+            "sizing": "stretch", "layer": "below",
+        }]  # fmt: skip
+    return figure

@@ -1,0 +1,30 @@
+"""What heads on subsets of the embeddings of the view's text give, once for all sessions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from attnviz.bert.blocks.stack import embed
+from attnviz.bert.blocks.subsets import Subsets, attend_in_parts
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.tokens import Tokens
+from attnviz.ui import state
+from attnviz.ui.bert.rows import computed
+
+NBYTES = 64 * 2**20
+"""A text of 512 tokens in 12 parts has 30 MiB, one of 64 tokens half of one"""
+
+
+def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
+    """Return both ways to attend, in as many parts as the view says."""
+    heads = state.get("subset_heads")
+    return computed("subsets", NBYTES, (tokens.ids, heads), partial(_make, model, tokens, heads))
+
+
+def names(heads: int) -> list[str]:
+    """Return what the one softmax and those of the parts are called."""
+    return ["whole X", *(f"head {head}" for head in range(heads))]
+
+
+def _make(model: BuiltInModel, tokens: Tokens, heads: int) -> Subsets:
+    return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)

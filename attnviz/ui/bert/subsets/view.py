@@ -1,0 +1,160 @@
+"""Heads on subsets of the embedding: all weights side by side, and one row under the one softmax and under each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.formatting import number
+from attnviz.links.bert import SUBSETS
+from attnviz.ui import shell, state
+from attnviz.ui.bert.look import built_in, in_torch, notice
+from attnviz.ui.bert.rows import choose_row, numbered
+from attnviz.ui.bert.subsets.exports import script
+from attnviz.ui.bert.subsets.results import names, subsets_of
+from attnviz.ui.palette import palette
+from attnviz.ui.walk.checks import plot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.bert.blocks.subsets import Row, Subsets
+    from attnviz.figures.plots import Spec
+    from attnviz.tokens import Tokens
+
+HEIGHT, HIGH, HEADS = 250, 330, 6
+"""px: of both plots of weights, and where there are more than so many heads"""
+ABOVE = 22
+"""px: above a plot that has nothing there"""
+MANY = 64
+"""Tokens from which on a small matrix shows the largest weight of each block of cells"""
+STYLE = """<style>
+.said { font-size: max(.95rem, var(--least-type, 0) * 1rem); line-height: 1.4; }
+.said b { font-weight: 600; }
+</style>"""
+
+
+def controls() -> None:
+    """Show the number of parts."""
+    if not state.get("lecture"):
+        _parts()
+
+
+def _parts() -> None:
+    state.choice(
+        "subset_heads", st.segmented_control, "Parts of X: heads H", list(SUBSETS), required=True,
+        help="The columns of X are cut into H parts of C / H columns. Each part attends by itself, without weights.",
+    )  # fmt: skip
+
+
+def show() -> None:
+    """Show both ways to attend."""
+    from attnviz.figures.bert.multiples import multiples
+
+    model, text = built_in(), shell.text()
+    tokens = model.tokenize(text)
+    shell.token_notes(tokens)
+    if state.get("lecture"):
+        _parts()  # a lecture has no sidebar
+    subsets = subsets_of(model, tokens)
+    st.html(STYLE + _shapes(subsets))
+    left, right = st.columns([2, 3], gap="small")
+    limit = float(subsets.weights.max())
+    height = HEIGHT if subsets.heads <= HEADS else HIGH
+    shown = {
+        "subsets_whole": (left, subsets.whole.weights[None], ["one softmax over the whole X"]),
+        "subsets_parts": (right, subsets.parts.weights, [_title(subsets, head) for head in range(subsets.heads)]),
+    }
+    for key, (place, weights, titles) in shown.items():
+        small, labels = _small(weights, tokens)
+        figure = multiples(small, titles, labels, palette(), limit=limit, height=height)
+        figure["layout"]["coloraxis"]["showscale"] = key == "subsets_parts"  # it is that of both
+        with place:
+            plot(figure, key)
+    _show_row(subsets, tokens)
+    notice(
+        "The scores of the parts, before scaling, add up to those of the whole X. One softmax sees only that sum; "
+        "with a softmax each, the parts can look at different tokens at the same time."
+    )
+    in_torch(script())
+
+
+def _shapes(subsets: Subsets) -> str:
+    """Return what is computed, with shapes, in words."""
+    length, width = subsets.joined.shape
+    heads, size = subsets.heads, width // subsets.heads
+    parts = "1 part" if heads == 1 else f"{heads} parts"
+    return (
+        f'<div class="said"><b>X</b> ({length}, {width}): the embeddings of the text, with positions, normalised. '
+        f"Q = K = V = X. <b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). "
+        f"They are <b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would have {size} "
+        "columns, and would not say which head found what. Below, a row is a query and a column a key.</div>"
+    )
+
+
+def _title(subsets: Subsets, head: int) -> str:
+    size = subsets.parts.query.shape[-1]
+    return f"head {head}" if subsets.heads > 4 else f"head {head}: columns {head * size}–{(head + 1) * size - 1}"
+
+
+def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
+    """Return matrices of at most `MANY` rows, with the labels of their rows: of many tokens, of the first of each."""
+    import torch
+
+    from attnviz.measures.thumbnails import thumbnails
+
+    labels = numbered(tokens.labels)
+    if len(tokens) <= MANY:
+        return weights, labels
+    small = torch.from_numpy(thumbnails(weights.numpy(), MANY)).float() / 255
+    return small, [f"{labels[place * len(labels) // MANY]} …" for place in range(MANY)]
+
+
+def _show_row(subsets: Subsets, tokens: Tokens) -> None:
+    """Show one row of weights under each softmax, and how far any two differ."""
+    from attnviz.bert.blocks.subsets import row_of
+    from attnviz.figures.plots import heatmap
+
+    left, right = st.columns([3, 2], gap="small")
+    with left:
+        place = choose_row(tokens, "Row (query)")
+        row, named = row_of(subsets, place), names(subsets.heads)
+        rows = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(named, row.entropy.tolist(), strict=True)]
+        figure = heatmap(row.weights, rows, numbered(tokens.labels), palette(), across="key (to)", signed=False)
+        plot(_lower(figure), "subsets_row")
+    with right:
+        st.html(_row_said(row, tokens, place))
+        title = "half the sum of |p − q|"
+        figure = heatmap(row.difference, named, named, palette(), across=title, signed=False, limit=1)
+        plot(_lower(figure), "subsets_difference")
+
+
+def _lower(figure: Spec) -> Spec:
+    """Return a figure without the room above it."""
+    layout = figure["layout"]
+    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - ABOVE}}
+
+
+def _row_said(row: Row, tokens: Tokens, place: int) -> str:
+    """Return what the one softmax and those of the parts give a row, in words."""
+    label, bits = escape(tokens.labels[place]), [number(one, 1) for one in row.entropy.tolist()]
+    largest = [escape(tokens.labels[key]) for key in row.largest]
+    said = (
+        f"<b>“{label}”</b>: one softmax gives one distribution, largest at “{largest[0]}” "
+        f"({number(float(row.weights[0].max()))}), {bits[0]} bits."
+    )
+    heads = len(row.largest) - 1
+    if heads > 1:
+        others = Counter(tokens.labels[key] for key in row.other[1:] if key is not None)
+        most = float(row.difference[1:, 1:].max())
+        said += (
+            f" {heads} heads give {heads}, of {min(bits[1:], key=float)} to {max(bits[1:], key=float)} bits; any two "
+            f"differ by up to <b>{number(most)}</b> (0: equal, 1: no key in common)."
+        )
+        if others:
+            named = ", ".join(f"“{escape(one)}” ({count})" for one, count in others.most_common(4))
+            said += f" Besides itself, they look most at {named}{' and others' if len(others) > 4 else ''}."
+    return f'<div class="said">{said}</div>'
