@@ -10,13 +10,22 @@ from attnviz.ui import state
 from attnviz.ui.bert.part import Part
 from attnviz.ui.lessons import bar as lesson_bar
 
+CSS = """
+<style>
+/* All parts in a row at 1280 px. */
+.st-key-bert_part button { padding-inline: 0.6rem; }
+</style>
+"""
 TITLES = {
     "configuration": "Configuration",
     "back": "There and back",
-    "language": "A language model",
-    "subsets": "Subsets as heads",
-    "search": "Search by meaning",
+    "language": "Language model",
+    "subsets": "Subsets",
+    "classifier": "Classifier",
+    "agent": "Agent",
+    "search": "Search",
     "blank": "Fill the blank",
+    "without": "Without a head",
 }
 """In the order in which they are offered"""
 
@@ -26,6 +35,7 @@ def choose_part() -> Part:
     if state.get("lecture") or lesson_bar.is_open():
         state.keep_within("bert_part", "Part", list(TITLES))
     else:
+        st.html(CSS)
         state.choice(
             "bert_part", st.segmented_control, "What BERT does", list(TITLES), required=True,
             format_func=TITLES.get, label_visibility="collapsed",
