@@ -86,5 +86,9 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             made.unlink(missing_ok=True)
             raise
-    made.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
-    made.replace(path)
+    try:
+        made.chmod(0o644)  # the folder's other files can be read by all, a temporary one only by its owner
+        made.replace(path)
+    except OSError:
+        made.unlink(missing_ok=True)
+        raise

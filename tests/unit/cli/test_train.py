@@ -15,6 +15,7 @@ import torch
 
 from attnviz.cli import main
 from attnviz.trained.files import read
+from attnviz.training.checkpoint import write_whole
 from attnviz.training.evaluation import evaluate
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
@@ -169,3 +170,11 @@ def test_a_loss_that_diverges_ends_it_with_a_sentence(
     assert train("induction", "--out", out, *QUICK) == 1
     assert "the loss at step 0 is inf" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_file_that_can_t_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "one.safetensors"
+    folder.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_whole(folder, b"x")
+    assert list(tmp_path.iterdir()) == [folder]
