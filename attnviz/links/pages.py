@@ -117,10 +117,10 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "train", "Train", "/train",
-            ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps", "batch", "rate", "seed",
-             "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers", "train_heads",
-             "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt", "halves", "length",
-             "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
+            ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps",
+             "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers",
+             "train_heads", "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt",
+             "halves", "length", "temperature", "top_k", "top_p", "cache", "drawn", "panel"),
         ),
         Page(
             "bert", "BERT at work", "/bert", ("text", "model", "seed", "q", "other", *BERT_KEYS), source=PRETRAINED.key,

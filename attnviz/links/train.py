@@ -23,6 +23,7 @@ from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import MAX_LAYERS
 from attnviz.training.ladder import LADDER
 from attnviz.training.settings import MOST_STEPS, Decay, Optimiser
+from attnviz.training.text.cut import CUTS
 
 MAX_SAMPLE, MOST_BATCH = 200, 4096
 """The most characters that a model in training is shown, and sequences a step"""
@@ -30,6 +31,8 @@ MAX_PROMPT, MAX_LENGTH = 1000, 300
 """The most characters of a prompt and of the text that is generated from it"""
 MOST_BLOCK = 128
 """The largest block size of a model that is trained on a text"""
+MOST_TEXT = 5 * 2**20
+"""The most characters of a text to train on"""
 
 RECORDED = ("recorded", "control")
 """The trainings that ship with the app, by their names in links: of a task's own model, and of its control"""
@@ -39,6 +42,9 @@ TRAIN_KEYS: dict[str, Key] = {
     "rung": Key("", one_of(*(rung.name for rung in LADDER))),
     "text_view": Key("ladder", one_of("ladder", "table", "loss", "data")),
     "train_block": Key(None, whole(1, MOST_BLOCK)),
+    "cut": Key("blocks", one_of(*CUTS)),
+    "text_from": Key(None, whole(0, MOST_TEXT)),
+    "text_to": Key(None, whole(0, MOST_TEXT)),
     "task": Key("induction", read_name),
     "sample": Key("", short(MAX_SAMPLE)),
     "steps": Key(None, whole(1, MOST_STEPS)),

@@ -18,6 +18,13 @@ from attnviz.serving.work.arrays import NotOfferedError, array_store
 from attnviz.serving.work.training import training_jobs
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import build
+from attnviz.training.text.chunks import chunks
+from attnviz.training.text.corpus import built_in
+from attnviz.training.text.cut import Cut, settings_of
+from attnviz.training.text.documents import Documents
+from attnviz.training.text.subject import Text
 from attnviz.ui.train.text.arrays import logits_of
 from tests.app.pages import boxes, go_to_page, messages, open_page, payload, send_update
 
@@ -224,6 +231,88 @@ def test_a_text_shorter_than_a_block_trains_what_it_can_and_says_so() -> None:
     assert rung(at, "gpt")["run"]["state"] == "new"
     command(at, "train:bigram")
     until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+
+
+@pytest.mark.parametrize("cut", ["chunks", "plain"])
+def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
+    at = opened(text_view="data", cut=cut, rung="bigram")
+    shown, train = told(at)["text"]["cut"]["lines"], built_in()[: told(at)["text"]["train"]]
+    labels = told(at)["text"]["characters"]
+    end = labels.index("\n") if cut == "chunks" else None
+    pieces = [chunks([labels.index(one) for one in line], settings_of(cut, 40, end)) for line in train.split("\n")]
+    expected = [piece for line in pieces for piece in line if len(piece) > 1]
+    if cut == "chunks":
+        expected[-1].pop()  # the last line goes on in the validation part
+    assert [one["ids"] for one in shown["shown"]] == expected[:4]
+    assert shown["shown"][1]["repeated"] == (8 if cut == "chunks" else 0)
+    assert (shown["sequences"], shown["lengths"]) == (len(expected), [min(map(len, expected)), max(map(len, expected))])
+    assert shown["dropped"] == len(train) - sum(map(len, expected)) + shown["repeated"]
+    command(at, "train:bigram")
+    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    assert rung(at, "bigram")["changed"].startswith("chunks of lines" if cut == "chunks" else "a plain cut of lines")
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    assert job is not None
+    subject = Documents(built_in(), 40, cut)
+    trainer = Trainer(build(job.plan.model, 0), subject.batch, job.plan.training)
+    np.testing.assert_array_equal(job.view.losses, np.array([trainer.advance() for _ in range(5)], np.float32))
+    assert payload(at, "ladder")[1]["0.held_out"][-1] == pytest.approx(subject.whole_loss(trainer.model), rel=1e-6)
+
+
+def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_in_the_view() -> None:
+    at = opened(text_view="data", rung="gpt", seed="4")
+    assert told(at)["text"]["cut"] == {"name": "blocks", "lines": None}
+    subject = Text(built_in(), 32)
+    batch = subject.batch(16, torch.Generator().manual_seed(4))
+    assert [one["ids"][:-1] for one in rung(at, "gpt")["drawn"]] == batch.ids[:3].tolist()
+    send_update(at, "ladder", {"number": next(_numbers), "values": {"cut": "chunks"}})
+    assert told(at)["text"]["cut"]["name"] == "chunks"
+    assert at.query_params["cut"] == "chunks"
+    assert at.selectbox(key="cut").value == "chunks"
+    send_update(at, "ladder", {"number": next(_numbers), "values": {"cut": "<b>"}})
+    assert told(at)["values"]["cut"] == "chunks"
+
+
+def test_a_part_of_a_text_is_trained_on() -> None:
+    book = "Chapter 1. " + "A cat sat. " * 200 + "Chapter 2. " + "The dog ran! " * 200 + "Chapter 3. " + "End. " * 99
+    at = upload(opened(), book.encode())
+    at.text_input(key="train_text_words").set_value("Chapter").run()
+    first, second = book.index("Chapter 2"), book.index("Chapter 3")
+    at.button(key="train_text_text_from_1").click().run()
+    at.button(key="train_text_text_to_2").click().run()
+    assert (at.query_params["text_from"], at.query_params["text_to"]) == (str(first), str(second))
+    assert told(at)["text"]["size"] == second - first
+    command(at, "train:bigram")
+    until(at, lambda: rung(at, "bigram")["run"]["state"] == "done")
+    job = training_jobs().job(told(at)["values"]["visitor"])
+    assert job is not None
+    assert job.text == book[first:second]
+    at.number_input(key="text_to").set_value(first + 30).run()
+    assert "is not used. This text has 30 characters" in " ".join(boxes(at, "error"))
+    assert told(at)["text"]["size"] == len(book), "then the whole text is trained on"
+    at.number_input(key="text_to").set_value(first - 1).run()
+    assert "The part has no text" in " ".join(boxes(at, "error"))
+    at.segmented_control(key="train_text_from").set_value("built_in").run()
+    assert told(at)["text"]["size"] == len(built_in()), "another text is shown whole"
+
+
+def test_the_part_of_the_built_in_corpus_is_in_the_link_and_one_beyond_its_end_is_left_out() -> None:
+    at = opened(text_from="1000", text_to="30000")
+    assert told(at)["text"]["size"] == 29_000
+    assert not told(at)["text"]["is_built_in"]
+    assert at.number_input(key="text_from").value == 1000
+    at = opened(text_from="4000000", text_to="x")
+    assert told(at)["text"]["is_built_in"]
+    assert "so text_from is left out" in messages(at)
+
+
+@pytest.mark.parametrize("cut", ["chunks", "plain"])
+def test_a_text_whose_lines_are_too_short_to_be_cut_is_refused_when_it_is_trained_on(cut: str) -> None:
+    text = "\n".join("ab"[n % 2] for n in range(600))
+    at = upload(opened(cut=cut, text_view="data"), text.encode())
+    assert told(at)["text"]["cut"]["lines"]["sequences"] == 0
+    command(at, "train:gpt")
+    assert "has none that is long enough" in messages(at)
+    assert rung(at, "gpt")["run"]["state"] == "new"
 
 
 def test_what_is_no_command_is_ignored() -> None:

@@ -79,12 +79,21 @@ def test_two_rungs_are_trained_and_the_table_and_a_loss_are_read(page: Page, app
         page.mouse.move(box["x"] + box["width"] * 0.2 + 1, box["y"] + box["height"] * 0.4)
         return reading.inner_text()
 
-    text = in_the_end(page, point, lambda said: "follows" in said, seconds=30)
-    after, before, times = re.findall(r"“(.+?)” follows “(.+?)” ([\d,]+) times", text or reading.inner_text())[0]
+    said = in_the_end(page, point, lambda said: "follows" in said, seconds=30)
+    after, before, times = re.findall(r"“(.+?)” follows “(.+?)” ([\d,]+) times", said or reading.inner_text())[0]
     facts = built_in_facts()
     pair = "".join({"␣": " ", "⏎": "\n"}.get(one, one) for one in (before, after))
     part = facts.text[: facts.train]
     assert int(times.replace(",", "")) == sum(part[at : at + 2] == pair for at in range(len(part)))
+    # The text in chunks: the second one repeats the end of the first.
+    page.locator('button[data-view="data"]').click()
+    page.locator('button[data-cut="chunks"]').click()
+    second = page.locator(".ladder .cut .ids").nth(1)
+    expect(second.locator(".repeated")).to_have_count(8, timeout=MINUTE)
+    line = facts.text.split("\n")[0]
+    ids = [facts.labels.index(one) for one in line[32:72] + "\n" * (len(line) <= 72)]
+    assert [int(one) for one in second.locator(".id").all_inner_texts()] == ids
+    expect(page).to_have_url(re.compile("cut=chunks"))
 
 
 def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:

@@ -17,12 +17,9 @@ from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan, sample_of
 from attnviz.ui.train.runs import jobs_of, runs_of
 from attnviz.ui.train.text.chosen import chosen_facts
-from attnviz.ui.train.text.plans import RUNGS, rung_of
+from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, rung_of
 from attnviz.ui.train.text.rungs import recorded_of
 from attnviz.ui.trained.visitor import visitor
-
-FIRST_SHOWN = "head"
-"""The rung that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
 
 
 class Head(NamedTuple):

@@ -15,7 +15,8 @@ from attnviz.training.settings import MOST_STEPS
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
-from attnviz.ui.train.plans import default_of, task_of
+from attnviz.ui.train.plans import default_of, fitting_plan, task_of
+from attnviz.ui.train.schedule import schedule
 from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -83,6 +84,7 @@ def _more(task: Task) -> None:
         width = state.get("train_width") or task.model.width
         _pick("train_heads", "Heads H", task, [count for count in range(1, MAX_HEADS + 1) if width % count == 0])
         _pick("train_width", "Width C", task, WIDTHS)
+    st.caption(schedule(fitting_plan(state.get)[0].training))
     st.caption("Another model or setting is a new training: press Train. The one before stays as a faint curve.")
 
 

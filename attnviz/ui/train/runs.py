@@ -33,7 +33,10 @@ MOST_POINTS = 400
 MOST_CODES = 4 * 2**20
 """The most weights of all snapshots that a browser is offered, 2 bytes each"""
 
-NAMES_OF_SETTINGS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon", "none": "no decay", "cosine": "cosine decay"}
+NAMES_OF_SETTINGS = {
+    "adamw": "AdamW", "sgd": "SGD", "muon": "Muon", "none": "no decay", "cosine": "cosine decay",
+    "blocks": "blocks at random places", "chunks": "chunks of lines", "plain": "a plain cut of lines",
+}  # fmt: skip
 """What a training that differs in one of these is called"""
 RECENT = 20
 """The steps whose mean loss tells whether a training diverges"""
@@ -239,7 +242,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
     training = plan.training
     shape = ("layers", "heads", "width", "dropout", "block_size")
     return {
-        "learning_rate": training.learning_rate, "seed": training.seed, "batch": training.batch,
+        "cut": plan.cut, "learning_rate": training.learning_rate, "seed": training.seed, "batch": training.batch,
         "steps": training.steps, "optimiser": training.optimiser, "decay": training.decay,
         "warm_up": training.warm_up, "weight_decay": training.weight_decay,
         **{name: getattr(plan.model, name) for name in shape if hasattr(plan.model, name)},

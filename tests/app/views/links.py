@@ -228,6 +228,7 @@ MORE = {
         "/train?train_part=text&rung=heads&text_view=loss&train_block=16&steps=100&batch=8&rate=0.003&sample=Anna+was+%C3%A9",
         "/train?train_part=text&rung=gpt&snapshot=500&watch=decoder.2.1&lecture=1",
         "/train?train_part=text&rung=nothing&text_view=data&train_block=0&warm_up=-1&decay=cosine&optimiser=muon&train_dropout=0.25",
+        "/train?train_part=text&rung=gru&text_view=data&cut=chunks&text_from=1000&text_to=60000",
         "/train?train_part=generate&length=30",
         "/train?train_part=generate&length=25&temperature=0&cache=0&drawn=20&watch=decoder.1.2&panel=cache",
         "/train?train_part=generate&prompt=JULIET:%0A&length=12&temperature=1.5&top_k=5&top_p=0.9&seed=3&panel=seeds",

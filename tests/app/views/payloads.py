@@ -236,8 +236,10 @@ def _ladder(header: Header, arrays: Arrays, seen: Seen) -> None:
     seen.texts += [f"{name}: {text[name]}" for name in ("is_built_in", "size", "train", "floor", "first", "blocks")]
     seen.texts += [f"characters: {_joined(text['labels'])}", *_pin(chosen["pin"])]
     seen.texts += [f"{name}: {chosen[name]}" for name in ("rung", "text_view", "watch", "snapshot")]
-    for cut in text["cuts"]:
-        seen.texts += [cut["title"], *map(_joined, cut["documents"])]
+    if text["cut"] is not None:
+        lines = text["cut"]["lines"] or {}
+        seen.texts += [f"cut: {text['cut']['name']}", *(f"{name}: {value}" for name, value in lines.items())]
+        seen.texts += [f"drawn: {rung['drawn']}" for rung in header["rungs"] if rung["drawn"]]
     for rung in header["rungs"]:
         run = rung["run"]
         names = ("title", "adds", "reported", "parameters", "expected", "block", "rate", "batch", "samples")

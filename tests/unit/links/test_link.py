@@ -98,6 +98,8 @@ GOOD = [
     ("rung", "gru", "gru"),
     ("text_view", "loss", "loss"),
     ("train_block", "128", 128),
+    ("cut", "plain", "plain"),
+    ("text_to", "5242880", 5_242_880),
     ("task", "sort", "sort"),
     ("sample", "x" * 300, "x" * 200),
     ("steps", "100000", 100_000),
@@ -131,6 +133,7 @@ WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}
 WHOLE |= {"steps": 100_001, "batch": 4097, "warm_up": 100_001, "snapshot": 100_001}
 WHOLE |= {"length": 301, "top_k": 10_001, "drawn": 300}
+WHOLE |= {"text_from": 5_242_881, "text_to": 5_242_881}
 WHOLE |= {"train_block": 129, "train_layers": 13, "train_heads": 9, "train_width": 129}
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
@@ -139,7 +142,7 @@ CHOICES += ["mask_value", "projection_bias", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "run"]
-CHOICES += ["rung", "text_view", "halves", "cache", "panel"]
+CHOICES += ["rung", "text_view", "cut", "halves", "cache", "panel"]
 
 BAD = [
     *((name, raw) for name in WHOLE for raw in [*NOT_WHOLE, str(WHOLE[name])]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,17 @@ from attnviz.toy import BigramModel
 from attnviz.training.ladder import BLOCK, COUNTED, LADDER
 from attnviz.training.plan import build
 from attnviz.training.settings import TrainingSettings
+from attnviz.training.text.cut import Cut, sequences_of
 from attnviz.training.text.subject import Text, TextError
 from attnviz.ui.train.arrays import Reading
 from attnviz.ui.train.text.arrays import SAMPLE, heads_at, logits_of, sample_of, table_of
+from attnviz.ui.train.text.cuts import lines_of
 from attnviz.ui.train.text.facts import MOST_SHOWN, built_in_facts, facts_of
 from attnviz.ui.train.text.plans import is_usual, plan_of, rung_of
 
 KEYS = (
-    "steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_block"
+    "steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_block",
+    "cut",
 )  # fmt: skip
 VIEW: dict[str, object] = {**dict.fromkeys(KEYS), "seed": 0}
 
@@ -62,13 +66,29 @@ def test_a_text_that_can_not_be_trained_on_is_refused_in_a_sentence(text: str, w
         facts_of(text)
 
 
-def test_documents_are_cut_as_the_titles_say() -> None:
+def test_lines_are_cut_and_what_is_left_out_is_counted() -> None:
     document = "".join(chr(ord("a") + n % 26) for n in range(90))
-    plain, least, overlap = (cut["documents"][0] for cut in facts_of(f"{document}\n" * 5).told()["cuts"])
-    assert [len(piece) for piece in plain] == [40, 40, 10]
-    assert "".join(plain) == document
-    assert least == [document[:40], document[40:80], document[70:] + "⟨end⟩"]
-    assert overlap == [document[:40], document[32:72], document[64:] + "⟨end⟩"]
+    facts = facts_of(f"{document}\nshort\n\n{document[:41]}\n" * 5)
+    train = facts.text[: facts.train]
+
+    def read(cut: Cut) -> tuple[list[str], dict[str, Any]]:
+        lines = lines_of(facts, cut, 40)
+        return ["".join(facts.labels[id_] for id_ in one["ids"]) for one in lines["shown"]], lines
+
+    shown, lines = read("plain")
+    assert shown == [document[:40], document[40:80], document[80:], "short"]
+    assert lines["repeated"] == 0
+    assert lines["dropped"] == train.count("\n") + 4, "each line of 41 leaves one character; the last one is not whole"
+    shown, lines = read("chunks")
+    assert shown == [document[:40], document[32:72], document[64:] + "\n", document[:40]]
+    assert [one["repeated"] for one in lines["shown"]] == [0, 8, 8, 0]
+    filled = [line for line in train.split("\n") if line]
+    assert (lines["count"], lines["short"]) == (len(filled), sum(len(line) < 20 for line in filled))
+    assert lines["lengths"] == [21, 40], "the shortest is a rest made up to 20, with its line end"
+    inside = set()
+    for start, stop in sequences_of(train, "chunks", 40):
+        inside |= set(range(start, stop))
+    assert lines["dropped"] == len(train) - len(inside)
 
 
 @pytest.mark.parametrize("rung", LADDER, ids=lambda rung: rung.name)

@@ -1,23 +1,31 @@
-// The text as data: one tensor of ids, its split, the pairs (x, y) of a block, and how documents are cut.
+// The text as data: one tensor of ids, its split, the pairs (x, y) of a block, and how it is cut to be trained on.
 
 import { element, span } from "../core/dom.js";
+import { Cuts } from "./cuts.js";
 
 export class Data {
-  /** @param {HTMLElement} root */
-  constructor(root) {
-    this.root = root;
+  /** @param {HTMLElement} root @param {{ cut: (name: string) => void }} on */
+  constructor(root, on) {
+    this.ids = element("section");
+    this.block = element("section");
+    this.cuts = new Cuts(on);
+    root.append(this.ids, this.block, this.cuts.element);
     this.key = "";
   }
 
   /** @param {LadderGiven} given */
-  update({ header: { text }, row }) {
+  update(given) {
+    this.cuts.update(given);
+    const {
+      header: { text },
+      row,
+    } = given;
     const key = `${text.pairs} ${row.rung.block}`;
     if (key === this.key) return;
     this.key = key;
     const ids = text.first.map((id) => element("li", {}, span("token", text.labels[id]), span("id", String(id))));
-    const whole = (/** @type {number} */ n) => n.toLocaleString("en-US");
-    this.root.replaceChildren(
-      part(
+    this.ids.replaceChildren(
+      ...part(
         "The whole data set is one tensor of ids",
         `torch.tensor(ids): shape (${whole(text.size)},), int64; ${text.labels.length} different characters, ` +
           `numbered in the order of their code points. Its first ${ids.length}:`,
@@ -27,24 +35,12 @@ export class Data {
             `${whole(text.size - text.train)} are kept for validation.`,
         ),
       ),
-      part(
+    );
+    this.block.replaceChildren(
+      ...part(
         "A block is as many examples as it has characters",
         `x = tokens[:-1] and y = tokens[1:]: each position predicts the character after it. The first 8 of a block:`,
         pairs(text),
-        paragraph(
-          `“${row.rung.title}” is trained on blocks of ${row.rung.block}; each step draws ${row.rung.batch} of them ` +
-            "from anywhere in the training part.",
-        ),
-      ),
-      part(
-        "Documents are cut into sequences of at most 40",
-        "The models here draw blocks from the text as a whole. Where documents are to stay apart, each is cut by " +
-          "itself. The longest of the first ones, one a line (shorter ones than 20 are left out of the lower two):",
-        ...text.cuts.map(cutOf),
-        paragraph(
-          "A file too large for memory is read line by line: attnviz.training.text.chunks.FileChunks, " +
-            "an IterableDataset.",
-        ),
       ),
     );
   }
@@ -68,20 +64,11 @@ function pairs({ first, labels }) {
   return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...made));
 }
 
-/** @param {LadderCut} cut */
-function cutOf({ title, documents }) {
-  const lists = documents.map((pieces) =>
-    element(
-      "ol",
-      { class: "pieces" },
-      ...pieces.map((piece) => element("li", { title: `${[...piece].length} characters` }, piece)),
-    ),
-  );
-  return element("div", { class: "cut" }, element("h3", {}, title), ...lists);
-}
-
 /** @param {string} title @param {string} said @param {HTMLElement[]} more */
-const part = (title, said, ...more) => element("section", {}, element("h2", {}, title), paragraph(said), ...more);
+const part = (title, said, ...more) => [element("h2", {}, title), paragraph(said), ...more];
 
 /** @param {string} text */
 const paragraph = (text) => element("p", {}, text);
+
+/** @param {number} n */
+const whole = (n) => n.toLocaleString("en-US");

@@ -30,7 +30,7 @@ class Ladder {
     this.rows = [];
     /** @type {PendingUpdates<LadderValues>} */
     this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      ...{ rung: "", text_view: "ladder", watch: "", snapshot: null, pin: NOTHING, predict: false },
+      ...{ rung: "", text_view: "ladder", cut: "blocks", watch: "", snapshot: null, pin: NOTHING, predict: false },
       ...{ slow: 0, visitor: "" },
       command: [0, ""],
     });
@@ -46,6 +46,7 @@ class Ladder {
       reveal: () => this.change({ predict: false }),
       choose: (rung) => this.change({ rung, watch: "", pin: NOTHING }),
       open: (view) => this.change({ text_view: view, pin: NOTHING }),
+      cut: (cut) => this.change({ cut }),
       redraw: () => this.draw(),
     });
     root.append(this.section);

@@ -101,9 +101,10 @@ function expectedText(/** @type {[number, number][]} */ expected, /** @type {num
 }
 
 /** @param {LadderRung} rung */
-const settings = ({ run, batch, block, rate, parameters, changed }) =>
+const settings = ({ run, batch, block, cut, rate, parameters, changed }) =>
   `Here: ${parameters.toLocaleString("en-US")} parameters, ${run.steps.toLocaleString("en-US")} steps of ${batch} ` +
-  `blocks of ${block} characters, learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;
+  `${cut === "blocks" ? "blocks of" : "sequences of at most"} ${block} characters, ` +
+  `learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;
 
 /** @param {number} speed */
 const speedText = (speed) => (speed < 10 ? fixed(speed, 1) : Math.round(speed).toLocaleString("en-US"));

@@ -23,6 +23,7 @@ import { Top } from "./top.js";
  * @property {() => void} reveal
  * @property {(rung: string) => void} choose
  * @property {(view: string) => void} open
+ * @property {(cut: string) => void} cut
  * @property {() => void} redraw
  */
 
@@ -69,7 +70,7 @@ export class View {
     this.views = {
       table: new Pairs(this.rooms.table, source, on),
       loss: new Loss(this.rooms.loss, source, on),
-      data: new Data(this.rooms.data),
+      data: new Data(this.rooms.data, on),
     };
     const bottom = element("div", { class: "bottom" });
     this.scrubber = new Scrubber(bottom, on.go);

@@ -1,10 +1,36 @@
 // The part "Text" of the page Train: what the server says of a text and of the models that learn it.
 
-/** A way to cut documents into sequences. */
+/** A sequence to train on: where it begins in the text, and how many of its tokens the one before has too. */
+interface LadderSequence {
+  start: number;
+  ids: number[];
+  repeated: number;
+}
+/** How the training part of a text is cut line by line. */
+interface LadderLines {
+  most: number;
+  least: number;
+  overlap: number;
+  /** lines that are not empty, and those that are shorter than `least` */
+  count: number;
+  short: number;
+  sequences: number;
+  /** of the shortest and the longest one, in tokens */
+  lengths: [number, number];
+  /** sequences that end with a line end */
+  ends: number;
+  /** characters that are in two sequences, and those that are in none */
+  repeated: number;
+  dropped: number;
+  /** sequences of the validation part */
+  validation: number;
+  shown: LadderSequence[];
+}
+/** How a text is cut into sequences. */
 interface LadderCut {
-  title: string;
-  /** the pieces of each document */
-  documents: string[][];
+  name: string;
+  /** null for blocks, of which each rung has its own */
+  lines: LadderLines | null;
 }
 interface LadderText {
   is_built_in: boolean;
@@ -22,7 +48,8 @@ interface LadderText {
   floor: number;
   /** blocks of the validation part, each with the character after it */
   blocks: number[][];
-  cuts: LadderCut[];
+  /** null where it is not shown */
+  cut: LadderCut | null;
   /** under which the counts of pairs are requested */
   pairs: string;
 }
@@ -36,8 +63,12 @@ interface LadderRung {
   /** how many steps, and the loss to expect after them */
   expected: [number, number][];
   block: number;
+  cut: string;
   rate: number;
   batch: number;
+  /** with what it would be trained next, and of the first step the first blocks, where they are shown */
+  next: { block: number; batch: number; seed: number };
+  drawn: LadderSequence[];
   /** whether it is trained after the training that goes on */
   will_follow: boolean;
   /** the first settings in which its training differs from the usual one, in words; "" if none */
@@ -52,6 +83,7 @@ interface LadderValues {
   /** the rung that is looked at; "" for the one that was trained last */
   rung: string;
   text_view: string;
+  cut: string;
   watch: string;
   snapshot: number | null;
   pin: Pair;

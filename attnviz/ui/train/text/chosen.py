@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -11,6 +13,7 @@ from attnviz.training.text.subject import TextError
 from attnviz.ui import state
 from attnviz.ui.plain import plain
 from attnviz.ui.train.text.facts import Facts, built_in_facts, facts_of
+from attnviz.ui.train.text.part import forget_part, part_choice, part_of
 
 SOURCES = {"built_in": "Built in", "paste": "Paste", "upload": "Upload"}
 _FROM, _PASTED, _FILE = "train_text_from", "train_text_pasted", "train_text_file"
@@ -21,7 +24,12 @@ _OWN, _REFUSED = "train_text_own", "train_text_refused"
 
 
 def chosen_facts() -> Facts:
-    """Return the text that is trained on: the visitor's, or the built-in corpus until there is one."""
+    """Return what is trained on: the chosen text, or the chosen part of it."""
+    return part_of(_whole())[0]
+
+
+def _whole() -> Facts:
+    """Return the chosen text: the visitor's, or the built-in corpus until there is one."""
     source = st.session_state.get(_CHOSEN, "built_in")
     own: Facts | None = st.session_state.get(_OWN, {}).get(source)
     return own or built_in_facts()
@@ -35,7 +43,7 @@ def text_choice() -> None:
     st.session_state[_FROM] = next((one for one in known if one in offered), "built_in")
     source = st.segmented_control(
         "Text to train on", offered, key=_FROM, format_func=SOURCES.__getitem__, required=True, width="stretch",
-        on_change=forget_reading,
+        on_change=_forget,
     )  # fmt: skip
     st.session_state[_CHOSEN] = source
     if source == "paste":
@@ -51,10 +59,26 @@ def text_choice() -> None:
         _tell(source)
 
 
+def part_of_text() -> None:
+    """Show the choice of a part of the text, to train on one chapter."""
+    part_choice(_whole(), partial(forget_reading))
+
+
+def part_refused() -> str:
+    """Return why the chosen part is not used; "" if it is."""
+    return part_of(_whole())[1]
+
+
 def forget_reading() -> None:
     """Choose no snapshot, head or cell: they belong to another text."""
     for name, value in (("watch", ""), ("snapshot", None), ("q", None), ("k", None)):
         state.put(name, value)
+
+
+def _forget() -> None:
+    """Choose nothing that belongs to another text."""
+    forget_reading()
+    forget_part()
 
 
 def _tell(source: str) -> None:
@@ -95,6 +119,6 @@ def _take(source: str, text: str) -> None:
 
 
 def _keep(source: str, own: Facts | None, refused: str) -> None:
-    forget_reading()
+    _forget()
     st.session_state[_OWN] = {**st.session_state.get(_OWN, {}), source: own}
     st.session_state[_REFUSED] = {**st.session_state.get(_REFUSED, {}), source: refused}

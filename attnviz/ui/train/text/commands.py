@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import streamlit as st
+
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.job import Job
 from attnviz.training.ladder import LADDER, Rung
@@ -13,19 +15,20 @@ from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.facts import fits
-from attnviz.ui.train.text.plans import RUNGS, block_of, plan_of, rung_of
+from attnviz.ui.train.text.plans import RUNGS, plan_of, rung_of
 from attnviz.ui.trained.visitor import is_training, take_visitor, visitor
 
-VALUES = ("rung", "text_view", "watch", "snapshot", "q", "k", "predict")
+VALUES = ("rung", "text_view", "cut", "watch", "snapshot", "q", "k", "predict")
 """The link keys of what a user chooses in the component"""
+_CUT = "train_text_cut_changed"
 
 
 def values() -> dict[str, Any]:
     """Return what is chosen in the component: `LadderHeader.values` in frontend/types/ladder.d.ts."""
     return {
-        "rung": state.get("rung"), "text_view": state.get("text_view"), "watch": state.get("watch"),
-        "snapshot": state.get("snapshot"), "pin": {"q": state.get("q"), "k": state.get("k")},
-        "predict": state.get("predict"), "slow": commands.slow(), "visitor": visitor(),
+        **{name: state.get(name) for name in ("rung", "text_view", "cut", "watch", "snapshot", "predict")},
+        "pin": {"q": state.get("q"), "k": state.get("k")},
+        "slow": commands.slow(), "visitor": visitor(),
     }  # fmt: skip
 
 
@@ -33,11 +36,19 @@ def take(sent: Mapping[str, object]) -> None:
     """Apply what the browser has sent. Anything may come."""
     take_visitor(sent.get("visitor"))
     commands.take_slow(sent.get("slow"))
-    pin = sent.get("pin")
+    pin, cut = sent.get("pin"), state.get("cut")
     commands.take_chosen({**sent, **(pin if isinstance(pin, Mapping) else {})}, VALUES)
+    if state.get("cut") != cut:
+        st.session_state[_CUT] = True
     command = commands.new_command(sent.get("command"))
     if command:
         do(command)
+
+
+def has_cut_changed() -> bool:
+    """Whether the cut was chosen in the component, once: then the page runs as a whole, with its sidebar."""
+    changed: bool = st.session_state.pop(_CUT, False)
+    return changed
 
 
 def do(command: str) -> None:
@@ -74,8 +85,9 @@ def _one_step(job: Job | None, rung: Rung) -> None:
 def _start(plans: list[Plan], *, paused: bool = False) -> None:
     """Train one after another; of several, those for whose blocks the text is too short are left out."""
     facts = chosen_facts()
-    short = [reason for plan in plans if (reason := fits(facts, block_of(plan)))]
-    fitting = [plan for plan in plans if not fits(facts, block_of(plan))]
+    reasons = [fits(facts, plan.cut, plan.block_size) for plan in plans]
+    short = [reason for reason in reasons if reason]
+    fitting = [plan for plan, reason in zip(plans, reasons, strict=True) if not reason]
     commands.refuse(short[0] if short else "")
     state.put("snapshot", None)
     if not fitting:

@@ -10,14 +10,23 @@ import streamlit as st
 from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK
 from attnviz.training.settings import TrainingSettings
 from attnviz.ui import controls, state
+from attnviz.ui.plain import plain
 from attnviz.ui.train.controls import BATCHES, DECAYS, OPTIMISERS, RATES
-from attnviz.ui.train.text.chosen import text_choice
+from attnviz.ui.train.schedule import schedule
+from attnviz.ui.train.text.chosen import part_of_text, part_refused, text_choice
+from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
 
 STEPS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
 WARM_UPS = (0, 50, 100, 200, 500)
 WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
 DROPOUTS = (0.1, 0.2, 0.3, 0.5)
+CUTS = {
+    "blocks": "blocks at random places",
+    "chunks": "chunks of lines, with an end token",
+    "plain": "a plain cut of lines",
+}
+CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
 USUAL = TrainingSettings()
 """What the rungs leave as it is: all but steps, batch and learning rate"""
 
@@ -25,6 +34,9 @@ USUAL = TrainingSettings()
 def text_controls() -> None:
     """Show all settings."""
     text_choice()
+    part_of_text()
+    if why := part_refused():
+        st.error(plain(why))
     left, right = st.columns(2)
     with left:
         _pick("steps", "Steps", STEPS, "2,000")
@@ -41,7 +53,7 @@ def text_controls() -> None:
     )  # fmt: skip
     st.caption(
         "Settings hold for what is trained next, for all models. “usual” is each model's own: blocks of 8 characters, "
-        "of 32 for the GPT."
+        "of 32 for the GPT; where lines are cut, at most 40 for all."
     )
 
 
@@ -54,6 +66,8 @@ def _more() -> None:
     with right:
         _pick("decay", "Decay of the rate", _others(DECAYS, USUAL.decay), DECAYS[USUAL.decay], DECAYS)
         _pick("train_dropout", "Dropout", DROPOUTS, "0")
+        state.choice("cut", st.selectbox, "Sequences to train on", CUTS, format_func=CUTS.get, help=CUT_HELP)
+    st.caption(schedule(plan_of(RUNGS[state.get("rung") or FIRST_SHOWN], 2, state.get).training))
     st.caption(
         "Dropout and weight decay are for attention and feed-forward: the bigram and the GRU have none. Muon trains "
         "their matrices; AdamW trains all else."

@@ -1,4 +1,4 @@
-"""A text to train on, and what is shown of it without any training: the pairs, the floor, blocks and chunks.
+"""A text to train on, and what is shown of it without any training: the pairs, the floor, and blocks.
 
 Shapes: N characters of the text, V different ones, K of them in the table, B blocks of T characters.
 """
@@ -17,8 +17,9 @@ from torch import Tensor
 from attnviz.tokens import label_of
 from attnviz.toy.language.bigram import BigramModel, count_pairs
 from attnviz.training.ladder import LADDER
-from attnviz.training.text.chunks import ChunkSettings, chunks
 from attnviz.training.text.corpus import built_in
+from attnviz.training.text.cut import Cut
+from attnviz.training.text.documents import check_lines
 from attnviz.training.text.subject import Text, TextError, as_read, check_length, validation_loss
 
 MOST_CHARACTERS = 1000
@@ -28,16 +29,6 @@ MOST_SHOWN = 96
 FIRST_IDS = 50
 BLOCKS, BLOCK = 4, 8
 """The blocks in which a loss is written out, and the most characters of each"""
-DOCUMENTS, DOCUMENT = 2, 150
-"""The documents that are shown cut into chunks, and the most characters of each that are"""
-END = -1
-"""The id of the token that ends a document, where characters have their code points as ids"""
-CUTS = {
-    "A plain cut: 40 characters each, and whatever is left": ChunkSettings(least=1),
-    "At least 20: a short rest takes in characters before it, and a token ends the document": ChunkSettings(end=END),
-    "The same, and each repeats the last 8 characters of the one before": ChunkSettings(overlap=8, end=END),
-}
-"""Ways to cut a document into sequences of at most 40 tokens"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +66,7 @@ class Facts:
             "is_built_in": self.is_built_in, "size": len(self.text), "train": self.train,
             "labels": [label_of(one) for one in self.labels], "characters": list(self.labels),
             "first": list(self.first), "shown": list(self.shown), "floor": self.floor,
-            "blocks": [list(one) for one in self.blocks], "cuts": _cuts(self.text),
+            "blocks": [list(one) for one in self.blocks],
         }  # fmt: skip
 
 
@@ -113,10 +104,12 @@ def built_in_facts() -> Facts:
     return facts_of(built_in())
 
 
-def fits(facts: Facts, block: int) -> str:
-    """Return why a text is too short for a block size, in a sentence; "" if it is not."""
+def fits(facts: Facts, cut: Cut, block: int) -> str:
+    """Return why a text can't be cut in this way, or is too short for a block size, in a sentence; "" if it can."""
     try:
         check_length(len(facts.text), block)
+        if cut != "blocks":
+            check_lines(facts.text, cut, block)
     except TextError as error:
         return str(error)
     return ""
@@ -133,22 +126,3 @@ def _blocks(validation: Tensor) -> tuple[tuple[int, ...], ...]:
     length = min(BLOCK, len(validation) - 1)
     starts = np.linspace(0, len(validation) - length - 1, BLOCKS).astype(int).tolist()
     return tuple(tuple(validation[start : start + length + 1].tolist()) for start in starts)
-
-
-def _cuts(text: str) -> list[dict[str, Any]]:
-    """Return the first documents, one a line, cut in each way: `LadderCut` of frontend/types/ladder.d.ts."""
-    lines = (line.rstrip("\r")[:DOCUMENT] for line in text[: 100 * DOCUMENT].split("\n"))
-    documents = sorted((line for line in lines if line.strip()), key=len, reverse=True)[:DOCUMENTS]
-    return [
-        {
-            "title": title,
-            "documents": [
-                [
-                    "".join("⟨end⟩" if id_ == END else chr(id_) for id_ in piece)
-                    for piece in chunks(list(map(ord, document)), settings)
-                ]
-                for document in documents
-            ],
-        }
-        for title, settings in CUTS.items()
-    ]

@@ -8,34 +8,35 @@ from typing import Any
 
 from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
 from attnviz.training.ladder import LADDER, Rung
-from attnviz.training.plan import BIGRAM_BLOCK, Plan
+from attnviz.training.plan import Plan
+from attnviz.training.text.cut import MOST, Cut
 from attnviz.ui.train.plans import OF_TRAINING
 
 Get = Callable[[str], Any]
 RUNGS: dict[str, Rung] = {rung.name: rung for rung in LADDER}
+FIRST_SHOWN = "head"
+"""The rung that is shown until one is chosen or trained: the first with attention, as `Ladder.row` in the browser"""
 
 
 def plan_of(rung: Rung, vocabulary: int, get: Get) -> Plan:
     """Return the training of a rung on a text with so many different characters."""
     plan = rung.plan(vocabulary)
     block, dropout = get("train_block"), get("train_dropout")
+    cut: Cut = get("cut") or "blocks"
+    if block is None and cut != "blocks":
+        block = MOST
     model = plan.token_model if block is None else _with_block(plan.token_model, block)
     if dropout is not None:
         model = _with_dropout(model, dropout)
     given = {name: get(key) for key, name in OF_TRAINING.items() if get(key) is not None}
-    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given))
-
-
-def block_of(plan: Plan) -> int:
-    """Return the characters of a sequence on which a plan trains."""
-    return int(getattr(plan.model, "block_size", BIGRAM_BLOCK))
+    return Plan(plan.subject, model, replace(plan.training, seed=get("seed"), **given), cut)
 
 
 def is_usual(rung: Rung, plan: Plan) -> bool:
     """Whether a rung's expected losses hold for a plan: it differs in its seed and its steps at most."""
     usual = rung.plan(plan.token_model.vocabulary)
     training = replace(plan.training, seed=usual.training.seed, steps=usual.training.steps)
-    return plan.model == usual.model and training == usual.training
+    return (plan.model, plan.cut, training) == (usual.model, usual.cut, usual.training)
 
 
 def rung_of(plan: Plan) -> Rung | None:

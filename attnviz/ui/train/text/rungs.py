@@ -25,8 +25,9 @@ from attnviz.training.plan import TEXT, Plan, build
 from attnviz.ui.train.arrays import Reading
 from attnviz.ui.train.runs import MOST_CODES, difference, diverging, module_at, queued, thinned_loss
 from attnviz.ui.train.text.arrays import Asked, offer_model
+from attnviz.ui.train.text.cuts import drawn_of
 from attnviz.ui.train.text.facts import Facts
-from attnviz.ui.train.text.plans import Get, block_of, is_usual, plan_of, rung_of
+from attnviz.ui.train.text.plans import Get, is_usual, plan_of, rung_of
 
 SAMPLED = (0, 100, 200, 500, 1000, 1500, 2000, 5000)
 """The steps at which a model writes a text; and after the last one"""
@@ -124,15 +125,18 @@ def recorded_of(rung: Rung, facts: Facts, get: Get) -> Recording | None:
     return recording if fits else None
 
 
-def told(row: Row, facts: Facts, visitor: str, reading: Reading) -> dict[str, Any]:
+def told(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> dict[str, Any]:
     """Return what the browser is told of a rung: `LadderRung` in frontend/types/ladder.d.ts."""
+    following = plan_of(row.rung, len(facts.labels), get)
     rung, view, plan = row.rung, row.view, row.plan
     expected = rung.expected if facts.is_built_in and is_usual(rung, plan) else {}
     steps = _kept(row, reading)
     return {
         "name": rung.name, "title": rung.title, "adds": rung.adds, "reported": rung.reported,
         "parameters": _parameters(plan.model), "expected": [list(one) for one in expected.items()],
-        "block": block_of(plan), "rate": plan.training.learning_rate, "batch": plan.training.batch,
+        "block": plan.block_size, "cut": plan.cut, "rate": plan.training.learning_rate, "batch": plan.training.batch,
+        "next": {"block": following.block_size, "batch": following.training.batch, "seed": following.training.seed},
+        "drawn": drawn_of(facts, following) if get("text_view") == "data" else [],
         "will_follow": row.will_follow, "earlier": [one.title for one in row.earlier],
         "changed": difference(plan, [rung.plan(plan.token_model.vocabulary)]),
         "run": {

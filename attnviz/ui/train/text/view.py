@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from attnviz.components.training import ladder
 from attnviz.serving.work.training import keep, training_jobs
 from attnviz.tokens import CharVocab
+from attnviz.training.ladder import LADDER
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -15,9 +19,11 @@ from attnviz.ui.train.arrays import Reading, reading_of_tokens
 from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.text.arrays import offer_pairs
 from attnviz.ui.train.text.chosen import chosen_facts
-from attnviz.ui.train.text.commands import take, values
+from attnviz.ui.train.text.commands import has_cut_changed, take, values
+from attnviz.ui.train.text.cuts import cut_of
 from attnviz.ui.train.text.facts import Facts
-from attnviz.ui.train.text.plans import block_of
+from attnviz.ui.train.text.plans import plan_of
+from attnviz.ui.train.text.processors import show_processors
 from attnviz.ui.train.text.rungs import curves_of, rows_of, told
 from attnviz.ui.trained.visitor import visitor
 
@@ -25,24 +31,33 @@ from attnviz.ui.trained.visitor import visitor
 def show_text() -> None:
     """Show the rungs, trained on the chosen text as far as they are."""
     open_if_asked()
+    if has_cut_changed() and state.in_fragment():
+        st.rerun()  # the sidebar shows the cut too
     name = visitor()
     keep(name)
     training_jobs().prepare()
     facts = chosen_facts()
     rows = rows_of(name, facts, state.get)
     with st.container():
-        whole = _read(facts, max(block_of(row.plan) for row in rows))
+        whole = _read(facts, max(row.plan.block_size for row in rows))
         if commands.refusal():
             st.warning(plain(commands.refusal()))
     header = {
-        "text": {**facts.told(), "pairs": offer_pairs(facts)},
-        "rungs": [told(row, facts, name, whole.cut(block_of(row.plan))) for row in rows],
+        "text": {**facts.told(), "pairs": offer_pairs(facts), "cut": _cut(facts)},
+        "rungs": [told(row, facts, name, whole.cut(row.plan.block_size), state.get) for row in rows],
         "values": values(),
         "in_lesson": lesson_bar.is_open(),
     }
     arrays = {f"{n}.{part}": array for n, row in enumerate(rows) for part, array in curves_of(row).items()}
     with st.container(key="training"):
         ladder(header, arrays, key="ladder_view", on_update=take)
+    if not lesson_bar.is_open():  # its sentence and the picture have the window to themselves
+        show_processors(len(facts.labels))
+
+
+def _cut(facts: Facts) -> Mapping[str, Any] | None:
+    """Return how the text will be cut, where that is shown."""
+    return cut_of(facts, plan_of(LADDER[0], len(facts.labels), state.get)) if state.get("text_view") == "data" else None
 
 
 def _read(facts: Facts, most: int) -> Reading:

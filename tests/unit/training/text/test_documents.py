@@ -127,9 +127,9 @@ def test_batches_and_validation_are_of_their_own_parts() -> None:
 def test_every_rung_learns_from_sequences(cut: Cut) -> None:
     for rung in LADDER:
         usual = rung.plan(len(set(LINES)))
-        model = (
-            usual.token_model if isinstance(usual.model, BigramConfig) else replace(usual.token_model, block_size=40)
-        )
+        model = usual.token_model
+        if not isinstance(model, BigramConfig):
+            model = replace(model, block_size=40)
         plan = Plan(TEXT, model, replace(usual.training, learning_rate=1e-2), cut)
         assert plan.block_size == 40
         subject = subject_of(plan, LINES)

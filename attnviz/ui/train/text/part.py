@@ -1,0 +1,103 @@
+"""A part of the chosen text, such as one chapter of a book: from one character to another, found by its words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from attnviz.training.text.subject import TextError
+from attnviz.ui import state
+from attnviz.ui.plain import plain
+from attnviz.ui.train.text.facts import Facts, facts_of
+
+KEYS = ("text_from", "text_to")
+HITS, AROUND = 4, 24
+"""Places that are listed where words occur, and the characters of each that are shown"""
+LONGEST = 100
+"""The most characters that are searched for"""
+_KEPT, _WORDS = "train_text_part_facts", "train_text_words"
+"""The last part of the session with its facts, and the words that are searched for"""
+
+
+def part_of(whole: Facts) -> tuple[Facts, str]:
+    """Return the chosen part of a text; or the whole text, and why the part can't be trained on."""
+    begin, end = _bounds(whole)
+    if (begin, end) == (0, len(whole.text)):
+        return whole, ""
+    if begin >= end:
+        return whole, f"The part has no text: it would begin at character {begin:,} and end at {end:,}."
+    key, kept = (whole.digest, begin, end), st.session_state.get(_KEPT)
+    if kept is None or kept[0] != key:
+        try:
+            kept = key, facts_of(whole.text[begin:end]), ""
+        except TextError as why:
+            kept = key, None, f"The part from character {begin:,} to {end:,} is not used. {why}"
+        st.session_state[_KEPT] = kept
+    return kept[1] or whole, kept[2]
+
+
+def _bounds(whole: Facts) -> tuple[int, int]:
+    begin, end = (state.get(key) for key in KEYS)
+    count = len(whole.text)
+    return min(begin or 0, count), count if end is None else min(end, count)
+
+
+def forget_part() -> None:
+    """Choose the whole text."""
+    for key in KEYS:
+        state.put(key, None)
+
+
+def part_choice(whole: Facts, changed: partial[None]) -> None:
+    """Show the fields for a part, folded; call `changed` before another part is shown."""
+    count = len(whole.text)
+    for key in KEYS:
+        state.adopt(key)  # the popover's label comes before its fields
+        if (state.get(key) or 0) > count:
+            state.put(key, None)
+            state.note(f"The text has {count:,} characters, so {key} is left out.")
+    begin, end = _bounds(whole)
+    is_part = (begin, end) != (0, count)
+    with st.popover(f"Characters {begin:,}–{end:,}" if is_part else "The whole text", width="stretch"):
+        left, right = st.columns(2)
+        for key, column, label, other in (
+            (KEYS[0], left, "From character", "the first"),
+            (KEYS[1], right, "To character", "the last"),
+        ):
+            with column:
+                state.bound(key, st.number_input, label, 0, count, None, 1000, placeholder=other, on_change=changed)
+        _find(whole, changed)
+        part = whole.text[begin:end]
+        st.caption(
+            f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {len(part) / count:.0%}: "
+            f"“{plain(part[:AROUND])} … {plain(part[-AROUND:])}”"
+        )
+
+
+def _find(whole: Facts, changed: partial[None]) -> None:
+    """Show where some words are, with buttons that make the part begin or end there."""
+    words = st.text_input(
+        "Find a place", key=_WORDS, max_chars=LONGEST, placeholder="words such as a chapter's title"
+    ).strip()[:LONGEST]
+    if not words:
+        return
+    found: list[int] = []
+    at = whole.text.find(words)
+    while at >= 0 and len(found) <= HITS:
+        found.append(at)
+        at = whole.text.find(words, at + 1)
+    if not found:
+        st.caption("The text has no such words; capital letters count.")
+    for number, at in enumerate(found[:HITS]):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{at:,}: “{plain(whole.text[at : at + AROUND])}”")
+            for key, label in zip(KEYS, ("Begin", "End"), strict=True):
+                st.button(label, key=f"train_text_{key}_{number}", on_click=_take, args=(key, at, changed))
+    if len(found) > HITS:
+        st.caption("And at further places: search for more words.")
+
+
+def _take(key: str, at: int, changed: partial[None]) -> None:
+    changed()
+    state.put(key, at or None)
