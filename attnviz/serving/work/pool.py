@@ -53,6 +53,12 @@ class WorkerPool:
             # Under the lock, or a task with a later ticket could enter the queue first.
             self._threads.submit(self._run, task.ticket)
 
+    def run(self, work: Callable[[], V]) -> V:
+        """Queue a task, wait for it, and return its result; raises what `work` raises."""
+        task: Task[V] = Task()
+        self.submit(task, work)
+        return task.result.result()
+
     def run_now(self, task: Task[Any]) -> None:
         """In a worker that needs a task of the queue, run it at once: if all workers waited, nobody else would.
 

@@ -150,3 +150,10 @@ def test_what_is_kept_is_bounded_and_too_large_a_result_is_handed_out_all_the_sa
     assert cache.usage() == (3, 9)
     cache.get("as large as the cache", lambda: Result(10))
     assert cache.usage() == (1, 10)
+
+
+def test_a_pool_runs_work_and_gives_its_result_or_its_failure_also_from_within() -> None:
+    pool = WorkerPool(1)
+    assert pool.run(lambda: pool.run(lambda: 3)) == 3
+    with pytest.raises(ZeroDivisionError):
+        pool.run(lambda: 1 / 0)

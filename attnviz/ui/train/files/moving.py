@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnviz.export.files.animation import FRAMES, AnimationKind, Frame, write_animation
-from attnviz.serving.work.pool import Task, worker_pool
+from attnviz.serving.work.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
 from attnviz.training.jobs.view import View
@@ -29,9 +29,7 @@ def moving_picture(of: Chosen, kind: AnimationKind) -> bytes:
     Raises:
         LookupError: the training is no longer there, or there is nothing to show.
     """
-    made: Task[bytes] = Task()
-    worker_pool().submit(made, lambda: _made(of, kind))
-    return made.result.result()
+    return worker_pool().run(lambda: _made(of, kind))
 
 
 def _made(of: Chosen, kind: AnimationKind) -> bytes:

@@ -12,7 +12,6 @@ from safetensors.numpy import save
 from attnviz.components.packing import pack
 from attnviz.export.web import write_page
 from attnviz.export.web.page import Page
-from attnviz.serving.work.pool import Task as Work
 from attnviz.serving.work.pool import worker_pool
 from attnviz.training.jobs.job import Job
 from attnviz.training.tasks import TASKS
@@ -24,7 +23,6 @@ from attnviz.ui.train.runs import (
     all_curves,
     header_of,
     jobs_of,
-    model_at,
     model_of_run,
     recorded_of,
     task_header,
@@ -48,9 +46,7 @@ def training_file(of: Chosen) -> bytes:
     Raises:
         LookupError: the training is no longer there.
     """
-    made: Work[bytes] = Work()
-    worker_pool().submit(made, lambda: write_page(training_page(of)))
-    return made.result.result()
+    return worker_pool().run(lambda: write_page(training_page(of)))
 
 
 def training_page(of: Chosen) -> Page:
@@ -64,7 +60,7 @@ def training_page(of: Chosen) -> Page:
         state = "done" if header["state"] in ("running", "queued") else header["state"]
         steps = _steps(header, len(runs))
         headers.append({**header, "digest": header["id"], "state": state, "snapshots": steps})
-        files |= _files(of.visitor, run, reading, steps)
+        files |= _files(run, reading, steps)
     values = {
         "watch": of.watch, "snapshot": of.step, "pin": {"q": None, "k": None}, "run": shown.id, "slow": 0,
         "visitor": "", "predict": False,
@@ -104,12 +100,12 @@ def _steps(header: dict[str, Any], runs: int) -> list[int]:
     return [steps[at] for at in dict.fromkeys(chosen.tolist())]
 
 
-def _files(visitor: str, run: Run, reading: Reading, steps: list[int]) -> dict[str, NDArray[np.uint8]]:
+def _files(run: Run, reading: Reading, steps: list[int]) -> dict[str, NDArray[np.uint8]]:
     """Return the files that the app's server would offer, by their addresses."""
     found = {}
     tested = set(steps[:: max(1, -(-len(steps) // ABLATIONS))]) | set(steps[-1:])
     for step in steps:
-        model = model_of_run(run, step) if run.recording else model_at(visitor, run.number, step)
+        model = model_of_run(run, step)
         found[f"{run.id}~s.{step}"] = save(at_snapshots([model], reading))
         if step in tested:
             found[f"{run.id}~a.{step}"] = save({"accuracy": accuracy_without(model, run.task)})

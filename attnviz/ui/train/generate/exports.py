@@ -14,7 +14,7 @@ import streamlit as st
 from attnviz.export.code.training.generation import generation_script
 from attnviz.export.draws import ROWS, draws_csv
 from attnviz.pretrained.names import ModelError
-from attnviz.serving.work.pool import Task, worker_pool
+from attnviz.serving.work.pool import worker_pool
 from attnviz.trained.shipped import FOLDER, is_kept, load
 from attnviz.training.generation import Drawn, generate
 from attnviz.training.plan import TEXT
@@ -150,10 +150,4 @@ def _shown() -> tuple[Asked, File] | None:
 
 def _made(make: Callable[[], bytes]) -> Callable[[], bytes]:
     """Return what makes a file in the worker pool, as it runs the model."""
-
-    def run() -> bytes:
-        task: Task[bytes] = Task()
-        worker_pool().submit(task, make)
-        return task.result.result()
-
-    return run
+    return lambda: worker_pool().run(make)
