@@ -1,0 +1,150 @@
+"""Fill the blank on /bert: the numbers are transformers' own, and a model that can't says what is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from streamlit.testing.v1 import AppTest
+
+from attnviz.settings import PUBLIC
+from attnviz.ui import caches
+from tests.app.pages import messages, open_page
+from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers, said
+from tests.unit.bert.test_blank import made, saved
+from tests.unit.families import save_model
+
+TEXT = "The cat [MASK] on the mat near Ann."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield str(saved("bert", tmp_path_factory.mktemp("models") / "bert"))
+    caches.clear()
+
+
+def opened(model: str = "minilm", **query: str) -> AppTest:
+    return open_page("bert", bert_part="blank", model=model, **query)
+
+
+def filled(at: AppTest) -> tuple[str, list[str]]:
+    """Return the completed text, and what was filled in."""
+    (body,) = [one.proto.body for one in at.get("html") if 'class="filled"' in one.proto.body]
+    text = re.findall(r'aria-label="Completed">(.*)</div>', body, re.DOTALL)[0]
+    return unescape(re.sub("<.*?>", "", text)), [unescape(one) for one in re.findall("<mark>(.*?)</mark>", text)]
+
+
+def titles(at: AppTest) -> list[str]:
+    """Return what stands over the plots."""
+    bodies = [one.proto.body for one in at.get("html") if ", position " in one.proto.body]
+    return [unescape(re.sub("<.*?>", "", one)) for one in bodies]
+
+
+def theirs(folder: str, text: str, masked: int | None = None) -> torch.Tensor:
+    """Return the probabilities of transformers' own model at each mask, (M, V)."""
+    tokenizer = tf.AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer(text, return_tensors="pt").input_ids
+    if masked is not None:
+        ids[0, masked] = tokenizer.mask_token_id
+    model = tf.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        logits = model(input_ids=ids).logits[0]
+    return torch.softmax(logits[ids[0] == tokenizer.mask_token_id], dim=-1)
+
+
+@pytest.mark.parametrize("masked", [None, 2])
+def test_each_mask_is_filled_as_transformers_fills_it(masked: int | None, folder: str) -> None:
+    at = opened(folder, text=TEXT, blank_kept="7", **({} if masked is None else {"blank_at": str(masked)}))
+    best = theirs(folder, TEXT, masked).topk(7)
+    assert len(figures(at)) == len(best.values) == 1 + (masked is not None)
+    for figure, probabilities in zip(figures(at), best.values, strict=True):
+        assert numbers(figure["data"][0]["x"]) == pytest.approx(100 * probabilities.numpy(), rel=1e-3)
+    tokenizer = tf.AutoTokenizer.from_pretrained(folder)
+    names = [tokenizer.convert_ids_to_tokens(int(one)).removeprefix("##") for one in best.indices[:, 0]]
+    text, found = filled(at)
+    assert found == names
+    assert text.startswith("The ")
+    assert text.endswith(" on the mat near Ann.")
+
+
+def test_without_a_mask_the_last_word_is_masked_and_its_rank_is_said(folder: str) -> None:
+    at = opened(folder)
+    (row,) = theirs(folder, "The animal didn't cross the street because it was too [MASK].")
+    true = tf.AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids("tired")
+    rank = 1 + row.argsort(descending=True).tolist().index(true)
+    assert titles(at) == [f"tired, position 13, masked: rank {rank:,}, {100 * float(row[true]):.4f} %"]
+    at.selectbox(key="blank_at").set_value(2).run()
+    assert titles(at)[0].startswith("animal, position 2, masked: rank ")
+    assert at.query_params["blank_at"] == "2"
+
+
+def test_a_position_that_is_no_token_is_said(folder: str) -> None:
+    at = opened(folder, text=TEXT, blank_at="3")  # a mask already
+    assert "Position 3 is no token of this text that can be masked." in messages(at)
+    assert titles(at) == ["[MASK], position 3"]
+    at = opened(folder, blank_at="400", blank_kept="21")
+    assert "Position 400 is no token" in messages(at)
+    assert "The link's blank_kept=21" in messages(at)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "[MASK]", "[MASK]" * 12, "\u200b", "🙂", "   "])
+def test_any_text_is_filled_or_answered(text: str, folder: str) -> None:
+    at = opened(folder)
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    if text.strip("\u200b "):
+        assert "<script>" not in "".join(one.proto.body for one in at.get("html") if "filled" in one.proto.body)
+        assert len(figures(at)) == min(9, max(1, text.count("[MASK]")))
+    else:
+        assert "Type a sentence" in messages(at)
+
+
+def test_512_tokens_are_read_and_the_rest_is_said(folder: str) -> None:
+    at = opened(folder, text=f"[MASK] {LONG}")
+    assert "Only the first 512 tokens are used" in messages(at)
+    assert len(figures(at)) == 1
+
+
+def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> None:
+    at = opened(text=TEXT)
+    assert "minilm fills no blank. It was trained to give vectors of sentences" in said(at).replace("*", "")
+    for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained", "Meanwhile"):
+        assert part in said(at)
+    links = [one.proto.query_string for one in at.get("page_link")]
+    assert "bert_part=back" in links[0]
+    assert "train_part=generate" in links[1]
+    assert not figures(at)
+
+
+@pytest.mark.parametrize(("family", "why"), [("gpt2", "It is a decoder"), ("bart", "It has an encoder and a decoder")])
+def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp_path: Path) -> None:
+    at = opened(str(save_model(made(family), tmp_path / family, family)))
+    assert why in said(at)
+    assert not figures(at)
+
+
+def test_a_public_server_says_that_it_offers_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.ui.bert.blank.needed.settings", lambda: PUBLIC)
+    assert "This server offers no other model." in said(opened())
+
+
+def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:
+    at = opened(folder, text=TEXT, blank_at="2")
+    space: dict[str, Any] = {}
+    exec(at.code[0].value, space)
+    for figure, probabilities in zip(figures(at), space["likely"].values, strict=True):
+        assert numbers(figure["data"][0]["x"]) == pytest.approx(100 * probabilities.numpy(), rel=1e-3)
+
+
+def test_export_has_the_table_and_the_script(folder: str) -> None:
+    for tab, keys in {"Numbers": ["export_blanks"], "Script": ["export_script"]}.items():
+        at = open_page("bert", {"export": True, "export_tab": tab}, bert_part="blank", model=folder)
+        assert [button.key for button in at.get("download_button")] == keys
+    at = open_page("bert", {"export": True, "export_tab": "Numbers"}, bert_part="blank")
+    assert not at.get("download_button")

@@ -1,0 +1,129 @@
+"""Heads on subsets of the embedding on /bert: their numbers are torch's, and no text and no link breaks the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import entropy
+from streamlit.testing.v1 import AppTest
+from torch.nn import functional
+from transformers import AutoModel
+
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained.loading import find_folder
+from tests.app.pages import messages, open_page
+from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers
+
+
+@pytest.fixture(scope="module")
+def minilm() -> PretrainedModel:
+    return load("minilm")
+
+
+@pytest.fixture(scope="module")
+def x(minilm: PretrainedModel) -> torch.Tensor:
+    """Return transformers' own embeddings of the text, (T, C)."""
+    ids = torch.tensor([minilm.tokenize(DEFAULT_TEXT).ids])
+    with torch.no_grad():
+        embedded: torch.Tensor = AutoModel.from_pretrained(find_folder()).embeddings(ids)[0]
+    return embedded
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("bert", bert_part="subsets", **query)
+
+
+def said(at: AppTest) -> str:
+    return " ".join(one.proto.body for one in at.get("html") if 'class="said"' in one.proto.body)
+
+
+@pytest.mark.parametrize("heads", [1, 4, 12])
+def test_all_weights_and_the_chosen_row_are_torchs(heads: int, x: torch.Tensor) -> None:
+    at = opened(subset_heads=str(heads), q="10")
+    whole, parts, row, difference = figures(at)
+    expected = [torch.softmax(x @ x.T / 384**0.5, -1)]
+    for head in x.chunk(heads, dim=1):
+        expected.append(torch.softmax(head @ head.T / (384 / heads) ** 0.5, -1))
+        attended = functional.scaled_dot_product_attention(head[None], head[None], head[None])[0]
+        torch.testing.assert_close(expected[-1] @ head, attended, rtol=1e-4, atol=1e-5)
+    drawn = [whole["data"][0], *parts["data"]]
+    assert len(drawn) == 1 + heads
+    for one, weights in zip(drawn, expected, strict=True):
+        assert numbers(one["z"]) == pytest.approx(weights.numpy(), abs=1e-5)
+    rows = np.stack([weights[10].numpy() for weights in expected])
+    assert numbers(row["data"][0]["z"]) == pytest.approx(rows, abs=1e-5)
+    bits = entropy(rows, base=2, axis=1)
+    for name, number in zip(row["layout"]["yaxis"]["ticktext"], bits, strict=True):
+        assert float(name.split()[-2]) == pytest.approx(number, abs=0.051)
+    apart = np.abs(rows[:, None] - rows[None]).sum(-1) / 2
+    assert numbers(difference["data"][0]["z"]) == pytest.approx(apart, abs=1e-5)
+    limits = {figure["layout"]["coloraxis"]["cmax"] for figure in (whole, parts)}
+    assert len(limits) == 1
+    assert limits.pop() == pytest.approx(max(float(one.max()) for one in expected), abs=1e-5)
+
+
+def test_the_text_says_that_the_parts_are_joined() -> None:
+    at = opened(subset_heads="6")
+    assert "<b>joined</b> side by side to (16, 384), <b>not summed</b>" in said(at)
+    assert "6 parts</b> of 64 columns, with the scale 1/√64; each gives (16, 64)" in said(at)
+    assert "6 heads give 6" in said(at)
+    at = opened(subset_heads="1")
+    assert "1 part</b> of 384 columns" in said(at)
+    assert "heads give" not in said(at)
+
+
+def test_another_number_of_parts_is_chosen_and_in_the_link() -> None:
+    at = opened()
+    assert len(figures(at)[1]["data"]) == 4
+    at.button_group(key="subset_heads").set_value(8).run()
+    assert not at.exception
+    assert len(figures(at)[1]["data"]) == 8
+    assert at.query_params["subset_heads"] == "8"
+
+
+def test_a_number_that_divides_nothing_and_a_row_beyond_the_text_are_said() -> None:
+    at = opened(subset_heads="5", q="99")
+    assert "The link's subset_heads=5 is not one of 1, 2, 3, 4, 6, 8, 12, so 4 is used." in messages(at)
+    assert "99 does not exist" in messages(at)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "a", "\u200b", "🙂 é\u0301", "   "])
+def test_any_text_is_shown_or_answered(text: str) -> None:
+    at = opened(q="3")
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    assert "<script>" not in said(at)
+    if not text.strip():
+        assert "Type a sentence" in messages(at)
+
+
+def test_512_tokens_are_drawn_small_and_the_row_whole() -> None:
+    at = opened(text=LONG, subset_heads="12")
+    whole, parts, row, _ = figures(at)
+    assert numbers(whole["data"][0]["z"]).shape == (64, 64)
+    assert len(parts["data"]) == 12
+    assert numbers(row["data"][0]["z"]).shape == (13, 512)
+
+
+def test_a_lecture_has_the_choice_of_parts() -> None:
+    at = opened(lecture="1")
+    assert at.button_group(key="subset_heads")
+    assert not at.expander
+
+
+def test_the_lines_of_torch_give_the_weights() -> None:
+    at = opened(subset_heads="3")
+    space: dict[str, Any] = {}
+    exec(at.code[0].value, space)
+    for drawn, weights in zip(figures(at)[1]["data"], space["weights"], strict=True):
+        assert numbers(drawn["z"]) == pytest.approx(weights.numpy(), abs=1e-5)
+
+
+def test_export_has_the_tables_and_the_script() -> None:
+    for tab, keys in {"Numbers": ["export_row_9", "export_differences_of_row_9"], "Script": ["export_script"]}.items():
+        at = open_page("bert", {"export": True, "export_tab": tab}, bert_part="subsets", q="9")
+        assert [button.key for button in at.get("download_button")] == keys
