@@ -18,10 +18,10 @@ CELL = 28
 """px: the height of a cell with a number"""
 MAP, LARGE = 370, 470
 """px: the height of the map, and in a lecture"""
-MANY = 3000
-"""From so many points on, WebGL draws them"""
-LINE, LONGEST = 50, 220
-"""Characters: of a line of the text beside a point, and of the whole text"""
+LINE, LONGEST, SHORTEST = 50, 220, 90
+"""Characters: of a line of the text beside a point, of the whole text, and of it where there are many points"""
+MANY = 1500
+"""From so many points on they are small, and their texts short"""
 
 
 def token_heatmap(
@@ -59,13 +59,13 @@ def plane_map(
         palette: the colours of the theme.
         is_large: in a lecture.
     """
-    ink, kind = palette.ink, "scattergl" if len(texts) > MANY else "scatter"
+    ink, are_many = palette.ink, len(texts) > MANY
 
     def points(name: str, which: Sequence[int], **marker: object) -> Spec:
-        chosen = places[list(which)]
+        chosen, longest = places[list(which)], SHORTEST if are_many else LONGEST
         return {
-            "type": kind, "mode": "markers", "name": name, "x": chosen[:, 0].tolist(), "y": chosen[:, 1].tolist(),
-            "customdata": list(which), "text": [_lines(texts[one]) for one in which], "marker": marker,
+            "type": "scatter", "mode": "markers", "name": name, "x": chosen[:, 0].tolist(), "y": chosen[:, 1].tolist(),
+            "customdata": list(which), "text": [_lines(texts[one], longest) for one in which], "marker": marker,
             "hovertemplate": "%{text}<extra></extra>", **UNFADED,
         }  # fmt: skip
 
@@ -73,7 +73,7 @@ def plane_map(
     rest = [one for one in range(len(texts) - 1) if one not in marked]
     grown = 3 if is_large else 0
     data = [
-        points("sentences", rest, color=palette.text, opacity=0.45, size=7 + grown),
+        points("sentences", rest, color=palette.text, opacity=0.45, size=(4 if are_many else 7) + grown),
         points("best hits", [one for one in nearest if one != hit], color=ink.key, size=10 + grown),
         points("the hit", [hit], color=ink.key, size=15 + grown, line={"width": 3, "color": palette.text}),
         points("query", [len(texts) - 1], color=ink.query, symbol="diamond", size=16 + grown),
@@ -101,7 +101,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
     return [f"{label} {number}" for number, label in enumerate(labels)]
 
 
-def _lines(text: str) -> str:
+def _lines(text: str, longest: int) -> str:
     """Return a text in lines, shortened, for the box beside a point."""
-    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    short = text if len(text) <= longest else f"{text[: longest - 1]}…"
     return "<br>".join(escape(line) for line in textwrap.wrap(short, LINE))

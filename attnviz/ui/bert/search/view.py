@@ -20,6 +20,8 @@ from attnviz.ui.plain import plain
 VIEWS = {"ranking": "Ranking", "tokens": "Token by token", "map": "Map"}
 """By their names in links: each is a module of this package with `show`"""
 
+FAILED = "This text could not be embedded: there may be too little memory for it just now. Choose a shorter one."
+
 
 def controls() -> None:
     """Show the choice of the text, and how many hits are listed, in the sidebar."""
@@ -37,7 +39,11 @@ def show() -> None:
         state.keep_within("find_view", "View", list(VIEWS))
     else:
         _ask()
-    index = index_of_text()
+    try:
+        index = index_of_text()
+    except (MemoryError, RuntimeError):  # torch raises the second one too where memory is short
+        st.error(FAILED)
+        return
     if isinstance(index, Job):
         _show_progress(index)
         return

@@ -65,7 +65,7 @@ class Embedder:
             patience: seconds to wait for a job.
 
         Raises:
-            Exception: what has ended the computation; the next call tries again.
+            Exception: what has ended the computation. It is raised once, so that the next call tries again.
         """
         with self._lock:
             found = self._find(visitor, text, model)
@@ -74,11 +74,11 @@ class Embedder:
         if patience:
             with page_lock().released():
                 found.finished.wait(patience)
-        if found.finished.is_set():
-            if found.error is not None:
-                raise found.error
-            return self.peek(text) or found
-        return found
+        if found.finished.is_set() and found.error is not None:
+            with self._lock:
+                self._forget(found)
+            raise found.error
+        return self.peek(text) or found
 
     def peek(self, text: Sentences) -> Index | None:
         """Return the index of a text if it is there."""
@@ -126,8 +126,13 @@ class Embedder:
         with self._lock:
             if index is not None:
                 self._indexes[job.text.digest] = index
-            self._jobs.pop(job.text.digest, None)
+            if job.error is None:  # else it is kept until who waits has seen it
+                self._forget(job)
         job.finished.set()
+
+    def _forget(self, job: Job) -> None:
+        if self._jobs.get(job.text.digest) is job:  # and not one that was begun anew
+            del self._jobs[job.text.digest]
 
     def _is_wanted(self, job: Job) -> bool:
         """Whether a visitor still asks for it; if not, it is removed, so that who asks now starts it anew."""
@@ -135,7 +140,7 @@ class Embedder:
         with self._lock:
             is_wanted = any(now - asked < self._lease for asked in job.watchers.values())
             if not is_wanted:
-                self._jobs.pop(job.text.digest, None)
+                self._forget(job)
             return is_wanted
 
 
