@@ -1,0 +1,176 @@
+"""There and back on /bert: what comes back is what torch's modules give, and no text breaks the page."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch import nn
+from torch.nn import functional
+
+from attnviz.bert.table import table_of
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.pretrained import PretrainedModel, load
+from tests.app.pages import messages, open_page
+
+LONG = "one word after another " * 200
+
+
+@pytest.fixture(scope="module")
+def minilm() -> PretrainedModel:
+    return load("minilm")
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("bert", bert_part="back", **query)
+
+
+def html(at: AppTest) -> str:
+    """Return what the part and its notice say."""
+    bodies = [one.proto.body for one in at.get("html")]
+    return " ".join(body for body in bodies if 'class="back"' in body or 'class="notice"' in body)
+
+
+def came_back(at: AppTest) -> str:
+    return unescape(re.findall(r'class="out">(.*?)</p>', html(at))[0])
+
+
+def shown(at: AppTest, name: str) -> float:
+    """Return a number that is written out."""
+    text = re.findall(rf'<b class="{name}">(.*?)</b>', html(at))[0]
+    return float(text.replace(",", "").replace("−", "-").removesuffix(" %"))
+
+
+def rows(at: AppTest) -> list[list[str]]:
+    """Return the cells of the table of all tokens."""
+    table = html(at).partition('class="back-rows"')[2].partition("</table>")[0]
+    return [
+        [unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
+        for row in re.findall(r"<tr><td.*?</tr>", table)
+    ]
+
+
+def test_the_text_comes_back_through_the_table_at_both_ends(minilm: PretrainedModel) -> None:
+    at = opened()
+    weight, ids = table_of(minilm).weight, torch.tensor(minilm.tokenize(DEFAULT_TEXT).ids)
+    output = nn.Linear(384, 30522, bias=False)
+    output.weight = nn.Parameter(weight)
+    with torch.no_grad():
+        logits = output(functional.embedding(ids, weight))
+    best = logits.topk(2)
+    for place, row in enumerate(rows(at)):
+        assert row[2] == f"{int(ids[place]):,}"
+        assert row[3] == "✓"
+        assert float(row[4]) == pytest.approx((best.values[place, 0] - best.values[place, 1]).item(), abs=6e-4)
+        share = functional.softmax(logits[place], dim=-1)[best.indices[place, 0]].item()
+        assert row[5].split(" ")[-2].rstrip("0") == f"{100 * share:.2g}"
+    assert len(rows(at)) == len(ids)
+    assert came_back(at) == "the animal didn ' t cross the street because it was too tired."
+    assert "16 of 16 ids come back" in html(at)
+    assert "logits (16, 30,522)" in html(at)
+
+
+def test_random_ends_give_junk_and_another_seed_other_junk(minilm: PretrainedModel) -> None:
+    at = opened(back_weights="random")
+    assert "0 of 16 ids come back" in html(at)
+    assert "(seed 0)" in html(at)
+    junk = came_back(at)
+    at.number_input(key="seed").set_value(1).run()
+    assert at.query_params["seed"] in ("1", ["1"])
+    assert came_back(at) != junk
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        embedding, output = nn.Embedding(30522, 384), nn.Linear(384, 30522, bias=False)
+    with torch.no_grad():
+        ids = output(embedding(torch.tensor(minilm.tokenize(DEFAULT_TEXT).ids))).argmax(-1)
+    assert came_back(at) == table_of(minilm).decode(ids.tolist())
+
+
+def test_a_token_that_is_lost_is_said_and_comes_back_with_rows_of_length_1() -> None:
+    at = opened(text="The conversions of asteroids")
+    assert "4 of 6 ids come back" in html(at)
+    assert came_back(at) == "the conversion of asteroid"
+    assert "“conversions” does not come back" in html(at)
+    assert "longer" in html(at)
+    at.toggle(key="back_unit").set_value(True).run()
+    assert "6 of 6 ids come back" in html(at)
+
+
+@pytest.mark.parametrize("scale", ["1", "10", "100"])
+def test_one_token_is_written_out(scale: str, minilm: PretrainedModel) -> None:
+    at = opened(back_view="one", q="2", back_scale=scale)
+    weight = table_of(minilm).weight
+    x = weight[minilm.tokenize(DEFAULT_TEXT).ids[2]]
+    logits = float(scale) * (weight @ x)
+    assert shown(at, "logit") == pytest.approx((x @ x).item(), abs=6e-4)
+    assert shown(at, "sum") == pytest.approx((logits - logits.max()).exp().sum().item(), rel=1e-4)
+    share = functional.softmax(logits, dim=0).max().item()
+    assert shown(at, "probability") == pytest.approx(100 * share, rel=0.005)  # three digits
+    at.button_group(key="q").set_value(3).run()
+    assert "embedding of “didn”" in html(at)
+
+
+def neighbours(at: AppTest, by: str) -> list[tuple[str, float]]:
+    table = re.findall(rf'<table data-by="{by}">(.*?)</table>', html(at))[0]
+    found = re.findall(r'<td class="tint".*?>(.*?)</td><td class="n">(.*?)</td>', table)
+    return [(unescape(name), float(near.replace("−", "-"))) for name, near in found]
+
+
+def test_neighbours_of_a_token_and_of_a_searched_piece_are_torchs(minilm: PretrainedModel) -> None:
+    table = table_of(minilm)
+    at = opened(back_view="near", q="8")
+    for word in ("street", "king"):
+        row = table.weight[table.pieces.index(word)]
+        for by, near in (("cosine", functional.cosine_similarity(table.weight, row[None])),
+                         ("dot product", table.weight @ row)):  # fmt: skip
+            best = near.topk(8)
+            assert [name for name, _ in neighbours(at, by)] == [table.labels[one] for one in best.indices]
+            values = [value for _, value in neighbours(at, by)]
+            assert values == pytest.approx(best.values.tolist(), abs=6e-4)
+        at.text_input(key="back_piece").set_value(" King ").run()
+    assert at.query_params["back_piece"] in ("King", ["King"], " King ", [" King "])
+    at.button_group(key="q").set_value(2).run()  # a token of the text takes the place of what was searched
+    assert neighbours(at, "cosine")[0] == ("animal", 1.0)
+
+
+@pytest.mark.parametrize("searched", ["bicyclett", "<b>&*_`", "😀", "\0", "two words"])
+def test_what_is_not_in_the_vocabulary_is_answered_in_words(searched: str) -> None:
+    at = opened(back_view="near", back_piece=searched)
+    assert f"“{searched}” is not in the vocabulary of 30,522 tokens." in messages(at) or searched == "\0"
+    assert messages(at)
+
+
+@pytest.mark.parametrize("view", ["each", "one", "near", "targets"])
+@pytest.mark.parametrize("weights", ["tied", "random"])
+@pytest.mark.parametrize("text", ["<script>alert(1)</script> $x$", "\u202eabc\0", LONG, "😀", "[MASK]"])
+def test_no_text_breaks_a_view(view: str, weights: str, text: str) -> None:
+    at = opened(text=text, back_view=view, back_weights=weights, q="600", back_scale="100")
+    assert "<script>" not in html(at)
+    assert "ids come back" in html(at)
+    if text == LONG:
+        assert "512" in html(at)
+        assert "dropped" in messages(at)
+
+
+def test_without_a_text_the_page_says_what_to_do() -> None:
+    assert "Type a sentence" in messages(opened(text=" "))
+
+
+def test_a_position_that_does_not_exist_is_noted() -> None:
+    assert "Token 99 does not exist" in messages(opened(back_view="one", q="99"))
+
+
+def test_targets_are_shown_on_the_text() -> None:
+    at = opened(back_view="targets", text="one two three four")
+    for cell in ("one two three<", "two three four<", "one two [MASK] four<", "Das Tier"):
+        assert cell in html(at)
+
+
+def test_a_lecture_has_all_of_it_but_the_lines_of_torch() -> None:
+    at = opened(lecture="1", back_view="one")
+    assert shown(at, "logit") > 0
+    assert not at.expander
+    assert at.button_group(key="back_weights").value == "tied"

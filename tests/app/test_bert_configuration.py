@@ -1,0 +1,85 @@
+"""The configuration in words on /bert: its numbers are those of transformers, for any model that can be loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from streamlit.testing.v1 import AppTest
+
+from tests.app.pages import messages, open_page
+from tests.unit.families import FAMILIES, save
+
+
+def opened(**query: str) -> AppTest:
+    return open_page("bert", bert_part="configuration", **query)
+
+
+def sizes(at: AppTest) -> dict[str, list[str]]:
+    """Return the numbers and the meaning of each field, by its name in the configuration."""
+    (found,) = [one.proto.body for one in at.get("html") if 'class="sizes words"' in one.proto.body]
+    rows = re.findall(r"<code>(.*?)</code></th><td.*?>(.*?)</td><td.*?>(.*?)</td><td.*?>(.*?)</td>", found)
+    return {name.replace("<wbr>", ""): list(map(unescape, cells)) for name, *cells in rows}
+
+
+def figure(at: AppTest) -> Any:
+    (found,) = at.get("plotly_chart")
+    return json.loads(found.proto.spec)
+
+
+def test_the_numbers_are_those_of_both_models() -> None:
+    at = opened()
+    found = sizes(at)
+    base = tf.BertConfig()
+    assert found["vocab_size"][:2] == ["30,522", f"{base.vocab_size:,}"]
+    assert found["hidden_size"][:2] == ["384", str(base.hidden_size)]
+    assert found["intermediate_size"][:2] == ["1,536", f"{base.intermediate_size:,}"]
+    assert "4\u00a0·\u00a0C" in found["intermediate_size"][2]
+    assert found["max_position_embeddings"][:2] == ["512", str(base.max_position_embeddings)]
+    assert found["num_attention_heads"][:2] == ["12 × 32", "12 × 64"]
+    assert "C\u00a0/\u00a0H\u00a0=\u00a032" in found["num_attention_heads"][2]
+    assert found["num_hidden_layers"][:2] == ["6", str(base.num_hidden_layers)]
+    own, other = figure(at)["data"]
+    with torch.device("meta"):
+        whole = tf.BertModel(base)
+    assert sum(round(1e6 * one) for one in other["x"]) == sum(weight.numel() for weight in whole.parameters())
+    assert sum(round(1e6 * one) for one in own["x"]) == 22_565_376
+    counts = at.table[0].value
+    assert counts.loc["together"].tolist() == ["22,565,376", "109,482,240"]
+    tables = " ".join(one.proto.body for one in at.get("html") if "20000" in one.proto.body)
+    for arithmetic in ("30,522 · 384 = <b>11,720,448", "30,522 · 768 = <b>23,440,896", "20,000 · 32 = <b>640,000"):
+        assert arithmetic in tables
+
+
+@pytest.mark.parametrize("family", ["bert", "t5", "albert"])
+def test_another_model_is_shown_too(family: str, tmp_path: Path) -> None:
+    at = opened(model=str(save(family, tmp_path)))
+    assert messages(at) == ""
+    found = sizes(at)
+    assert found["hidden_size"][0] == "32"
+    expected = sum(weight.numel() for weight in FAMILIES[family].make().parameters())
+    assert at.table[0].value.loc["together"].iloc[0] == f"{expected:,}"
+    if family == "t5":
+        assert found["max_position_embeddings"][0] == "–"
+        assert "no table of positions" in found["max_position_embeddings"][2]
+        assert "D = 6" in found["num_attention_heads"][2]
+
+
+@pytest.mark.parametrize("name", ["/no/such/<b>folder", "../../x", "induction", ""])
+def test_a_model_that_cannot_be_shown_falls_back_with_a_sentence(name: str) -> None:
+    at = opened(model=name)
+    assert sizes(at)["hidden_size"][0] == "384"
+    assert not name or "Showing minilm." in messages(at)
+
+
+def test_a_lecture_has_the_numbers_without_what_is_to_be_read_later() -> None:
+    at = opened(lecture="1")
+    assert sizes(at)["hidden_size"][0] == "384"
+    assert not at.table
+    assert not at.expander

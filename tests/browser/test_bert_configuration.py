@@ -1,0 +1,32 @@
+"""The configuration on /bert in Chromium: its numbers are read beside those of BERT-base."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+from torch import nn
+
+from attnviz.pretrained import load
+from attnviz.pretrained.built_in import BuiltInModel
+from tests.browser.settle import settled
+
+MINUTE = 60_000
+
+
+def test_the_numbers_are_those_of_the_loaded_model(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/bert")
+    words = page.locator(".sizes.words")
+    expect(words).to_be_visible(timeout=MINUTE)
+    settled(page)
+    model = load()
+    assert isinstance(model, BuiltInModel)
+    vocabulary, width = model.bert.embeddings.token.weight.shape
+    assert words.locator("td.own").all_inner_texts()[:2] == [f"{vocabulary:,}", f"{width:,}"]
+    tables = page.locator(".sizes:not(.words) tbody")
+    expect(tables).to_contain_text(f"{nn.Embedding(20_000, 32).weight.numel():,}")
+    expect(tables).to_contain_text(f"{vocabulary * width:,}")
+    bars = page.locator(".js-plotly-plot .bars .point")
+    assert bars.count() == 2 * 6
+    page.get_by_text("All numbers of parameters").click()
+    together = page.get_by_role("row", name="together")
+    expect(together).to_contain_text(f"{sum(weight.numel() for weight in model.bert.parameters()):,}")
+    expect(together).to_contain_text("109,482,240")
