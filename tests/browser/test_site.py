@@ -81,7 +81,7 @@ def test_only_what_has_no_page_of_its_own_is_a_picture(sites: Path) -> None:
     for name, lesson in {**shipped(), "gallery": gallery_lesson()}.items():
         for number, scene in enumerate(lesson.scenes, 1):
             text = (sites / name / f"scene-{number:02d}.html").read_text(encoding="utf-8")
-            assert ("attnviz-picture" in text) == (scene.page in ("tokens", "train")), (name, number)
+            assert ("attnviz-picture" in text) == (scene.page in ("tokens", "train", "bert")), (name, number)
 
 
 def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Contexts, sites: Path) -> None:

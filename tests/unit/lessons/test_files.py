@@ -200,16 +200,14 @@ def test_a_lesson_too_large_to_be_read_again_is_not_written() -> None:
         write_lesson(Lesson("x", "T", "S", (scene,) * 3))
 
 
-def test_seven_lessons_are_shipped_each_with_a_question() -> None:
+def test_eight_lessons_are_shipped_each_with_a_question() -> None:
     lessons = shipped()
     assert [lesson.title for lesson in lessons.values()] == [
         "What attention computes", "What BERT's heads look at", "Why scale, why mask, why many heads",
         "From a head to a transformer", "Spot the mistake", "Attention forms",
-        "From a table of pairs to a GPT",
+        "From a table of pairs to a GPT", "Attention is not explanation, or is it?",
     ]  # fmt: skip
-    assert (
-        len(lessons["attention"].scenes) == len(lessons["transformer"].scenes) == len(lessons["forming"].scenes) == 10
-    )
+    assert [len(lessons[name].scenes) for name in ("attention", "transformer", "forming", "explanation")] == [10] * 4
     mistakes = [read_link(scene.values())[0] for scene in lessons["mistakes"].scenes]
     assert [(one["check"], one["mistake"], one["answer"]) for one in mistakes] == [("mistake", n, False) for n in NAMES]
     assert all(scene.question for scene in lessons["mistakes"].scenes)
