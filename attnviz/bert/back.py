@@ -135,8 +135,10 @@ def neighbours(token: int, ends: Ends, *, count: int = NEIGHBOURS) -> Neighbours
         IndexError: the table has no such row.
     """
     [own] = rows_of(ends.embedding, [token])
-    products = torch.cat([rows @ own for rows in ends.embedding()])  # (V,)
-    cosines = torch.cat([nn.functional.cosine_similarity(rows, own[None], dim=1) for rows in ends.embedding()])
+    both = [
+        torch.stack([rows @ own, nn.functional.cosine_similarity(rows, own[None], dim=1)]) for rows in ends.embedding()
+    ]
+    products, cosines = torch.cat(both, dim=1)  # (V,) each
     count = min(count, len(products))
     cosine, product = cosines.topk(count), products.topk(count)
     return Neighbours(token, cosine.indices, cosine.values, product.indices, product.values)

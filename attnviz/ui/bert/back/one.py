@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from attnviz.formatting import nonzero
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.bert.back.chosen import Chosen, place_of
@@ -101,4 +102,4 @@ def _numbers(numbers: list[float]) -> str:
 
 
 def _exponential(z: float) -> str:
-    return f"{math.exp(z):.4g}"
+    return nonzero(math.exp(z), 4)

@@ -75,7 +75,7 @@ def _there_and_back(found: Chosen) -> str:
     back, tokens = found.back(), found.tokens
     count, (vocabulary, width) = len(tokens), found.table.weight.shape
     returned = int(back.returns.sum())
-    scale = "" if found.scale == 1 else f"times {found.scale:g}, "
+    scale = "" if found.scale == 1 else f"× {found.scale:g}, "
     steps = (
         ("text", ""), (f"{count:,} ids", ""), (f"embeddings ({count:,}, {width:,})", "table"),
         (f"logits ({count:,}, {vocabulary:,})", "output layer"), ("probabilities", f"{scale}softmax"),
