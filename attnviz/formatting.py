@@ -11,6 +11,11 @@ def number(value: float, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def counted(count: int, thing: str) -> str:
+    """Return a count of things with an s where there is not one: "1 step", "2,000 steps"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def nonzero(value: float, digits: int = 2) -> str:
     """Return a number as `number` does, or as 1.19e−7 where that would read as 0; "0" if it is 0.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
 from attnviz.toy.language.config import TokenConfig
@@ -82,9 +83,8 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, text
 
 def _name(plan: Plan, step: int) -> str:
     task = TASKS.get(plan.subject)
-    model = replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.model
-    what = f"{plan.subject} (control)" if task is not None and model == task.control_model else plan.subject
-    return f"{what}, {step:,} {'step' if step == 1 else 'steps'}"
+    what = f"{plan.subject} (control)" if task is not None and task.is_control(plan.model) else plan.subject
+    return f"{what}, {counted(step, 'step')}"
 
 
 def _corpus(text: str) -> Corpus:

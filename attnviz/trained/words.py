@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnviz.formatting import number
+from attnviz.formatting import counted, number
 from attnviz.trained.model import TrainedModel
 
 
@@ -14,11 +14,11 @@ def about(model: TrainedModel) -> str:
     if task is None:
         name = "a text" if card.corpus is None else f"{card.corpus.name}, {card.corpus.characters:,} characters"
         return (
-            f"Trained on {name}, to predict the next character: {steps:,} steps. On the part that it was not trained "
-            f"on, its loss is {number(card.loss, 2)} nats a character."
+            f"Trained on {name}, to predict the next character: {counted(steps, 'step')}. On the part that it was not "
+            f"trained on, its loss is {number(card.loss, 2)} nats a character."
         )
     right, end = number(100 * card.accuracy, 1), "" if task.title[-1] in "?!." else "."
-    return f"{task.title}{end} After {steps:,} steps {right} % of what it was not trained on is right."
+    return f"{task.title}{end} After {counted(steps, 'step')} {right} % of what it was not trained on is right."
 
 
 def heads(model: TrainedModel) -> tuple[tuple[str, str, int, int], ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Protocol
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attnviz.tokens import Tokens
-from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.config import AnyConfig, TokenConfig
 from attnviz.trace.model import Kind
 from attnviz.training.settings import TrainingSettings
 
@@ -121,6 +121,10 @@ class Task(Subject):
     @abstractmethod
     def training(self) -> TrainingSettings:
         """The settings with which a hall can watch it."""
+
+    def is_control(self, model: AnyConfig) -> bool:
+        """Whether a model is the control, with any dropout."""
+        return isinstance(model, TokenConfig) and replace(model, dropout=0.0) == self.control_model
 
     @property
     def outputs(self) -> tuple[str, ...]:

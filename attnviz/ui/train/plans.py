@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attnviz.toy.language.config import TokenConfig
 from attnviz.training.plan import Plan
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
@@ -55,8 +54,7 @@ def settings_of(plan: Plan) -> dict[str, Any]:
     Of a control, whose shape is its own, those of its training and its dropout.
     """
     task, model = TASKS[plan.subject], plan.model
-    is_control = isinstance(model, TokenConfig) and replace(model, dropout=0.0) == task.control_model
-    of_model = {key: name for key, name in OF_MODEL.items() if not is_control or name == "dropout"}
+    of_model = {key: name for key, name in OF_MODEL.items() if not task.is_control(model) or name == "dropout"}
     found = {key: getattr(plan.training, name) for key, name in OF_TRAINING.items()}
     found |= {key: getattr(model, name) for key, name in of_model.items()}
     return {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from attnviz.formatting import counted
 from attnviz.links.train import RECORDED
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
-from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trained.recorded import of_task
 from attnviz.trained.recorded.recipes import CONTROL
@@ -77,7 +78,7 @@ class Run:
     @property
     def is_control(self) -> bool:
         """Whether its model is the task's control."""
-        return _without_dropout(self.plan) == TASKS[self.plan.subject].control_model
+        return self.task.is_control(self.plan.model)
 
 
 def runs_of(visitor: str, plan: Plan, chosen: str = "") -> list[Run]:
@@ -101,10 +102,6 @@ def recorded_of(task: str) -> list[Run]:
 def jobs_of(visitor: str) -> tuple[Job, ...]:
     """Return a visitor's trainings that are still here, the newest last."""
     return training_jobs().jobs(visitor)[::-1]
-
-
-def _without_dropout(plan: Plan) -> ModelConfig:
-    return replace(plan.model, dropout=0.0) if isinstance(plan.model, TokenConfig) else plan.token_model
 
 
 def task_header(task: Task, reading: Reading) -> dict[str, Any]:
@@ -225,7 +222,12 @@ def title_of(run: Run, others: Sequence[Run]) -> str:
     if run.is_control:
         return "control"
     rivals = [one for one in others if not one.is_control]
-    return difference(run.plan, [one.plan for one in rivals]) or f"{run.model.layers} layers, {run.model.heads} heads"
+    return difference(run.plan, [one.plan for one in rivals]) or shape_of(run.model)
+
+
+def shape_of(model: TokenConfig) -> str:
+    """Return the layers and heads of a model, such as "1 layer, 2 heads"."""
+    return f"{counted(model.layers, 'layer')}, {counted(model.heads, 'head')}"
 
 
 def difference(plan: Plan, others: Sequence[Plan]) -> str:

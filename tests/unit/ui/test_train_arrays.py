@@ -11,11 +11,12 @@ from attnviz.serving.work.arrays import NotOfferedError, array_store
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import attentions
+from attnviz.training.jobs.view import View
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
 from attnviz.ui.train.arrays import Reading, accuracy_without, at_snapshots, heads_of, offer, reading_of
 from attnviz.ui.train.plans import plan_of, sample_of
-from attnviz.ui.train.runs import thinned_loss
+from attnviz.ui.train.runs import Run, thinned_loss, title_of
 
 TASK = TASKS["induction"]
 TEXT = "abcabcabc"
@@ -173,3 +174,13 @@ def test_settings_that_do_not_fit_are_refused_in_words() -> None:
     view = VIEW | {"train_heads": 3, "train_width": 16}
     with pytest.raises(ValueError, match="a width of 16 can't be divided into 3 heads"):
         plan_of(view.__getitem__)
+
+
+def test_a_training_that_differs_in_no_setting_is_called_by_its_shape() -> None:
+    for task, title in (("reverse", "1 layer, 1 head"), ("induction", "2 layers, 2 heads")):
+        run = Run(plan_of((VIEW | {"task": task}).__getitem__), 1, View("done", 10))
+        assert title_of(run, []) == title
+        control = Run(plan_of((VIEW | {"task": task, "train_dropout": 0.5}).__getitem__, control=True), 2, run.view)
+        assert (run.is_control, control.is_control, title_of(control, [run])) == (False, True, "control")
+    faster = Run(plan_of((VIEW | {"rate": 0.1}).__getitem__), 3, run.view)
+    assert title_of(faster, [run, control]) == "learning rate 0.1"

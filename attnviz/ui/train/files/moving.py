@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnviz.export.files.animation import FRAMES, AnimationKind, Frame, write_animation
+from attnviz.formatting import counted
 from attnviz.serving.work.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
@@ -61,4 +62,4 @@ def _caption(view: View, step: int) -> str:
     """Return what stands below a frame: the step, and the accuracy as it was evaluated last."""
     last = next((one for one in reversed(view.evaluations) if one.step <= step), None)
     right = "" if last is None else f" · accuracy {100 * last.accuracy:.0f} %"
-    return f"after {step:,} {'step' if step == 1 else 'steps'}{right}"
+    return f"after {counted(step, 'step')}{right}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from attnviz.formatting import counted
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
 from attnviz.ui.export.file import FAILED_LOOK, file_button
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING = "Nothing was trained yet: press Train, and then open Export again."
 OF_TASKS = "This is offered for trainings on tasks only."
-GENERATED = "This is offered for trainings only. Of a generated text, Model, Script and Numbers give files."
+GENERATED = "This is offered for trainings only. For a generated text, open Model, Script or Numbers."
 
 
 def _show_model() -> None:
@@ -55,9 +56,9 @@ def _show_model() -> None:
             "Card (JSON)", f"{stem}.json", "application/json", lambda: model_file(of).card_file(), key="export_card"
         )
     st.caption(
-        f"The model after {of.step:,} steps, in float16. *Open a model's file* shows it again here or in anybody's "
-        "attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained and how "
-        "good it is."
+        f"The model after {counted(of.step, 'step')}, in float16. *Open a model's file* opens it again, here or in "
+        "another attnviz; a notebook reads it with `attnviz.trained.shipped.keep`. The card says how it was trained "
+        "and how good it is."
     )
 
 
@@ -99,7 +100,7 @@ def _show_page() -> None:
     with st.container(key="train_web_export"):
         file_button("Interactive page", file, "text/html", lambda: training_file(of), key="export_page")
     st.caption(
-        "One file that anybody's browser opens, from a disk too: the curves, and the heads at each snapshot, to be "
+        "One file that any browser opens, also from a disk: the curves, and the heads at each snapshot, to be "
         "gone through and played without a server or a network. To show it in slides or in a course's page, put the "
         "file beside them and add:"
     )

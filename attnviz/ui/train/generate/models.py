@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 from torch import nn
 
+from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
@@ -128,8 +129,9 @@ def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
                 return model_of(one.plan.model, found.weights)
         raise NotOfferedError
 
+    after = f"{_title(job)}, after {counted(used, 'step')}"
     return TextModel(
-        _name(job), f"{_title(job)}, after {used:,} steps", labels, job.plan.token_model, (visitor, job.number, used),
+        _name(job), after, labels, job.plan.token_model, (visitor, job.number, used),
         loaded, prompt, passage, steps, used, job.number,
     )  # fmt: skip
 
