@@ -7,7 +7,7 @@ from attnviz.links.values import Key, one_of, read_fraction, read_rate, read_swi
 MAX_SENTENCE = 4000
 """The most characters of a sentence that is classified: some 800 words, more than the model takes"""
 MAX_CLASS_STEPS = 2000
-SENTENCE = "The acting was not bad at all, and the last scene moved me to tears."
+SENTENCE = "The acting is superb and the ending moved me to tears."
 REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
 
 CLASSIFICATION_KEYS: dict[str, Key] = {

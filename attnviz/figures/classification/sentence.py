@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 from attnviz.figures.classification.training import BELOW
 from attnviz.figures.plots import LETTER, LONGEST, Spec, base, labelled
-from attnviz.figures.style import Palette, shorten
+from attnviz.figures.style import Palette
 
-HEIGHT = 190
+HEIGHT = 170
 """px: of bars without their labels"""
+COVERAGE = 260
+"""px: of coverage and error"""
 
 
-def effects(values: Sequence[float], words: Sequence[str], label: str, palette: Palette) -> Spec:
+def effects(values: Sequence[float], words: Sequence[str], palette: Palette) -> Spec:
     """Return the bars of what each word adds to the probability of a class, in percentage points.
 
     Args:
         values: by how much the probability falls without the word, from −1 to 1.
         words: what was left out each time.
-        label: the class.
         palette: the colours of the theme; brown is below 0, purple above.
     """
     against, for_it = palette.signed[0][1], palette.signed[-1][1]
@@ -40,7 +41,7 @@ def effects(values: Sequence[float], words: Sequence[str], label: str, palette: 
             **base(palette, HEIGHT + _room(words)),
             "xaxis": _words(words, palette),
             "yaxis": {
-                "title": {"text": f"adds to {shorten(label, 16)}, points"}, "range": [-1.1 * most, 1.1 * most],
+                "title": {"text": "percentage points"}, "range": [-1.1 * most, 1.1 * most],
                 "gridcolor": palette.rule, "zerolinecolor": palette.text, "zeroline": True, "automargin": True,
             },
         },
@@ -116,7 +117,7 @@ def coverage(
     return {
         "data": data,
         "layout": {
-            **base(palette, 300),
+            **base(palette, COVERAGE),
             "legend": BELOW,
             "shapes": [mark],
             "xaxis": {"title": {"text": "threshold: below it a human is asked"}, "range": [0, 1], **axis},

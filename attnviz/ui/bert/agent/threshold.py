@@ -1,0 +1,63 @@
+"""Below a chosen confidence a human is asked: coverage against error as the threshold moves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnviz.bert.agent import ASK, Selective, selective
+from attnviz.ui import state
+from attnviz.ui.bert.agent.calls import WARNING
+from attnviz.ui.bert.classifier.results import Shown
+from attnviz.ui.bert.classifier.view import percent, show_plot
+from attnviz.ui.bert.look import in_torch, notice
+from attnviz.ui.palette import palette
+
+THRESHOLDS = tuple(number / 100 for number in range(101))
+LINES = """confidence, action = probabilities.max(-1)  # (N,) each, of the held-out reports
+stays = confidence >= threshold
+coverage = stays.float().mean()
+error = (action != classes)[stays].float().mean()"""
+
+
+def show(here: Shown) -> None:
+    """Show coverage and error, and what the chosen threshold does."""
+    from attnviz.figures.classification.sentence import coverage
+
+    if not state.get("lecture"):
+        state.bound("confidence", st.slider, "Ask a human below a probability of", 0.0, 1.0, step=0.01)
+    threshold = state.get("confidence")
+    outcome = here.outcome
+    one = selective(outcome, [threshold])
+    stays = outcome.confidence >= np.float64(threshold)
+    acts = stays & (outcome.predicted != ASK)
+    wrong = f"of these **{percent(float(one.error[0]))}** are wrong" if stays.any() else "so nothing can be wrong"
+    unsure, asks = int((~stays).sum()), int((stays & ~acts).sum())
+    st.markdown(
+        f"At **{threshold:.2f}** the agent answers **{percent(float(one.coverage[0]))}** of {len(outcome.rows)} "
+        f"held-out reports itself, {wrong}; {unsure} go to a human because it is not sure, and {asks} because it "
+        f"chooses to ask. On {int((acts & ~outcome.is_right).sum())} it would act wrongly."
+    )
+    curve = curve_of(here)
+    show_plot(coverage(curve.thresholds, curve.coverage, curve.error, threshold, palette()), "agent_coverage")
+    st.caption(WARNING)
+    notice(
+        "A higher threshold leaves fewer reports to the agent and more to people. What is left is wrong less often, if "
+        "its probabilities are worth anything."
+    )
+    in_torch(LINES)
+
+
+def curve_of(here: Shown) -> Selective:
+    """Return coverage and error at all thresholds."""
+    return selective(here.outcome, THRESHOLDS)
+
+
+def threshold_table(here: Shown) -> pd.DataFrame:
+    """Return coverage and error as a table."""
+    curve = curve_of(here)
+    rows = {"coverage": curve.coverage, "error": [None if math.isnan(one) else one for one in curve.error]}
+    return pd.DataFrame(rows, index=pd.Index(curve.thresholds, name="threshold"))

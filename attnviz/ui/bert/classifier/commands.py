@@ -1,0 +1,66 @@
+"""What a visitor does with a training: begins it, with one seed or with five, and stops it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from attnviz.bert.classification.seeds import SEEDS
+from attnviz.serving.work.training import training_jobs
+from attnviz.training.jobs.limits import TooLargeError
+from attnviz.training.jobs.view import View
+from attnviz.ui.bert.classifier.data import chosen
+from attnviz.ui.bert.classifier.results import current_plan, latest_job, vectors
+from attnviz.ui.bert.classifier.what import What
+from attnviz.ui.trained.visitor import is_training, visitor
+
+_REFUSED = "class_training_refused"
+
+
+def train(what: What, seeds: int = 1) -> None:
+    """Train with the view's settings, from a callback: with its seed, or with several from this one on."""
+    st.session_state[_REFUSED] = ""
+    examples = chosen(what)
+    if examples is None:
+        return
+    plan = current_plan(examples)
+    first, *others = [
+        replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)
+    ]
+    try:
+        training_jobs().start(visitor(), first, vectors(examples), then=others)
+    except TooLargeError as why:
+        st.session_state[_REFUSED] = str(why)
+    except ValueError as why:
+        st.session_state[_REFUSED] = f"This can't be trained: {why}"
+
+
+def train_five(what: What) -> None:
+    """Train with five seeds, from a callback."""
+    train(what, SEEDS)
+
+
+def stop() -> None:
+    """Stop the training for good, from a callback: what it has learned stays."""
+    training_jobs().stop(visitor())
+
+
+def refusal() -> str:
+    """Return why the last training was not started; "" if it was."""
+    found: str = st.session_state.get(_REFUSED, "")
+    return found
+
+
+def is_live() -> bool:
+    """Whether a linear layer is trained for the visitor, or waits."""
+    return is_training() and latest_job() is not None
+
+
+def said(view: View) -> str:
+    """Say how a training goes."""
+    if view.status == "queued":
+        return f"Waiting: number {view.place} in line for a processor of this server."
+    if view.status == "running":
+        return f"Step {view.step:,} of {view.steps:,} …"
+    return view.message

@@ -1,0 +1,232 @@
+"""What is known of the classifier that a view shows: trained by its visitor, or before the class.
+
+Features and baselines of the project's own texts are shared by all sessions; those of a user's file stay in theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import streamlit as st
+import torch
+from numpy.typing import NDArray
+
+from attnviz.bert.classification.baselines import Baselines, baselines
+from attnviz.bert.classification.classifier import Classifier, classifier_of, plan_of, vectors_of
+from attnviz.bert.classification.examples import Examples
+from attnviz.bert.classification.features import Pooled, pool
+from attnviz.bert.classification.making import outcome_of
+from attnviz.bert.classification.outcome import Outcome
+from attnviz.bert.classification.seeds import SEEDS, SeedResult
+from attnviz.bert.classification.shipped import Card, load
+from attnviz.serving.work.cache import SingleFlightCache, Sized
+from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.serving.work.training import training_jobs
+from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.labelled import LabelledVectors
+from attnviz.training.plan import VECTORS, Plan
+from attnviz.training.vectors import split
+from attnviz.ui import state
+from attnviz.ui.bert.classifier.data import chosen
+from attnviz.ui.bert.classifier.what import What
+from attnviz.ui.bert.look import built_in
+from attnviz.ui.bert.rows import computed
+from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.waiting import queue_note
+
+if TYPE_CHECKING:
+    from attnviz.pretrained.built_in import BuiltInModel
+
+V = TypeVar("V", bound=Sized)
+
+FEATURE_BYTES, OWN_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
+"""Of the project's own texts, some 2 MB; of a user's, up to 6 MB a file; of what users type, 3 kB a text"""
+_OWN, _VECTORS = "class_own_results", "class_vectors"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A classifier with what is known of it."""
+
+    what: What
+    examples: Examples
+    pooled: Pooled
+    classifier: Classifier
+    plan: Plan
+    losses: NDArray[np.float32]
+    """(steps,): of each step on its own batch"""
+    evaluations: NDArray[np.float32]
+    """(E, 3): after how many steps, loss and accuracy on held-out texts"""
+    job: Job | None
+    """None if it ships"""
+    card: Card | None
+    """None if it was trained here"""
+
+    @property
+    def several(self) -> str:
+        """What its texts are called."""
+        return self.what.several if self.examples.has_links else "texts"
+
+    @property
+    def seed(self) -> int:
+        """Of its split, weights and order."""
+        return self.plan.training.seed
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What it says of held-out texts."""
+        return outcome_of(self.examples, self.pooled, self.classifier, self.seed)
+
+    @property
+    def baselines(self) -> Baselines:
+        """What both baselines say of the same texts."""
+        return baselines_of(self.examples, self.seed)
+
+
+def shown(what: What) -> Shown | None:
+    """Return what the view shows: the visitor's training with these settings, or what ships; None without both."""
+    examples = chosen(what)
+    if examples is None:
+        return None
+    pooled = pooled_of(examples)
+    found = _own(what, examples, pooled, current_plan(examples))
+    return found or (_shipped(what, examples, pooled) if examples.has_links else None)
+
+
+def current_plan(examples: Examples) -> Plan:
+    """Return the training that the view's settings describe."""
+    width = built_in().description.width
+    return plan_of(
+        len(examples.labels),
+        width,
+        steps=state.get("class_steps"),
+        rate=state.get("class_rate"),
+        seed=state.get("seed"),
+    )
+
+
+def vectors(examples: Examples) -> LabelledVectors:
+    """Return the view's features of the texts, with their classes. The last ones are kept, so that jobs share them."""
+    key = examples.sha256, examples.labels, examples.classes.tobytes(), state.get("features"), state.get("tanh")
+    kept = st.session_state.get(_VECTORS)
+    if kept is None or kept[0] != key:
+        made = vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
+        kept = st.session_state[_VECTORS] = key, made
+    found: LabelledVectors = kept[1]
+    return found
+
+
+def _own(what: What, examples: Examples, pooled: Pooled, plan: Plan) -> Shown | None:
+    """Return the visitor's newest training with this plan, if it has weights."""
+    job = _job(examples, plan)
+    if job is None:
+        return None
+    view = job.view
+    if not view.snapshots:
+        return None
+    layer = model_of(plan.model, view.snapshots[-1].weights)
+    classifier = classifier_of(layer, examples, state.get("features"), tanh=state.get("tanh"))
+    evaluations = np.array([(one.step, one.loss, one.accuracy) for one in view.evaluations], np.float32).reshape(-1, 3)
+    return Shown(what, examples, pooled, classifier, plan, view.losses, evaluations, job, None)
+
+
+def _job(examples: Examples, plan: Plan) -> Job | None:
+    digest = vectors(examples).digest
+    for job in training_jobs().jobs(visitor()):
+        data = job.data
+        if job.plan == plan and isinstance(data, LabelledVectors) and data.digest == digest:
+            return job
+    return None
+
+
+def _shipped(what: What, examples: Examples, pooled: Pooled) -> Shown:
+    found = load(what.name)
+    plan = found.card.plan
+    return Shown(
+        what, examples, pooled, found.classifier, plan, found.losses, found.evaluations, None, found.card
+    )  # fmt: skip
+
+
+def latest_job() -> Job | None:
+    """Return the visitor's latest training of a linear layer."""
+    return next((job for job in training_jobs().jobs(visitor()) if job.plan.subject == VECTORS), None)
+
+
+def seed_results(here: Shown) -> list[SeedResult]:
+    """Return what five seeds give with the settings of what is shown: those of them that are there."""
+    if here.card is not None:
+        return list(here.card.seeds)
+    found = []
+    for seed in range(here.seed, here.seed + SEEDS):
+        plan = replace(here.plan, training=replace(here.plan.training, seed=seed))
+        job = _job(here.examples, plan)
+        one = _own(here.what, here.examples, here.pooled, plan) if job and job.view.status == "done" else None
+        if one is not None:
+            found.append(SeedResult(seed, one.outcome.accuracy, one.baselines))
+    return found
+
+
+def pooled_of(examples: Examples) -> Pooled:
+    """Return the vectors of all texts. That takes seconds once, and shows how far it is."""
+    model = built_in()
+    done = [0]
+
+    def compute() -> Pooled:
+        return pool(model, examples.texts, lambda count: done.__setitem__(0, count))
+
+    return _get(examples, ("features", examples.sha256, examples.texts), compute, done)
+
+
+def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
+    """Return the vectors of what a user has typed."""
+    return computed("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
+
+
+def baselines_of(examples: Examples, seed: int) -> Baselines:
+    """Return the baselines with a seed's split."""
+    classes = examples.classes
+
+    def compute() -> Baselines:
+        train, held = (rows.tolist() for rows in split(torch.from_numpy(classes.copy()), seed))
+        return baselines(examples.texts, classes, train, held)
+
+    return _get(examples, ("baselines", examples.sha256, examples.texts, classes.tobytes(), seed), compute, [0])
+
+
+def _get(examples: Examples, key: Hashable, compute: Callable[[], V], done: list[int]) -> V:
+    """Return a result from the shared cache or from that of the session, with a bar while texts are read."""
+    limit_threads()
+    place = st.empty()
+    with queue_note() as in_queue:
+
+        def wait(ahead: int) -> None:
+            if ahead or not done[0]:
+                in_queue(ahead)
+            else:
+                place.progress(done[0] / len(examples), f"{done[0]:,} of {len(examples):,} texts are read …")
+
+        try:
+            found: V = _cache(shared=examples.has_links).get(key, compute, wait)
+            return found
+        finally:
+            place.empty()
+
+
+def _cache(*, shared: bool) -> SingleFlightCache[Any]:
+    """Return the cache of the process, or that of the session, which goes with it."""
+    if shared:
+        return _shared_cache()
+    if _OWN not in st.session_state:
+        st.session_state[_OWN] = SingleFlightCache("own features", OWN_BYTES, worker_pool())
+    found: SingleFlightCache[Any] = st.session_state[_OWN]
+    return found
+
+
+@cache
+def _shared_cache() -> SingleFlightCache[Any]:
+    return SingleFlightCache("classifier features", FEATURE_BYTES, worker_pool())

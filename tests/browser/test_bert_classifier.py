@@ -1,0 +1,82 @@
+"""The classifier and the agent of /bert in Chromium: trained with a click, a text typed, a probability read off."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.examples import built_in
+from attnviz.bert.classification.features import pool
+from attnviz.pretrained import load
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import build
+from attnviz.training.vectors import Vectors
+
+MINUTE = 60_000
+STEPS = 40
+DONE = f"Trained now, on the mean over tokens: seed 1, {STEPS} steps"
+TEXT = "I loved every minute of it."
+
+
+def layer_here(examples: str) -> tuple[torch.nn.Module, float]:
+    """Train a linear layer in this process, and return it with its accuracy on held-out texts."""
+    texts = built_in(examples)
+    pooled = pool(load(), texts.texts)  # type: ignore[arg-type]
+    plan = plan_of(len(texts.labels), 384, steps=STEPS, seed=1)
+    subject = Vectors(vectors_of(texts, pooled, "mean", tanh=False), len(texts.labels), 1)
+    trainer = Trainer(build(plan.model, 1), subject.batch, plan.training)
+    for _ in range(STEPS):
+        trainer.advance()
+    held = subject.held_out()
+    with torch.no_grad():
+        right = (trainer.model(held.ids).argmax(-1) == held.targets).float().mean().item()
+    return trainer.model.requires_grad_(requires_grad=False), right
+
+
+def probabilities_here(layer: torch.nn.Module) -> torch.Tensor:
+    found: torch.Tensor = layer(pool(load(), [TEXT]).mean)[0].softmax(-1)  # type: ignore[arg-type]
+    return found
+
+
+def test_a_classifier_and_an_agent_are_trained_and_asked(page: Page, app_url: str) -> None:
+    layer, right = layer_here("reviews")
+    page.goto(f"{app_url}/bert?bert_part=classifier&class_steps={STEPS}&seed=1")
+    page.locator(".st-key-class_train button").click(timeout=MINUTE)
+    expect(page.get_by_text(f"Trained now, on the mean over tokens: seed 1, {STEPS} steps")).to_be_visible(
+        timeout=MINUTE
+    )
+    headline = page.get_by_text("held-out reviews are right")
+    shown = re.match(r"([\d.]+) %", headline.inner_text())
+    assert shown
+    assert float(shown[1]) == pytest.approx(100 * right, abs=1.2)  # one text at the border
+    page.locator(".st-key-class_view button", has_text="Your sentence").click()
+    field = page.locator(".st-key-sentence textarea")
+    field.fill(TEXT)
+    field.press("Control+Enter")
+    positive = probabilities_here(layer)[1].item()
+    near = "|".join(f"{100 * positive + step / 10:.1f}" for step in range(-3, 4))  # weights are sent in float16
+    expect(page.get_by_text(re.compile(rf"positive ({near}) %")).first).to_be_visible(timeout=MINUTE)
+
+    layer, right = layer_here("reports")
+    page.locator(".st-key-bert_part button", has_text="An agent").click()
+    page.locator(".st-key-class_train button").click(timeout=MINUTE)
+    page.locator(".st-key-agent_view button", has_text="Result").click()
+    expect(page.get_by_text(f"Trained now, on the mean over tokens: seed 1, {STEPS} steps")).to_be_visible(
+        timeout=MINUTE
+    )
+    shown = re.match(r"([\d.]+) %", page.get_by_text("held-out reports are right").inner_text())
+    assert shown
+    assert float(shown[1]) == pytest.approx(100 * right, abs=1.2)
+    page.locator(".st-key-agent_view button", has_text="Your report").click()
+    field = page.locator(".st-key-report textarea")
+    field.fill(TEXT)
+    field.press("Control+Enter")
+    probabilities = probabilities_here(layer)
+    expect(page.locator(".calls code").nth(3)).to_contain_text(TEXT, timeout=MINUTE)
+    for number in range(4):
+        cell = page.locator(".calls tr").nth(number + 1).locator("td").nth(2).inner_text()
+        assert float(cell.removesuffix(" %")) == pytest.approx(100 * probabilities[number].item(), abs=0.3)
