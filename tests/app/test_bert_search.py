@@ -1,0 +1,249 @@
+"""Search by meaning on /bert: its numbers are those of transformers, its text is in no link, and no input breaks it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import time
+from functools import cache
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from transformers import AutoModel, AutoTokenizer
+
+from attnviz.bert.search.sentences import built_in
+from attnviz.links.bert import QUERY
+from attnviz.pretrained.loading import find_folder
+from attnviz.settings import settings
+from attnviz.ui.bert.search import exports, found, text
+from attnviz.ui.bert.search.hits import NONE
+from tests.app.pages import boxes, messages, open_page
+
+PATIENCE = 120
+HOSTILE = {
+    "NUL": "\x00",
+    "emoji": "🐶🐶🐶",
+    "right to left": "\u202eمرحبا بالعالم",
+    "unknown": "ꙮꙮꙮ",
+    "long": "今" * 200,
+    "dots": "…",
+    "markup": "<script>alert(1)</script> $x$ [a](b) **c**",
+}
+
+
+def opened(**query: str) -> AppTest:
+    return ready(open_page("bert", bert_part="search", **query))
+
+
+def ready(at: AppTest) -> AppTest:
+    """Wait until the text is embedded."""
+    ends = time.monotonic() + PATIENCE
+    while at.get("progress"):
+        assert time.monotonic() < ends
+        time.sleep(0.2)
+        at.run()
+    assert not at.exception
+    return at
+
+
+def paste(at: AppTest, pasted: str) -> AppTest:
+    at.segmented_control(key="search_text_from").set_value("paste").run()
+    at.text_area(key="search_text_pasted").set_value(pasted)
+    next(one for one in at.button if one.label == "Search in this text").click().run()
+    return ready(at)
+
+
+def upload(at: AppTest, data: bytes) -> AppTest:
+    at.segmented_control(key="search_text_from").set_value("upload").run()
+    at.file_uploader(key="search_text_file").set_value(("mine.txt", data, "text/plain")).run()
+    return ready(at)
+
+
+def listed(at: AppTest, kind: str) -> list[str]:
+    """Read the rows of a ranking as they are shown."""
+    buttons = [one for one in at.button if (one.key or "").startswith(f"hit_{kind}_")]
+    return [re.sub(r"\\(.)", r"\1", one.label).replace("\u2068", "").replace("\u2069", "") for one in buttons]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(boxes(at, "markdown") + boxes(at, "caption")).replace("\u2068", "").replace("\u2069", "")
+
+
+def figure(at: AppTest) -> dict:
+    (chart,) = at.get("plotly_chart")
+    return json.loads(chart.proto.spec)
+
+
+@cache
+def reference() -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the embeddings of the query and of the built-in sentences, by transformers one by one."""
+    tokenizer = AutoTokenizer.from_pretrained(find_folder())
+    model = AutoModel.from_pretrained(find_folder()).eval()
+    means = []
+    for one in (QUERY, *built_in().sentences):
+        with torch.inference_mode():
+            means.append(model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0].mean(0))
+    unit = torch.nn.functional.normalize(torch.stack(means), dim=-1)
+    return unit[0], unit[1:]
+
+
+def test_the_ranking_is_that_of_transformers_and_a_click_chooses_a_sentence() -> None:
+    at = opened()
+    query, embeddings = reference()
+    cosine = embeddings @ query
+    best = cosine.argsort(descending=True)[:6].tolist()
+    rows = listed(at, "meaning")
+    assert len(rows) == 6
+    for rank, (row, place) in enumerate(zip(rows, best, strict=True), 1):
+        shown, score, rest = row.split(" · ", 2)
+        assert (shown, float(score)) == (f"**{rank}**", pytest.approx(float(cosine[place]), abs=6e-4))
+        assert rest.startswith(built_in().sentences[place])
+    assert "working days" in listed(at, "words")[0]
+    assert built_in().sentences[best[0]] in said(at)
+    at.button(key="hit_words_1").click().run()
+    assert "working days" in said(at) and at.query_params["hit"] == "16"
+    assert built_in().sentences[16] == "A visa takes ten working days, so apply early."
+    assert at.button(key="hit_words_1").proto.type == "secondary"
+
+
+def test_a_query_is_in_the_link_and_another_one_has_another_hit() -> None:
+    at = opened(hit="3")
+    at.text_input(key="find").set_value("a physician").run()
+    assert "The doctor listened to his chest" in listed(at, "meaning")[0]
+    assert listed(at, "words") and "find" in at.query_params and "hit" not in at.query_params
+    at.text_input(key="find").set_value("zzz").run()
+    assert listed(at, "words") == [] and NONE in said(at)
+    at.text_input(key="find").set_value("  ").run()
+    assert "Type what you are looking for" in messages(at) and not listed(at, "meaning")
+    again = opened(find="a physician", hits="2")
+    assert "The doctor listened" in listed(again, "meaning")[0] and len(listed(again, "meaning")) == 2
+
+
+def test_the_tokens_of_query_and_hit_are_those_of_transformers() -> None:
+    at = opened(find_view="tokens")
+    (cells,) = figure(at)["data"]
+    tokenizer, model = AutoTokenizer.from_pretrained(find_folder()), AutoModel.from_pretrained(find_folder()).eval()
+    query, embeddings = reference()
+    hit = built_in().sentences[int((embeddings @ query).argmax())]
+    with torch.inference_mode():
+        rows, columns = (
+            model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0] for one in (QUERY, hit)
+        )  # fmt: skip
+    expected = torch.cosine_similarity(rows[:, None], columns[None], dim=-1)
+    torch.testing.assert_close(torch.tensor(cells["z"]), expected, rtol=0, atol=1e-5)
+    assert "“software” of the query and “program” of the hit" in said(at)
+
+
+def test_the_map_shows_the_share_of_variance_and_a_click_on_a_point_chooses_it() -> None:
+    at = opened(find_view="map", hit="7")
+    _, embeddings = reference()
+    centred = (embeddings - embeddings.mean(0)).double()
+    share = torch.linalg.svdvals(centred).square()
+    kept = 100 * float(share[:2].sum() / share.sum())
+    assert f"keeps {kept:.1f} % of the variance" in " ".join(one.proto.body for one in at.get("html"))
+    numbers = [one for trace in figure(at)["data"] for one in trace.get("customdata") or []]
+    assert sorted(numbers) == list(range(len(built_in())))
+    assert "sentence 7 of the text" in said(at)
+
+
+@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("view", ["ranking", "tokens", "map"])
+def test_any_query_is_answered(query: str, view: str) -> None:
+    at = opened(find_view=view)
+    at.text_input(key="find").set_value(query).run()
+    assert not at.exception and not at.error
+
+
+@pytest.mark.parametrize("view", ["ranking", "tokens", "map"])
+@pytest.mark.parametrize("pasted", ["Hello", "\u202eمرحبا.\x00 Ok.\n🐶🐶\n<b>x</b>", "x" * 3000, "One. One. One."])
+def test_any_text_is_searched(pasted: str, view: str) -> None:
+    at = paste(opened(find_view=view), pasted)
+    assert not at.exception and not at.error
+    assert "Your text is in no link" in said(at)
+    link = " ".join(map(str, at.query_params.values()))
+    assert "Hello" not in link and "xxx" not in link
+
+
+@pytest.mark.parametrize("pasted", ["", " \n ", "…\n---"])
+def test_a_text_without_a_sentence_is_refused_in_a_sentence(pasted: str) -> None:
+    at = paste(opened(), pasted)
+    assert boxes(at, "error") == ["There is no sentence in this text: it has no letter, digit or symbol."]
+    assert "Until then, the built-in sentences are searched." in said(at)
+    assert len(listed(at, "meaning")) == 6
+
+
+def test_an_uploaded_file_is_searched_and_dropped_again() -> None:
+    at = upload(opened(), "Der Hund bellt.\nDie Software läuft nicht mehr.".encode())
+    assert "Die Software läuft nicht mehr." in listed(at, "meaning")[0] and "2 sentences." in said(at)
+    at.segmented_control(key="search_text_from").set_value("built_in").run()
+    assert "180 sentences." in said(ready(at))
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "this one is empty."),
+        (b"a\0b", "this one holds NUL bytes, so it is not text."),
+        ("Ä".encode("latin-1"), "which is not UTF-8: save it as UTF-8."),
+        ("Hallo".encode("utf-16"), "this one is UTF-16: save it as UTF-8."),
+        (b"a" * (2**20 + 1), "A text to search in is UTF-8 text of up to 1 MB; this one has 1.0 MB."),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused_in_a_sentence(data: bytes, why: str) -> None:
+    at = upload(opened(), data)
+    (said_,) = boxes(at, "error")
+    assert why in said_
+    assert len(listed(at, "meaning")) == 6
+
+
+def test_where_uploads_are_switched_off_none_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = dataclasses.replace(settings(), uploads=False, largest_text=100)
+    monkeypatch.setattr(text, "settings", lambda: few)
+    at = opened()
+    assert at.segmented_control(key="search_text_from").options == ["Built in", "Paste"]
+    paste(at, "Word. " * 300)
+    assert "84 sentences." in said(at)  # of the first 500 characters
+
+
+def test_a_hit_that_is_not_there_is_reset_with_a_note() -> None:
+    at = opened(hit="180")
+    assert "Sentence 180 does not exist: they go from 0 to 179." in messages(at)
+    assert "The program crashed" in said(at)
+
+
+def test_a_long_text_shows_its_progress_until_it_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found, "PATIENCE", 0.0)
+    at = opened()
+    at.segmented_control(key="search_text_from").set_value("paste").run()
+    at.text_area(key="search_text_pasted").set_value("\n".join(f"Line {n} of a text." for n in range(400)))
+    next(one for one in at.button if one.label == "Search in this text").click().run()
+    (bar,) = at.get("progress")
+    assert "of 400 sentences" in bar.proto.text or "400 sentences are being read" in bar.proto.text
+    assert "Line" in listed(ready(at), "meaning")[0]
+
+
+def test_tables_and_script_are_of_what_is_shown() -> None:
+    at = opened(find="a physician")
+    seen = {}
+
+    def keep() -> None:
+        seen.update(exports.tables(), script=exports.script())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("attnviz.ui.bert.search.view.found_in", lambda index: (keep(), found.found_in(index))[1])
+        at.run()
+    ranking = seen["ranking"]
+    assert len(ranking) == 180 and ranking["sentence"].iloc[0].startswith("The doctor listened")
+    assert ranking["cosine"].is_monotonic_decreasing
+    assert ranking["rank by words"].isna().sum() == (ranking["BM25"] == 0).sum()
+    assert list(seen["map"].index[-2:]) == ["179", "query"] and seen["map"]["sentence"].iloc[-1] == "a physician"
+    compile(seen["script"], "search.py", "exec")
+    assert "'a physician'" in seen["script"]
+
+
+@pytest.mark.parametrize("view", ["ranking", "tokens", "map"])
+def test_a_lecture_has_the_query_and_no_sidebar_text(view: str) -> None:
+    at = opened(find_view=view, lecture="1")
+    assert at.text_input(key="find").value == QUERY and not at.exception
