@@ -79,9 +79,20 @@ def attend_in_parts(x: Tensor, heads: int) -> Subsets:
     return Subsets(attend(x, x, x), attend(parts, parts, parts))
 
 
+def most_apart(subsets: Subsets) -> Tensor:
+    """Return for each query how far the two heads differ that differ most, (T,), as `Row.difference`; 0 of one head."""
+    weights = subsets.parts.weights  # (H, T, T)
+    found = weights.new_zeros(weights.shape[1])
+    for number, one in enumerate(weights):
+        for other in weights[:number]:  # a pair at a time: all of 512 tokens would have 75 MB
+            found = found.maximum((one - other).abs().sum(-1) / 2)
+    return found
+
+
+@torch.inference_mode()
 def row_of(subsets: Subsets, query: int) -> Row:
     """Return what the one softmax and those of the parts give one query."""
-    weights = subsets.weights[:, query]  # (1 + H, T)
+    weights = torch.cat([subsets.whole.weights[None, query], subsets.parts.weights[:, query]])  # (1 + H, T)
     others = weights.clone()
     others[:, query] = -1
     is_alone = weights.shape[1] < 2

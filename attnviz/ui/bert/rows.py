@@ -5,17 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
 from attnviz.serving.work.cache import SingleFlightCache, Sized
 from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
 from attnviz.ui.waiting import queue_note
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 V = TypeVar("V", bound=Sized)
+
+LARGER = 0.99
+"""Of the weights of a long text, the share that the colours tell apart"""
+LIMITED = "The colours end where 1 weight in 100 is larger."
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
@@ -23,25 +31,51 @@ def numbered(labels: Sequence[str]) -> list[str]:
     return [f"{place} {label}" for place, label in enumerate(labels)]
 
 
-def chosen_row(tokens: Tokens) -> int:
-    """Return the row that the view chooses, or the one of the text's last word."""
+def axis_labels(tokens: Tokens) -> list[str]:
+    """Return the labels of an axis: of many tokens their positions, of which few are written."""
+    return numbered(tokens.labels) if len(tokens) < MANY else list(map(str, range(len(tokens))))
+
+
+def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
+    """Return the row that the view chooses, or the default."""
     row = state.get("q")
-    return last_of_text(tokens) if row is None or row >= len(tokens) else int(row)
+    return default() if row is None or row >= len(tokens) else int(row)
 
 
-def choose_row(tokens: Tokens, label: str) -> int:
+def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
     """Show the choice of a row, and return it."""
     if state.get("q") is None:
-        state.put("q", chosen_row(tokens))
+        state.put("q", default())
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
+
+
+def words_of(tokens: Tokens) -> list[int]:
+    """Return the positions of the tokens of the text with a letter or a digit."""
+    places = range(len(tokens))
+    return [place for place in places if not tokens.special[place] and re.search(r"\w", tokens.source(place))]
 
 
 def last_of_text(tokens: Tokens) -> int:
     """Return the position of the last token with a letter or a digit; without one, of the text's last token, or 0."""
     own = [place for place, is_added in enumerate(tokens.special) if not is_added]
-    words = [place for place in own if re.search(r"\w", tokens.source(place))]
-    return (words or own or [0])[-1]
+    return (words_of(tokens) or own or [0])[-1]
+
+
+def is_limited(tokens: Tokens) -> bool:
+    """Whether the colours of weights end before the largest one."""
+    return len(tokens) >= MANY
+
+
+def colour_end(weights: Tensor) -> float:
+    """Return where the colours of (..., T, T) weights end: at the largest, or of many tokens where 1 in 100 is larger.
+
+    The first rows of a masked matrix, and a token's weight on itself, are so large that all others would look like 0.
+    """
+    if weights.shape[-1] < MANY:
+        return float(weights.max())
+    visible = weights[weights > 0].sort().values
+    return float(visible[int(LARGER * (len(visible) - 1))])
 
 
 def computed(name: str, capacity: int, key: Hashable, make: Callable[[], V]) -> V:

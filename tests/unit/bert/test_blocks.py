@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attnviz.bert.blocks import stack
 from attnviz.bert.blocks.stack import KEPT, Setup, draw_layers, embed, guess, moved, run
-from attnviz.bert.blocks.subsets import HEADS, attend_in_parts, row_of
+from attnviz.bert.blocks.subsets import HEADS, attend_in_parts, most_apart, row_of
 from attnviz.export.code.bert.blocks import language_script, subsets_script
 from attnviz.links.bert import SUBSETS
 from attnviz.pretrained.built_in import BuiltInModel
@@ -153,6 +153,14 @@ def test_a_row_is_measured_as_scipy_measures_it(query: int, model: BuiltInModel,
     assert row.largest == tuple(weights.argmax(1))
     weights[:, query] = 0
     assert row.other == tuple(weights.argmax(1))
+
+
+@pytest.mark.parametrize("heads", [1, 3, 12])
+def test_the_two_heads_that_differ_most_in_each_row_are_found(heads: int, model: BuiltInModel, tokens: Tokens) -> None:
+    found = attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
+    weights = found.parts.weights.double().numpy()
+    expected = [cdist(weights[:, query], weights[:, query], "cityblock").max() / 2 for query in range(len(tokens))]
+    assert most_apart(found).numpy() == pytest.approx(expected, abs=1e-6)
 
 
 def test_one_token_alone_has_no_other_key() -> None:

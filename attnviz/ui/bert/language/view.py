@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,7 +17,7 @@ from attnviz.ui.bert.language.exports import script_of
 from attnviz.ui.bert.language.look import in_and_out, path
 from attnviz.ui.bert.language.results import Made, change_of, made_of, moved_by, setup_of
 from attnviz.ui.bert.look import built_in, in_torch, notice
-from attnviz.ui.bert.rows import choose_row, chosen_row, numbered
+from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, chosen_row, colour_end, is_limited, last_of_text
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import plot
@@ -36,6 +37,8 @@ WIDER = 1.5
 """How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
+HIGHEST = 440
+"""px: of the plot of weights"""
 ROOM = 70
 """px: of a small plot beneath another one, without what a plot of lines has above and below it"""
 
@@ -66,10 +69,11 @@ def show() -> None:
     setup = setup_of()
     made = made_of(model, tokens, setup)
     table = table_of(model)
+    row = chosen_row(tokens, partial(last_of_text, tokens))
     out = made.guesses.tokens[:, 0].tolist()
     st.html(
         path(setup, len(tokens), *table.weight.shape)
-        + in_and_out(tokens.labels, [table.labels[one] for one in out], chosen_row(tokens))
+        + in_and_out(tokens.labels, [table.labels[one] for one in out], row)
     )
     st.markdown(_junk(made, setup, len(table.pieces)))
     left, middle, right = st.columns([10, 9, 9], gap="small")
@@ -97,14 +101,15 @@ def _junk(made: Made, setup: Setup, vocabulary: int) -> str:
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
     said = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
-        f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were alike, it had "
-        f"{100 / vocabulary:.4f} %."
+        f"The likeliest token has {100 * largest:.4f} %; were all {vocabulary:,} equally likely, "
+        f"each had {100 / vocabulary:.4f} %."
     )
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))
+        named = "the same token" if different == 1 else f"{different} different tokens"
         said += (
             f" Averaging makes rows alike: their mean cosine goes from {number(first)} to {number(last)}, and "
-            f"{len(out)} rows name {different} different token{'s' if different > 1 else ''}."
+            f"{len(out)} rows name {named}."
         )
     return said
 
@@ -118,14 +123,17 @@ def _show_attention(made: Made, setup: Setup, tokens: Tokens) -> None:
     )  # fmt: skip
     weights = made.stack.weights[block]
     hidden = ~causal_mask(len(tokens)) if setup.causal else None
-    figure = one_matrix(weights, numbered(tokens.labels), palette(), limit=float(weights.max()), hidden=hidden)
+    figure = one_matrix(weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden)
+    figure["layout"]["height"] = min(figure["layout"]["height"], HIGHEST)
     plot(figure, "language_weights")
+    if is_limited(tokens):
+        st.caption(LIMITED)
 
 
 def _show_likely(made: Made, tokens: Tokens, labels: tuple[str, ...]) -> None:
     from attnviz.figures.bert.bars import bars
 
-    row = choose_row(tokens, "Likeliest tokens of row")
+    row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[one] for one in made.guesses.tokens[row].tolist()]
     percent = [100 * one for one in made.guesses.probabilities[row].tolist()]
     figure = bars({"probability": percent}, names, palette(), title="probability, %")
@@ -151,7 +159,7 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     moved = moved_by(model, tokens, setup, change)
     before, after = moved[: change.place], moved[change.place :]
     figure = lines(
-        {"largest change of a logit": moved.tolist()}, numbered(tokens.labels), palette(),
+        {"largest change of a logit": moved.tolist()}, axis_labels(tokens), palette(),
         title="change", across="row",
     )  # fmt: skip
     figure["layout"] |= {"height": figure["layout"]["height"] - ROOM, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from attnviz.bert.blocks.subsets import row_of
@@ -9,7 +11,7 @@ from attnviz.export.code.bert.blocks import subsets_script
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in
 from attnviz.ui.bert.rows import chosen_row, numbered
-from attnviz.ui.bert.subsets.results import names, subsets_of
+from attnviz.ui.bert.subsets.results import names, subsets_of, telling_row
 
 
 def tables() -> dict[str, pd.DataFrame]:
@@ -18,7 +20,8 @@ def tables() -> dict[str, pd.DataFrame]:
         return {}
     model = built_in()
     tokens = model.tokenize(state.get("text"))
-    subsets, place = subsets_of(model, tokens), chosen_row(tokens)
+    subsets = subsets_of(model, tokens)
+    place = chosen_row(tokens, partial(telling_row, subsets, tokens))
     row, named, labels = row_of(subsets, place), names(subsets.heads), numbered(tokens.labels)
     weights = pd.DataFrame(row.weights.numpy(), index=named, columns=labels)
     measured = {
@@ -36,6 +39,6 @@ def script() -> str:
         return ""
     model = built_in()
     tokens = model.tokenize(state.get("text"))
-    return subsets_script(
-        tokens.text, tokens.ids, limit=model.max_tokens, heads=state.get("subset_heads"), row=chosen_row(tokens)
-    )
+    subsets = subsets_of(model, tokens)
+    row = chosen_row(tokens, partial(telling_row, subsets, tokens))
+    return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)

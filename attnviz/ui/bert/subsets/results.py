@@ -5,20 +5,28 @@ from __future__ import annotations
 from functools import partial
 
 from attnviz.bert.blocks.stack import embed
-from attnviz.bert.blocks.subsets import Subsets, attend_in_parts
+from attnviz.bert.blocks.subsets import Subsets, attend_in_parts, most_apart
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.rows import computed
+from attnviz.ui.bert.rows import computed, last_of_text, words_of
 
 NBYTES = 64 * 2**20
-"""A text of 512 tokens in 12 parts has 30 MiB, one of 64 tokens half of one"""
+"""A text of 512 tokens in 12 parts has 40 MiB, one of 64 tokens less than one"""
 
 
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
     """Return both ways to attend, in as many parts as the view says."""
     heads = state.get("subset_heads")
     return computed("subsets", NBYTES, (tokens.ids, heads), partial(_make, model, tokens, heads))
+
+
+def telling_row(subsets: Subsets, tokens: Tokens) -> int:
+    """Return the row of a word in which two heads differ most; of one head, that of the text's last word."""
+    places = words_of(tokens)
+    if subsets.heads < 2 or not places:
+        return last_of_text(tokens)
+    return places[int(most_apart(subsets)[places].argmax())]
 
 
 def names(heads: int) -> list[str]:

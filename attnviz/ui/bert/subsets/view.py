@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,9 @@ from attnviz.formatting import number
 from attnviz.links.bert import SUBSETS
 from attnviz.ui import shell, state
 from attnviz.ui.bert.look import built_in, in_torch, notice
-from attnviz.ui.bert.rows import choose_row, numbered
+from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, colour_end, is_limited, numbered
 from attnviz.ui.bert.subsets.exports import script
-from attnviz.ui.bert.subsets.results import names, subsets_of
+from attnviz.ui.bert.subsets.results import names, subsets_of, telling_row
 from attnviz.ui.palette import palette
 from attnviz.ui.walk.checks import plot
 
@@ -62,7 +63,7 @@ def show() -> None:
     subsets = subsets_of(model, tokens)
     st.html(STYLE + _shapes(subsets))
     left, right = st.columns([2, 3], gap="small")
-    limit = float(subsets.weights.max())
+    limit = colour_end(_small(subsets.weights, tokens)[0])
     height = HEIGHT if subsets.heads <= HEADS else HIGH
     shown = {
         "subsets_whole": (left, subsets.whole.weights[None], ["one softmax over the whole X"]),
@@ -74,6 +75,10 @@ def show() -> None:
         figure["layout"]["coloraxis"]["showscale"] = key == "subsets_parts"  # it is that of both
         with place:
             plot(figure, key)
+    if len(tokens) > MANY:
+        st.caption(f"Each cell is the largest weight of a block of tokens. {LIMITED}")
+    elif is_limited(tokens):
+        st.caption(LIMITED)
     _show_row(subsets, tokens)
     notice(
         "The scores of the parts, before scaling, add up to those of the whole X. One softmax sees only that sum; "
@@ -102,15 +107,12 @@ def _title(subsets: Subsets, head: int) -> str:
 
 def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
     """Return matrices of at most `MANY` rows, with the labels of their rows: of many tokens, of the first of each."""
-    import torch
-
-    from attnviz.measures.thumbnails import thumbnails
+    from torch.nn.functional import adaptive_max_pool2d
 
     labels = numbered(tokens.labels)
     if len(tokens) <= MANY:
         return weights, labels
-    small = torch.from_numpy(thumbnails(weights.numpy(), MANY)).float() / 255
-    return small, [f"{labels[place * len(labels) // MANY]} …" for place in range(MANY)]
+    return adaptive_max_pool2d(weights, MANY), [f"{labels[place * len(labels) // MANY]} …" for place in range(MANY)]
 
 
 def _show_row(subsets: Subsets, tokens: Tokens) -> None:
@@ -120,10 +122,11 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
 
     left, right = st.columns([3, 2], gap="small")
     with left:
-        place = choose_row(tokens, "Row (query)")
+        place = choose_row(tokens, "Row (query)", partial(telling_row, subsets, tokens))
         row, named = row_of(subsets, place), names(subsets.heads)
         rows = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(named, row.entropy.tolist(), strict=True)]
-        figure = heatmap(row.weights, rows, numbered(tokens.labels), palette(), across="key (to)", signed=False)
+        labels = axis_labels(tokens)
+        figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False)
         plot(_lower(figure), "subsets_row")
     with right:
         st.html(_row_said(row, tokens, place))
