@@ -25,7 +25,7 @@ from attnviz.training.plan import TEXT, Plan
 from attnviz.training.settings import TrainingSettings
 from attnviz.ui.train.generate.exports import file_of, script_of
 from attnviz.ui.train.generate.exports import text_of as whole_text
-from attnviz.ui.train.generate.models import text_model_of
+from attnviz.ui.train.generate.models import text_model_of, text_models
 from attnviz.ui.train.generate.offers import Asked
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
@@ -165,6 +165,10 @@ def test_a_kept_model_of_a_text_generates_by_its_link_and_one_of_a_task_does_not
     at = opened(text_model=task.name)
     assert "no longer here" in messages(at)
     assert told(at)["model"]["title"] == "the character GPT"
+
+
+def test_a_model_that_another_session_s_file_has_displaced_is_not_offered() -> None:
+    assert list(text_models("nobody", ("trained-000000000000",))) == ["chargpt"]
 
 
 def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:

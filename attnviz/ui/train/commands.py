@@ -24,8 +24,9 @@ _DONE, _RUN, _SLOW, _REFUSED = "train_done", "train_run", "train_slow", "train_r
 _REVEALED = "train_revealed"
 """Whether the covered row was revealed since the whole page ran"""
 _ASKED, _OPEN, _SETTINGS = "train_asked", "train_open", "train_settings"
-"""When the visitor has last asked for something, and for how many seconds an answer is waited for"""
+"""When the visitor has last asked for something, the page to open, and whether the sidebar's settings have changed"""
 ANSWERED = 2.0
+"""For how many seconds an answer is waited for"""
 
 
 def values() -> dict[str, Any]:
@@ -114,7 +115,7 @@ def _find_again() -> None:
     except ValueError:
         return
     jobs = training_jobs().jobs(visitor())
-    if jobs[0].plan not in plans:
+    if jobs and jobs[0].plan not in plans:
         st.session_state[_RUN] = next((str(job.number) for job in jobs if job.plan == plans[0]), "")
 
 
@@ -139,13 +140,11 @@ def do(command: str) -> None:
     jobs, name = training_jobs(), visitor()
     job = jobs.job(name)
     can_go_on = job is not None and job.view.can_continue and job.plan.subject == state.get("task")
-    if not command.startswith("open "):
-        st.session_state[_ASKED] = time.monotonic()
     if command in ("train", "control"):
         _start(control=command == "control")
     elif command == "stop":
         jobs.stop(name)
-    elif command == "continue":
+    elif command == "continue" and can_go_on:
         jobs.go_on(name)
     elif command.startswith("open "):
         ask_to_open(command)

@@ -38,13 +38,13 @@ def model_file(of: Chosen) -> ModelFile:
         ModelError: there can be no such file.
         LookupError: the training is no longer there.
     """
+    job, snapshot = of.job(), of.snapshot()
 
     def make() -> ModelFile:
-        job = of.job()
-        return file_of(job.plan, of.snapshot(), job.view.losses, text=job.text)
+        return file_of(job.plan, snapshot, job.view.losses, text=job.text)
 
     with queue_note() as on_wait:
-        return _files().get((of.visitor, of.number, of.recording, of.snapshot().step), make, on_wait)
+        return _files().get((of.visitor, of.number, of.recording, snapshot.step), make, on_wait)
 
 
 @cache

@@ -7,6 +7,7 @@ import streamlit as st
 from attnviz.links.link import KEYS
 from attnviz.links.train import MAX_LENGTH, MAX_PROMPT
 from attnviz.links.values import MAX_TEMPERATURE
+from attnviz.pretrained.names import ModelError
 from attnviz.trained.shipped import is_kept
 from attnviz.ui import state
 from attnviz.ui.train.generate.models import SHIPPED, TextModel, text_model_of, text_models
@@ -32,7 +33,10 @@ def generate_controls() -> None:
         "text_model", st.selectbox, "Model", list(offered), format_func=offered.get,
         help="Train one on a text in the part Text, and it can be chosen here.", on_change=_forget_snapshot,
     )  # fmt: skip
-    model = text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
+    try:
+        model = text_model_of(state.get("text_model"), visitor(), state.get("snapshot"))
+    except ModelError:
+        st.rerun()  # it has gone since it was offered
     if len(model.steps) > 1:
         _snapshot(model)
     halves = state.bound("halves", st.toggle, "Go on with half of a text", help=HALVES_HELP)

@@ -19,10 +19,10 @@ from attnviz.toy.language.config import ModelConfig
 from attnviz.trained import load
 from attnviz.trained.shipped import is_kept, title
 from attnviz.training.jobs.job import Job
-from attnviz.training.jobs.weights import model_of
 from attnviz.training.ladder import LADDER
 from attnviz.training.plan import TEXT
 from attnviz.training.text.subject import TRAIN_PART
+from attnviz.ui.train.runs import module_at
 
 SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"
@@ -74,8 +74,15 @@ def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
     `kept` are the names of this session's models (`trained.load`), of which those that read a text are offered.
     """
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
-    own = {name: title(name) for name in kept if load(name).plan.subject == TEXT}
+    own = {name: title(name) for name in kept if _reads_text(name)}
     return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **own}
+
+
+def _reads_text(name: str) -> bool:
+    try:
+        return load(name).plan.subject == TEXT
+    except ModelError:  # another session's file has just taken its place
+        return False
 
 
 def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
@@ -121,18 +128,10 @@ def _of_job(job: Job, visitor: str, step: int | None) -> TextModel:
             most = most // each * each
         step = max((one for one in steps if one <= most), default=steps[0])
     used = min(steps, key=lambda one: (abs(one - step), one))
-
-    def loaded() -> nn.Module:
-        for one in training_jobs().jobs(visitor):
-            found = next((each for each in one.view.snapshots if each.step == used), None)
-            if one.number == job.number and found is not None:
-                return model_of(one.plan.model, found.weights)
-        raise NotOfferedError
-
-    after = f"{_title(job)}, after {counted(used, 'step')}"
+    number, after = job.number, f"{_title(job)}, after {counted(used, 'step')}"
     return TextModel(
-        _name(job), after, labels, job.plan.token_model, (visitor, job.number, used),
-        loaded, prompt, passage, steps, used, job.number,
+        _name(job), after, labels, job.plan.token_model, (visitor, number, used),
+        lambda: module_at(visitor, number, used), prompt, passage, steps, used, number,
     )  # fmt: skip
 
 
