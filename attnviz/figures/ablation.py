@@ -19,6 +19,8 @@ LARGE = 420
 """px: of both in a lecture"""
 TARGET = 34
 """px: of the invisible square over a cell of the grid"""
+INSET = 0.43
+"""Half a side of a frame, in cells: frames of neighbours stay apart"""
 THOUSANDTHS = 1000
 LEAST = 1e-7
 """Effects below it stand there on a logarithmic axis: they are float32's rounding"""
@@ -71,7 +73,7 @@ def grid(
     }
     frames = [
         {
-            "type": "rect", "x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5,
+            "type": "rect", "x0": head - INSET, "x1": head + INSET, "y0": layer - INSET, "y1": layer + INSET,
             "line": {"width": 3, "color": palette.ink.key},
         }
         for layer, head in off

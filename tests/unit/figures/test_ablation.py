@@ -25,7 +25,7 @@ def test_the_grid_has_a_target_and_a_number_for_each_head_and_a_frame_for_each_t
     assert "on again" in targets["hovertemplate"][37]
     assert "switch off" in targets["hovertemplate"][36]
     frames = [(one["x0"], one["x1"], one["y0"], one["y1"]) for one in spec["layout"]["shapes"]]
-    assert frames == [(0.5, 1.5, 2.5, 3.5), (10.5, 11.5, 4.5, 5.5)]
+    assert frames == [pytest.approx((0.57, 1.43, 2.57, 3.43)), pytest.approx((10.57, 11.43, 4.57, 5.43))]
     assert spec["layout"]["yaxis"]["range"] == [5.5, -0.5]  # layer 0 on top
     json.dumps(spec)
 
