@@ -1,0 +1,95 @@
+"""The parts of /bert on language models in Chromium: without training, heads on subsets, and blanks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attnviz.bert.table import table_of
+from attnviz.pretrained import load
+from attnviz.pretrained.built_in import BuiltInModel
+from tests.app.test_bert_blank import theirs
+from tests.browser.settle import settled
+from tests.unit.bert.test_blank import saved
+
+MINUTE = 60_000
+TEXT = "The cat sat on the mat."
+
+
+def logits_of(ids: list[int], table: Tensor) -> Tensor:
+    """Return the logits of two blocks without a mask, of torch's own modules with the seed 3."""
+    torch.manual_seed(3)
+    layers = [nn.Linear(384, 384) for _ in range(2)]
+    x = table[torch.tensor(ids)]
+    with torch.inference_mode():
+        for linear in layers:
+            x = linear(functional.scaled_dot_product_attention(x[None], x[None], x[None])[0])
+        return x @ table.T
+
+
+def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/bert?bert_part=language&seed=3&q=4&text={TEXT}")
+    change = page.locator("[data-testid=stMarkdown]", has_text="becomes “cat”")
+    expect(change).to_contain_text("those before it by at most 0. With the mask", timeout=MINUTE)
+    settled(page)
+    page.locator(".st-key-lm_mask label").click()
+    expect(change).to_contain_text("Without a mask, every row depends on all others.", timeout=MINUTE)
+    other = page.locator(".st-key-other input")
+    other.fill("dog")
+    other.press("Enter")
+    change = page.locator("[data-testid=stMarkdown]", has_text="becomes “dog”")
+    expect(change).to_be_visible(timeout=MINUTE)
+    settled(page)
+    model = load()
+    assert isinstance(model, BuiltInModel)
+    table, ids = model.bert.embeddings.token.weight, list(model.tokenize(TEXT).ids)
+    before = logits_of(ids, table)
+    labels = table_of(model).labels
+    assert page.locator(".inout b").all_inner_texts() == [labels[one] for one in before.argmax(-1).tolist()]
+    ids[6] = model.tokenize("dog").ids[1]
+    moved = (logits_of(ids, table) - before).abs().amax(-1)
+    most = re.findall(r"by at most ([\d.]+)\.", change.inner_text())[0]
+    assert float(most) == pytest.approx(moved[:6].max().item(), abs=6e-5)
+    shown = page.locator(".st-key-language_likely .bartext").first.text_content()
+    assert float(shown or "nan") == pytest.approx(100 * torch.softmax(before[4], -1).max().item(), rel=0.005)
+    page.get_by_role("link", name="Train a language model").click()
+    page.wait_for_url(re.compile("/train.*train_part=text"))
+    expect(page.locator(".ladder tr[data-rung]").first).to_be_visible(timeout=MINUTE)
+
+
+def test_the_embedding_is_cut_into_other_parts(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/bert?bert_part=subsets&q=2&text={TEXT}")
+    settled(page)
+    page.locator(".st-key-subset_heads").get_by_text("8", exact=True).click()
+    said = page.locator(".said", has_text="8 heads give 8")
+    expect(said).to_be_visible(timeout=MINUTE)
+    settled(page)
+    assert page.locator(".st-key-subsets_parts .heatmaplayer image").count() == 8
+    model = load()
+    assert isinstance(model, BuiltInModel)
+    tokens = model.tokenize(TEXT)
+    x = model.bert.embeddings(torch.tensor(tokens.ids), torch.tensor(tokens.segments))
+    rows = torch.stack([torch.softmax(part @ part.T / 48**0.5, -1)[2] for part in x.chunk(8, dim=1)])
+    most = (rows[:, None] - rows[None]).abs().sum(-1).max().item() / 2
+    assert float(re.findall(r"differ by up to ([\d.]+) ", said.inner_text())[0]) == pytest.approx(most, abs=0.006)
+
+
+def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -> None:
+    folder = saved("bert", tmp_path / "bert")
+    page.goto(f"{app_url}/bert?bert_part=blank&model={folder}")
+    expect(page.locator(".filled mark")).to_have_count(1, timeout=MINUTE)
+    settled(page)
+    page.locator(".st-key-text textarea").fill("The cat [MASK] on the mat.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("[MASK], position 3")).to_be_visible(timeout=MINUTE)
+    settled(page)
+    (best,) = theirs(str(folder), "The cat [MASK] on the mat.").topk(5).values
+    shown = page.locator(".st-key-blank_0 .bartext").all_text_contents()
+    assert [float(one) for one in shown] == pytest.approx((100 * best).tolist(), rel=0.005)
+    assert page.locator(".filled").inner_text().endswith(" on the mat.")
