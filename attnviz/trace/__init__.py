@@ -1,1 +1,0 @@
-"""Traces of forward passes as frozen values (attention layer, block, model), and the recorder behind them."""
