@@ -156,10 +156,8 @@ def _fewest_numbers(model: ModelConfig) -> int:
     width = model.width
     if isinstance(model, GRUConfig):
         return 2 * model.vocabulary * width + model.layers * 6 * width * width
-    outputs = model.vocabulary if model.outputs is None else model.outputs
-    hidden = 4 * width if model.feed_forward is None else model.feed_forward
-    block = 4 * width * width + 2 * width * hidden
-    return (model.vocabulary + model.block_size + outputs) * width + model.layers * block
+    block = 4 * width * width + 2 * width * model.feed_forward_width
+    return (model.vocabulary + model.block_size + model.logit_count) * width + model.layers * block
 
 
 def _check_subject(plan: Plan, labels: tuple[str, ...]) -> None:

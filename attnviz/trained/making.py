@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from attnviz.tokens.chars import MAX_UPLOAD, read_upload
-from attnviz.toy.language.config import BigramConfig
+from attnviz.toy.language.config import longest_context
 from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.files import read, write
 from attnviz.training.checkpoint import Checkpoint, CheckpointError
@@ -168,7 +168,7 @@ def subject_of(plan: Plan, text: Path | None) -> Subjects:
         return Subjects(plan, TASKS[plan.subject], None)
     data = built_in().encode() if text is None else _start(text)
     content, model = as_read(read_upload(data)), plan.token_model
-    subject = Text(content, 1 if isinstance(model, BigramConfig) else model.block_size)
+    subject = Text(content, longest_context(model))
     name = BUILT_IN_CORPUS if text is None else text.name
     corpus = Corpus(name, len(content), hashlib.sha256(content.encode()).hexdigest())
     return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)

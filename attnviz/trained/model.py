@@ -16,7 +16,7 @@ from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NO_ID, CharVocab, NoTokensError, Tokens
 from attnviz.tokens.value import label_of
-from attnviz.toy.language.config import BigramConfig, TokenConfig
+from attnviz.toy.language.config import TokenConfig, has_attention, longest_context
 from attnviz.toy.language.model import NO_RESIDUAL, TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of
@@ -72,12 +72,12 @@ class TrainedModel(ShortRepr):
     @property
     def has_attention(self) -> bool:
         """Whether there is something to trace."""
-        return isinstance(self.plan.model, TokenConfig) and self.plan.model.layers > 0
+        return has_attention(self.plan.model)
 
     @property
     def block_size(self) -> int:
         """The longest sequence."""
-        return 1 if isinstance(self.plan.token_model, BigramConfig) else self.plan.token_model.block_size
+        return longest_context(self.plan.token_model)
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Yield the parameters, which need no gradients."""
@@ -123,7 +123,7 @@ class TrainedModel(ShortRepr):
             lacks=frozenset(name for name, there in lacks.items() if not there),
             final_norm=config.norm and whole,
             shows_logits=whole,
-            feed_forward=4 * config.width if config.feed_forward is None else config.feed_forward,
+            feed_forward=config.feed_forward_width,
             vocabulary=len(self.labels),
             outputs=len(self.outputs) if len(self.outputs) <= ALL else None,
             parameters={
@@ -184,7 +184,7 @@ class TrainedModel(ShortRepr):
         )
 
     def _config(self) -> TokenConfig:
-        if not isinstance(self.plan.model, TokenConfig) or not self.has_attention:
+        if not has_attention(self.plan.model):
             raise ModelError(NO_ATTENTION)
         return self.plan.model
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
-from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.config import has_attention
 from attnviz.trained.card import Card, Corpus, as_file
 from attnviz.trained.files import check_plan
 from attnviz.trained.making import BUILT_IN_CORPUS, RECENT, Subjects, finished
@@ -51,7 +51,7 @@ class ModelFile(ShortRepr):
 
 def why_not_shown(plan: Plan) -> str:
     """Return why the pages that show trained models can't show this one, in a sentence; "" if they can."""
-    if not isinstance(plan.model, TokenConfig) or not plan.model.layers:
+    if not has_attention(plan.model):
         return NO_ATTENTION
     try:
         check_plan(plan)

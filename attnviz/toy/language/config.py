@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from attnviz.trace.model import Activation
 
@@ -60,6 +60,16 @@ class TokenConfig:
         """Whether its blocks have all parts of a transformer's block."""
         return self.residual and self.norm and self.feed_forward != 0
 
+    @property
+    def feed_forward_width(self) -> int:
+        """F; 0 if there is no feed-forward."""
+        return 4 * self.width if self.feed_forward is None else self.feed_forward
+
+    @property
+    def logit_count(self) -> int:
+        """The number of logits of each position."""
+        return self.vocabulary if self.outputs is None else self.outputs
+
 
 @dataclass(frozen=True, slots=True)
 class GRUConfig:
@@ -80,6 +90,16 @@ class BigramConfig:
 
 ModelConfig = TokenConfig | GRUConfig | BigramConfig
 """Of a token model"""
+
+
+def longest_context(config: ModelConfig) -> int:
+    """Return the most tokens from which a model of this shape predicts: 1 of a bigram model."""
+    return 1 if isinstance(config, BigramConfig) else config.block_size
+
+
+def has_attention(config: AnyConfig) -> TypeGuard[TokenConfig]:
+    """Whether a model of this shape has heads."""
+    return isinstance(config, TokenConfig) and config.layers > 0
 
 
 @dataclass(frozen=True, slots=True)

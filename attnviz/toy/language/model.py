@@ -97,7 +97,7 @@ class TokenModel(nn.Module):
         self.token = nn.Embedding(config.vocabulary, width)
         self.position = nn.Embedding(config.block_size, width)
         self.blocks = _blocks(config)
-        self.head = nn.Linear(width, config.vocabulary if config.outputs is None else config.outputs)
+        self.head = nn.Linear(width, config.logit_count)
 
     @property
     def block_size(self) -> int:

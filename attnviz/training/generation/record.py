@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from attnviz.measures.transformer.cost import Sizes, cost
 from attnviz.measures.transformer.logit_lens import lens_of, state_logits
-from attnviz.toy.language.config import ModelConfig, TokenConfig
+from attnviz.toy.language.config import ModelConfig, TokenConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.stacks import Encoder
@@ -92,7 +92,7 @@ def _codes(drawn: Sequence[Drawn]) -> NDArray[np.uint16]:
 
 def has_lens(config: ModelConfig) -> bool:
     """Whether there is a logit lens: of a decoder whose blocks add to one stream."""
-    return isinstance(config, TokenConfig) and config.layers > 0 and config.residual
+    return has_attention(config) and config.residual
 
 
 def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
@@ -118,6 +118,5 @@ def multiplications(config: ModelConfig | None, drawn: Drawn) -> int:
     """Return the multiplications of a draw's forward pass (`measures.transformer.cost`); 0 if it is no transformer."""
     if not isinstance(config, TokenConfig):
         return 0
-    feed_forward = 4 * config.width if config.feed_forward is None else config.feed_forward
-    sizes = Sizes(config.width, config.heads, feed_forward, config.layers, vocabulary=config.vocabulary)
+    sizes = Sizes(config.width, config.heads, config.feed_forward_width, config.layers, vocabulary=config.vocabulary)
     return sum(part.multiplications for part in cost(sizes, drawn.context, new=drawn.computed))

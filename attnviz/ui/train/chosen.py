@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.config import has_attention
 from attnviz.trace.model import Kind, Place
 from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
@@ -131,7 +131,7 @@ def head_of(plan: Plan, view: View, watch: str) -> Head | None:
     As `Training.place` in frontend/training/training.js.
     """
     model, task = plan.model, TASKS.get(plan.subject)
-    if not isinstance(model, TokenConfig) or not model.layers:
+    if not has_attention(model):
         return None
     own: Kind = "decoder" if model.architecture == "both" else model.architecture
     kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross") if model.architecture == "both" else (own,)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attnviz.export.code.lines import literals
 from attnviz.export.code.training.models import model_code
 from attnviz.export.code.training.script import NoTrainingCodeError
-from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import ModelConfig, TokenConfig, longest_context
 from attnviz.training.generation.sampling import Sampling
 
 BEGIN = '''\
@@ -119,7 +119,7 @@ def generation_script(
     begin = BEGIN.format(
         file=file, digest=ascii(sha256), seed=sampling.seed, temperature=sampling.temperature, top_k=sampling.top_k,
         top_p=sampling.top_p, count=len(generated), characters=literals(characters),
-        block=1 if isinstance(config, BigramConfig) else config.block_size,
+        block=longest_context(config),
         prompt=ascii("".join(characters[one] for one in ids)),
         shown=ascii("".join(characters[one] for one in generated)),
     )  # fmt: skip

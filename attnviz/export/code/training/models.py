@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig, has_attention
 
 BIGRAM = '''\
 class Model(nn.Module):
@@ -167,7 +167,7 @@ def inside(config: ModelConfig) -> str:
 
 def attentions(config: ModelConfig, kind: str) -> str:
     """Return all attentions of a kind as an expression; "" if the model has none."""
-    if not isinstance(config, TokenConfig) or not config.layers:
+    if not has_attention(config):
         return ""
     if config.architecture == "both":
         name = "cross_attention" if kind == "cross" else "attention"
@@ -182,7 +182,7 @@ def _not_filled(config: TokenConfig, ids: str) -> str:
 def _init(config: TokenConfig, norm: str) -> Iterator[str]:
     yield f"self.attention_norm = {norm}"
     if config.feed_forward != 0:
-        hidden = 4 * config.width if config.feed_forward is None else config.feed_forward
+        hidden = config.feed_forward_width
         yield f"self.first = nn.Linear(C, {hidden}, bias={config.bias})"
         yield f"self.second = nn.Linear({hidden}, C, bias={config.bias})"
         yield f"self.feed_forward_norm = {norm}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from attnviz.export.code.training import source
 from attnviz.export.code.training.models import attentions, inside, model_code
 from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
-from attnviz.toy.language.config import GRUConfig, TokenConfig
+from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
 from attnviz.training.evaluation import SCORED
 from attnviz.training.loop import MUON_RATE
 from attnviz.training.plan import TEXT, Plan, subject_of
@@ -228,7 +228,7 @@ def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:
     settings = plan.training
     return TRAIN.format(
         inside=inside(plan.token_model),
-        optimiser=_optimiser(settings, has_matrices=isinstance(plan.model, TokenConfig) and plan.model.layers > 0),
+        optimiser=_optimiser(settings, has_matrices=has_attention(plan.model)),
         rate="".join(f"    {line}\n" for line in _rate(settings)),
         bfloat16=settings.precision == "bfloat16",
         clip=f"    nn.utils.clip_grad_norm_(model.parameters(), {settings.clip})\n" if settings.clip else "",

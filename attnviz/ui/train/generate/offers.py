@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.serving.work.arrays import NotOfferedError, array_store
-from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig
+from attnviz.toy.language.config import BigramConfig, ModelConfig, TokenConfig, has_attention, longest_context
 from attnviz.training.generation import Sampling, generate
 from attnviz.training.generation.record import record
 from attnviz.ui.train.generate.models import TextModel
@@ -46,23 +46,13 @@ class Asked:
         return ("generate", self.model.key, self.ids, self.count, self.sampling, self.cached, self.truth)
 
 
-def block_of(config: ModelConfig) -> int:
-    """Return the longest context."""
-    return 1 if isinstance(config, BigramConfig) else config.block_size
-
-
-def has_cache(config: ModelConfig) -> bool:
-    """Whether there are keys and values to keep."""
-    return isinstance(config, TokenConfig) and config.layers > 0
-
-
 def most_tokens(config: ModelConfig, *, cached: bool) -> int:
     """Return how many tokens a model may generate at once: fewer than the page offers if it is large."""
-    block, width = block_of(config), 1 if isinstance(config, BigramConfig) else config.width
+    block, width = longest_context(config), 1 if isinstance(config, BigramConfig) else config.width
     layers = 0 if isinstance(config, BigramConfig) else config.layers
     parameters = 12 * layers * width**2 + 2 * config.vocabulary * width
     # With a cache each token is computed once, and a half of each block once more.
-    work = parameters * (3 if cached and has_cache(config) else block)
+    work = parameters * (3 if cached and has_attention(config) else block)
     heads = config.heads if isinstance(config, TokenConfig) else 0
     return max(1, min(MOST_WORK // max(1, work), MOST_CODES // max(1, layers * heads * block)))
 
@@ -89,7 +79,7 @@ def _compared(asked: Asked, name: str) -> bytes:
         drawn = list(generate(asked.model.load(), asked.ids, asked.count, sampling, cached=asked.cached))
         numbers = [float("nan") if one.number is None else one.number for one in drawn]
         return save({"ids": _floats([one.id for one in drawn]), "number": _floats(numbers)})
-    if name == CACHE and has_cache(asked.model.config):
+    if name == CACHE and has_attention(asked.model.config):
         cached = not asked.cached
         count = min(asked.count, most_tokens(asked.model.config, cached=cached))
         arrays, _ = record(asked.model.load(), asked.ids, count, asked.sampling, cached=cached)

@@ -11,7 +11,7 @@ from attnviz.components.generation import generation
 from attnviz.pretrained.names import ModelError
 from attnviz.serving.work.training import keep
 from attnviz.tokens.value import label_of
-from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.config import has_attention, longest_context
 from attnviz.training.generation.record import has_lens
 from attnviz.ui import shell, state
 from attnviz.ui.lessons import bar as lesson_bar
@@ -19,7 +19,7 @@ from attnviz.ui.plain import plain
 from attnviz.ui.train.generate.assistant import show_assistant
 from attnviz.ui.train.generate.chosen import asked_of, chosen_model, given_of, tokens_of, wanted_count
 from attnviz.ui.train.generate.models import TextModel
-from attnviz.ui.train.generate.offers import Asked, block_of, has_cache, offer
+from attnviz.ui.train.generate.offers import Asked, offer
 from attnviz.ui.trained.visitor import visitor
 
 VALUES = ("drawn", "watch", "panel", "seed")
@@ -62,15 +62,13 @@ def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
     """Return `GenerationHeader` of frontend/types/generation.d.ts."""
     model, sampling = asked.model, asked.sampling
     config = model.config
-    has_attention = isinstance(config, TokenConfig) and config.layers > 0
+    layers, heads = (config.layers, config.heads) if has_attention(config) else (0, 0)
     return {
         "model": {
             "title": model.title, "characters": list(model.labels),
             "names": {str(at): name for at, one in enumerate(model.labels) if (name := label_of(one)) != one},
-            "block": block_of(config),
-            "layers": config.layers if isinstance(config, TokenConfig) else 0,
-            "heads": config.heads if isinstance(config, TokenConfig) and has_attention else 0,
-            "has_lens": has_lens(config), "has_cache": has_cache(config),
+            "block": longest_context(config), "layers": layers, "heads": heads,
+            "has_lens": has_lens(config), "has_cache": has_attention(config),
         },
         "prompt": list(asked.ids), "truth": None if truth is None else list(truth), "count": asked.count,
         "temperature": sampling.temperature, "top_k": sampling.top_k, "top_p": sampling.top_p,
