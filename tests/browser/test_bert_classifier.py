@@ -45,7 +45,7 @@ def probabilities_here(layer: torch.nn.Module) -> torch.Tensor:
 def test_a_classifier_and_an_agent_are_trained_and_asked(page: Page, app_url: str) -> None:
     layer, right = layer_here("reviews")
     page.goto(f"{app_url}/bert?bert_part=classifier&class_steps={STEPS}&seed=1")
-    page.locator(".st-key-class_train button").click(timeout=MINUTE)
+    page.get_by_role("button", name="Train", exact=True).click(timeout=MINUTE)
     expect(page.get_by_text(f"Trained now, on the mean over tokens: seed 1, {STEPS} steps")).to_be_visible(
         timeout=MINUTE
     )
@@ -62,9 +62,8 @@ def test_a_classifier_and_an_agent_are_trained_and_asked(page: Page, app_url: st
     expect(page.get_by_text(re.compile(rf"positive ({near}) %")).first).to_be_visible(timeout=MINUTE)
 
     layer, right = layer_here("reports")
-    page.locator(".st-key-bert_part button", has_text="An agent").click()
-    page.locator(".st-key-class_train button").click(timeout=MINUTE)
-    page.locator(".st-key-agent_view button", has_text="Result").click()
+    page.goto(f"{app_url}/bert?bert_part=agent&agent_view=result&class_steps={STEPS}&seed=1")
+    page.get_by_role("button", name="Train", exact=True).click(timeout=MINUTE)
     expect(page.get_by_text(f"Trained now, on the mean over tokens: seed 1, {STEPS} steps")).to_be_visible(
         timeout=MINUTE
     )
