@@ -20,7 +20,12 @@ from attnviz.trace.vocabulary import Transform, Vocabulary
 PRE_NORM = (("ln_1", "ln_2"), ("input_layernorm", "post_attention_layernorm"))
 """The norms before attention and before the feed-forward: GPT-2; Llama and most newer decoders."""
 FINAL_NORMS = ("ln_f", "norm")
-LANGUAGE_HEADS = ("lm_head", "cls")
+LANGUAGE_HEADS = ("lm_head", "cls", "predictions")
+CHAINED_HEADS = (
+    ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+    ("generator_predictions", "generator_lm_head"),
+)
+"""Heads whose modules lie side by side in the model: DistilBERT's; ELECTRA's"""
 TRANSFORMS = (
     ("predictions.transform.dense", "predictions.transform.transform_act_fn", "predictions.transform.LayerNorm",
      "predictions.decoder"),
@@ -45,7 +50,14 @@ def find_final_norm(model: nn.Module) -> nn.Module:
 
 
 def find_language_head(model: nn.Module) -> nn.Module | None:
-    """Return the module that computes logits from the last hidden state (GPT-2, Llama, RoBERTa; BERT), else None."""
+    """Return the module that computes logits from the last hidden state, else None.
+
+    GPT-2, Llama and RoBERTa have one, BERT and ALBERT too; those of `CHAINED_HEADS` are joined to one.
+    """
+    for names in CHAINED_HEADS:
+        parts = [part for name in names if isinstance(part := getattr(model, name, None), nn.Module)]
+        if len(parts) == len(names):
+            return nn.Sequential(*parts)
     return _first(model, LANGUAGE_HEADS)
 
 

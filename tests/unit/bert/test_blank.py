@@ -129,6 +129,26 @@ def test_a_long_text_is_cut_and_its_end_stays(model: PretrainedModel) -> None:
     assert completed(model, found)[-1][0].endswith("on the mat [MASK]")
 
 
+OTHERS = {
+    "distilbert": lambda: tf.DistilBertForMaskedLM(
+        tf.DistilBertConfig(**SIZES, dim=32, n_layers=2, n_heads=4, hidden_dim=48)
+    ),
+    "albert": lambda: tf.AlbertForMaskedLM(tf.AlbertConfig(**BERT, embedding_size=16)),
+    "electra": lambda: tf.ElectraForMaskedLM(tf.ElectraConfig(**BERT, embedding_size=32)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_heads_of_other_families_fill_blanks_too(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    folder = save_model(OTHERS[name](), tmp_path / name, name)
+    model = load(str(folder))
+    tokens = read(model, TEXT)
+    found = fill(model, tokens)
+    logits = theirs(folder, tokens.ids)[list(found.places)]
+    torch.testing.assert_close(found.logits, logits.topk(5).values, rtol=1e-4, atol=1e-4)
+
+
 def made(name: str) -> Any:
     """Return a model that can't fill blanks."""
     return {
