@@ -105,7 +105,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         "gpt",
         "+ depth: a GPT",
-        "Four blocks, twice as wide, with a context of 32 characters: the shape of GPT-2, a thousandth of its size.",
+        "Four blocks, twice as wide, with a context of 32 characters: the shape of GPT-2, a 600th of its size.",
         lambda vocabulary: TokenConfig(vocabulary, 32, layers=4, heads=4, width=64),
         {200: 1.71, 500: 0.59, 1000: 0.38, 2000: 0.34},
         1.82,

@@ -8,9 +8,9 @@ TEXT = """
 A language model continues a text. It does not answer a question unless an answer is a likely continuation. Four stages
 make an assistant of it; the model and the loop that generates text stay the same.
 
-1. **Pre-training.** The model learns to predict the next token of very much text. *This is what the part Text trains,
-   and what the character GPT here is*: 1.6 million parameters and one million characters, where large models have
-   billions of parameters and read trillions of tokens.
+1. **Pre-training.** The model learns to predict the next token in a very large amount of text. *This is how
+   the part Text trains its models, and how the character GPT here was trained*: 1.6 million parameters and one
+   million characters, where large models have billions of parameters and read trillions of tokens.
 2. **Supervised fine-tuning.** Training goes on, with the same loss, on conversations that people have written: a
    request and a good answer. The model learns to answer in this form.
 3. **Preferences and a reward model.** The model writes several answers to one request, people say which is better, and
@@ -23,7 +23,7 @@ make an assistant of it; the model and the loop that generates text stay the sam
    its loss raises the probability of the better answer against that of the worse one, from the same comparisons.
 
 **What is here:** stage 1, and generation, which all stages share. **What is not:** stages 2 to 4. They need
-conversations and comparisons that people have made, and a model large enough to profit from them.
+conversations and comparisons that people have made, and a model large enough to benefit from them.
 """
 
 

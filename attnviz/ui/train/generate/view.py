@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.components.generation import generation
+from attnviz.formatting import counted
 from attnviz.pretrained.names import ModelError
 from attnviz.serving.work.training import keep
 from attnviz.tokens.value import label_of
@@ -55,7 +56,7 @@ def _say(model: TextModel, truth: Sequence[int] | None, asked: Asked | None) -> 
         least = "one character" if truth is None else "two characters"
         st.info(f"Type at least {least} that the model knows, such as “{plain(model.prompt.strip())}”.")
     elif asked.count < wanted_count(truth):
-        st.info(f"With this model, {asked.count} characters are generated at once.")
+        st.info(f"With this model, at most {counted(asked.count, 'character')} can be generated at once.")
 
 
 def _header(asked: Asked, truth: Sequence[int] | None) -> dict[str, Any]:
