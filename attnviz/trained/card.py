@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -24,6 +25,11 @@ class Corpus:
     characters: int
     sha256: str
     """Of its UTF-8 bytes"""
+
+    @classmethod
+    def of(cls, name: str, text: str) -> Corpus:
+        """Return what is said of a text."""
+        return cls(name, len(text), hashlib.sha256(text.encode(errors="replace")).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

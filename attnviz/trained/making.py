@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -169,8 +168,7 @@ def subject_of(plan: Plan, text: Path | None) -> Subjects:
     data = built_in().encode() if text is None else _start(text)
     content, model = as_read(read_upload(data)), plan.token_model
     subject = Text(content, longest_context(model))
-    name = BUILT_IN_CORPUS if text is None else text.name
-    corpus = Corpus(name, len(content), hashlib.sha256(content.encode()).hexdigest())
+    corpus = Corpus.of(BUILT_IN_CORPUS if text is None else text.name, content)
     return Subjects(replace(plan, model=replace(model, vocabulary=len(subject.labels))), subject, corpus)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +75,8 @@ def file_of(plan: Plan, snapshot: Snapshot, losses: NDArray[np.float32], *, text
     """
     recent = losses[max(0, snapshot.step - RECENT) : snapshot.step]
     said = Card(_name(plan, snapshot.step), 0.0, 0.0, float(recent.mean()) if len(recent) else 0.0, after=snapshot.step)
-    given = Subjects(plan, subject_of(plan, text), None if text is None else _corpus(text))
+    name = BUILT_IN_CORPUS if text == built_in() else OWN_TEXT
+    given = Subjects(plan, subject_of(plan, text), None if text is None else Corpus.of(name, text))
     data, card = finished(model_of(plan.model, snapshot.weights), given, said, whole=False)
     return ModelFile(data, plan, card)
 
@@ -85,8 +85,3 @@ def _name(plan: Plan, step: int) -> str:
     task = TASKS.get(plan.subject)
     what = f"{plan.subject} (control)" if task is not None and task.is_control(plan.model) else plan.subject
     return f"{what}, {counted(step, 'step')}"
-
-
-def _corpus(text: str) -> Corpus:
-    data = text.encode(errors="replace")
-    return Corpus(BUILT_IN_CORPUS if text == built_in() else OWN_TEXT, len(text), hashlib.sha256(data).hexdigest())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import queue
 from dataclasses import replace
@@ -44,7 +43,7 @@ def record(name: str) -> Recording:
         view.evaluations[-1].loss,
         view.evaluations[-1].accuracy,
         float(view.losses[-RECENT:].mean()),
-        None if text is None else Corpus(BUILT_IN_CORPUS, len(text), hashlib.sha256(text.encode()).hexdigest()),
+        None if text is None else Corpus.of(BUILT_IN_CORPUS, text),
         _heads(view.evaluations[-1]),
         f"python -m attnviz record {name}",
         datetime.now(UTC).date().isoformat(),
