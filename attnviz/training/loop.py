@@ -120,12 +120,12 @@ def _optimisers(model: nn.Module, settings: TrainingSettings) -> list[torch.opti
     for name, parameter in model.named_parameters():
         (matrices if parameter.ndim == 2 and name.startswith("blocks.") else others).append(parameter)
     rate, decay = settings.learning_rate, settings.weight_decay
+    both = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+    groups = [one for one in both if one["params"]]
     if settings.optimiser == "sgd":
-        groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-        return [torch.optim.SGD([one for one in groups if one["params"]], lr=rate)]
+        return [torch.optim.SGD(groups, lr=rate)]
     betas = (0.9, settings.beta2)
     if settings.optimiser == "muon" and matrices:
         muon = torch.optim.Muon(matrices, lr=MUON_RATE * rate, weight_decay=decay)
         return [muon, torch.optim.AdamW(others, lr=rate, betas=betas, weight_decay=0.0, fused=True)]
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-    return [torch.optim.AdamW([one for one in groups if one["params"]], lr=rate, betas=betas, fused=True)]
+    return [torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)]

@@ -26,7 +26,7 @@ STEPS: Mapping[str, int] = MappingProxyType(
 )
 """The steps for the tasks: nearly nothing is wrong at the end"""
 SEEDS: Mapping[str, int] = MappingProxyType({"tagging": 1})
-"""Where it is not 0. With this one, each of its two heads shows one of the two patterns"""
+"""Where it is not 0. With this one, each of the two patterns has a head of its own"""
 NAMES = ("chargpt", *STEPS)
 """In the order in which the app offers them"""
 
@@ -41,8 +41,8 @@ def plan_of(name: str) -> Plan:
         return CHAR_GPT
     from attnviz.training.tasks import TASKS
 
-    if name not in STEPS or name not in TASKS:
-        raise ValueError(f"there is no model {name!r}: {', '.join(one for one in NAMES if one in ('chargpt', *TASKS))}")
+    if name not in STEPS:
+        raise ValueError(f"there is no model {name!r}: {', '.join(NAMES)}")
     task = TASKS[name]
     training = replace(task.training, steps=STEPS[name], learning_rate=RATE, seed=SEEDS.get(name, 0), decay="cosine")
     return Plan(name, task.model, training)
