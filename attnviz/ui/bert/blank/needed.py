@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
 WHY: dict[Lack, str] = {
-    "head": "It gives a vector for each token; attnviz finds no masked-language head in it, which would name the token of "
-    "a blank.",
+    "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of a "
+    "blank.",
     "decoder": "It is a decoder: it predicts the next token from those before it, and has not learned to fill a blank "
     "from both sides.",
     "both": "It has an encoder and a decoder, and writes its answer token by token; this part needs an encoder with a "
@@ -52,7 +52,7 @@ def show_needed(model: PretrainedModel, lack: Lack) -> None:
     """Say why the model fills no blank, which one does and how it is opened, and link to what works without it."""
     why = BUILT_IN_WHY if model.name == BUILT_IN else WHY[lack]
     st.markdown(
-        f"**{plain(shown(model.name.strip()))} fills no blank.** {why}\n{NEEDED.format(how=_how())}\n{MEANWHILE}"
+        f"**{plain(shown(model.name.strip()))} fills no blank.**\n\n{why}\n{NEEDED.format(how=_how())}\n{MEANWHILE}"
     )
     text = {} if state.is_default("text") else {"text": state.get("text")}
     st.page_link(

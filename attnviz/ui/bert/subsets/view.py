@@ -96,7 +96,7 @@ def _shapes(subsets: Subsets) -> str:
         f'<div class="said"><b>X</b> ({length}, {width}): the embeddings of the text, with positions, normalised. '
         f"Q = K = V = X. <b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). "
         f"They are <b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would have {size} "
-        "columns, and would not say which head found what. Below, a row is a query and a column a key.</div>"
+        "columns and not say which head found what. Rows are queries, columns are keys.</div>"
     )
 
 
