@@ -64,13 +64,17 @@ export class Moments {
     let cameBack = false;
     try {
       const arrays = await fetchArrays(`${digest}~s.${steps.join(".")}`, this.source);
-      if (digest === this.digest) steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
-      cameBack = this.failed !== "";
-      if (cameBack) this.lost = new Set(); // they are asked for again
-      this.failed = "";
+      if (digest === this.digest) {
+        steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
+        cameBack = this.failed !== "";
+        if (cameBack) this.lost = new Set(); // they are asked for again
+        this.failed = "";
+      }
     } catch (error) {
-      if (digest === this.digest) steps.forEach((step) => this.lost.add(step));
-      this.failed = error instanceof Error ? error.message : "";
+      if (digest === this.digest) {
+        steps.forEach((step) => this.lost.add(step));
+        this.failed = error instanceof Error ? error.message : "";
+      }
     } finally {
       this.loading = false;
     }
