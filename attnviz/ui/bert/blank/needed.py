@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
 
 WHY: dict[Lack, str] = {
-    "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of a "
-    "blank.",
+    "head": "It gives a vector for each token; no masked-language head was found in it, which would name the token of "
+    "a blank.",
     "decoder": "It is a decoder: it predicts the next token from those before it, and has not learned to fill a blank "
     "from both sides.",
     "both": "It has an encoder and a decoder, and writes its answer token by token; this part needs an encoder with a "
