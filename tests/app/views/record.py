@@ -1,7 +1,7 @@
 """Record what the page shows at each link: `python -m tests.app.views.record`, which takes some minutes.
 
 The recordings say what links have opened so far. Make them anew only where a view is meant to show something else,
-and read what changes in them.
+and read what changes in them. A view that shows the same but for rounding keeps its recording.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.app.pages import open_page
-from tests.app.views.comparing import Record, record
+from tests.app.views.comparing import Record, differences, record
 from tests.app.views.links import OPENED, links, opened, query
 from tests.app.views.seeing import look
 
@@ -29,6 +29,11 @@ MADE_BY = "Made by `python -m tests.app.views.record`: not to be edited by hand.
 def fresh_record(page: str, link: str) -> Record:
     """Open a link in a session of its own, and record what it shows."""
     return record(look(fresh(page, link), query(link)))
+
+
+def kept(then: Record | None, now: Record) -> Record:
+    """Return what is recorded of a view: what was, unless it shows something else now."""
+    return now if then is None or any(differences(then, now)) else then
 
 
 def fresh(page: str, link: str) -> AppTest:
@@ -82,7 +87,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for page, on_page in links().items():
         if page in (sys.argv[1:] or [page]):
-            write(page, {link: fresh_record(page, link) for link in on_page})
+            then = read(page) if (FOLDER / f"{page}.json").exists() else {}
+            write(page, {link: kept(then.get(link), fresh_record(page, link)) for link in on_page})
 
 
 if __name__ == "__main__":

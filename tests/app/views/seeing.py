@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
@@ -13,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 from tests.app.pages import payloads
 from tests.app.views.payloads import Seen, seen_in
 
+WAITS = 120
+"""Seconds"""
 MARKDOWN = {"markdown", "caption", "title", "header", "subheader", "info", "warning", "error", "success"}
 LABELLED = {"popover", "expander", "tab", "status", "dialog"}
 WRAPPING = {
@@ -22,7 +25,14 @@ WRAPPING = {
 
 
 def look(at: AppTest, query: Mapping[str, str]) -> Seen:
-    """Return all that the page shows, opened by a link with this query; where it changes the address, that too."""
+    """Return all that the page shows, opened by a link with this query; where it changes the address, that too.
+
+    What is computed meanwhile is waited for.
+    """
+    end = time.monotonic() + WAITS
+    while at.get("progress") and time.monotonic() < end:
+        time.sleep(0.1)
+        at.run()
     address = dict(at.query_params)
     seen = Seen([f"address: {'as the link' if address == query else sorted(address.items())}", *texts(at._tree)])
     for component, (header, arrays) in payloads(at):
@@ -66,7 +76,7 @@ def _texts(element: Any) -> list[str]:
 
 def _plotted(figure: dict[str, Any]) -> str:
     """Return the titles of a figure's axes, and the names of its lines."""
-    axes = [figure["layout"][axis]["title"]["text"] for axis in ("yaxis", "xaxis")]
+    axes = [figure["layout"].get(axis, {}).get("title", {}).get("text", "") for axis in ("yaxis", "xaxis")]
     return " over ".join(filter(None, axes)) + "".join(f", {one['name']}" for one in figure["data"] if "name" in one)
 
 
