@@ -18,6 +18,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from tests.bench import (
     bertviz_views,
+    encoding,
     first_visit,
     forward,
     frames,
@@ -46,6 +47,7 @@ PARTS = (
     "hostile",
     "training",
     "tasks",
+    "encoding",
 )
 
 
@@ -79,6 +81,7 @@ def main() -> None:
         "hostile": hostile.rows,
         "training": training.rows,
         "tasks": tasks.rows,
+        "encoding": encoding.rows,
     }
     rows = []
     for name in asked.only or PARTS:
