@@ -23,7 +23,7 @@ def ranking_table(here: Found) -> pd.DataFrame:
         {
             "rank": range(1, len(order) + 1),
             "cosine": ranking.cosine[order].tolist(),
-            "rank by words": [one or None for one in ranking.words_rank[order].tolist()],
+            "rank by words": pd.array([one or None for one in ranking.words_rank[order].tolist()], dtype="Int64"),
             "BM25": ranking.bm25[order].tolist(),
             "number": order,
             "sentence": [here.index.text.sentences[place] for place in order],

@@ -15,7 +15,6 @@ CSS = """
 [class*="st-key-hit_"] button :is(div, span) { width: 100%; }
 [class*="st-key-hit_"] button p { text-align: left; line-height: 1.3; overflow-wrap: anywhere; }
 .stMain [class*="st-key-hits_"] [data-testid="stVerticalBlock"], .stMain [class*="st-key-hits_"] { gap: 0.15rem; }
-:root:root .st-key-search_ask { padding-right: var(--corner, 0); }
 </style>
 """
 
