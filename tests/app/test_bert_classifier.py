@@ -22,6 +22,7 @@ from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.features import Pooled, pool
+from attnviz.bert.classification.seeds import verdict
 from attnviz.bert.classification.shipped import load
 from attnviz.links.classification import SENTENCE
 from attnviz.pretrained import load as load_model
@@ -35,6 +36,8 @@ from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
 
 LONG = "one word after another " * 150
+HELD = load("classifier").card.seeds[0].classifier
+"""The held-out reviews, and how many the layer that ships has right"""
 CSV = "text,label\n" + "".join(
     f"{'a warm bright morning' if number % 2 else 'cold rain at night'} {number},{'sun' if number % 2 else 'rain'}\n"
     for number in range(40)
@@ -89,7 +92,7 @@ def test_what_ships_is_shown_with_its_interval_and_both_baselines(reviews: tuple
     predicted = shipped.classifier.logits(pooled)[held].argmax(-1)
     right = (predicted.numpy() == examples.classes[held]).mean()
     words = shipped.card.seeds[0].baselines.bag_of_words.value
-    assert f"**{100 * right:.1f} %** of 90 held-out reviews are right" in said(at)
+    assert f"**{100 * right:.1f} %** of {HELD.total} held-out reviews are right" in said(at)
     assert f"regression **{100 * words:.1f} %**, the most frequent class **50.0 %**" in said(at)
     losses, confusion = figures(at)
     expected = confusion_matrix(examples.classes[held], predicted)
@@ -115,13 +118,13 @@ def test_a_training_is_shown_live_and_after_it_its_result(reviews: tuple[Example
         torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
         optimiser.step()
     right = (layer(x[held]).argmax(-1) == y[held]).float().mean().item()
-    shown = re.search(r"\*\*([\d.]+) %\*\* of 90 held-out", said(at))
+    shown = re.search(rf"\*\*([\d.]+) %\*\* of {HELD.total} held-out", said(at))
     assert shown
     assert float(shown[1]) == pytest.approx(100 * right, abs=1.2)  # one text at the border
     assert "Trained now, on [CLS], tanh first: seed 3, 60 steps, learning rate 0.01." in boxes_of(at, "caption")
     at.segmented_control(key="class_view").set_value("sentence").run()
     assert at.query_params["class_view"] in ("sentence", ["sentence"])
-    probabilities = layer(pool(load_model(), [SENTENCE]).cls.tanh())[0].softmax(-1)  # type: ignore[arg-type]
+    probabilities = layer(pool(load_model(), [SENTENCE]).cls.tanh())[0].softmax(-1).detach()  # type: ignore[arg-type]
     likeliest = examples.labels[int(probabilities.argmax())]
     found = re.search(rf"{likeliest} \*\*([\d.]+) %\*\*", said(at))
     assert found
@@ -131,7 +134,8 @@ def test_a_training_is_shown_live_and_after_it_its_result(reviews: tuple[Example
 def test_five_seeds_follow_each_other() -> None:
     at = opened(class_view="seeds", class_steps="20")
     card = load("classifier").card
-    assert "Over 5 seeds the classifier beats both baselines: 62.0 % on average" in said(at)
+    assert verdict(card.seeds) in said(at)
+    assert "Over 5 seeds the classifier beats both baselines" in said(at)
     assert [100 * one.classifier.value for one in card.seeds] == pytest.approx(figures(at)[0]["data"][0]["x"])
     at = trained(at, "class_five")
     assert re.search(r"Over 5 seeds the classifier (beats|does not beat) both baselines", said(at))
@@ -171,9 +175,10 @@ def test_a_sentence_s_probabilities_words_and_attention_are_torch_s(minilm: Buil
 def test_what_it_gets_wrong_is_listed_with_its_kind() -> None:
     at = opened(class_view="wrong")
     html = " ".join(one.proto.body for one in at.get("html"))
-    assert html.count("<tr>") == 38  # a header, and 37 of 90
+    wrong = HELD.total - HELD.right
+    assert html.count("<tr>") == wrong + 1  # with the header
     assert "<td>irony</td>" in html
-    assert "**37** of 90 held-out reviews are wrong" in said(at)
+    assert f"**{wrong}** of {HELD.total} held-out reviews are wrong" in said(at)
 
 
 @pytest.mark.parametrize("text", [" ", "word", LONG, "<script>alert(1)</script> 😀 \u202e", "[CLS] [MASK]", "\x00"])
@@ -213,7 +218,7 @@ def test_a_file_of_one_s_own_is_trained_on(minilm: BuiltInModel) -> None:
     assert "**100.0 %** of 10 held-out texts are right" in said(at)
     assert not {"weather", "sun"} & set(str(at.query_params).split())
     at.segmented_control(key="class_from").set_value("built_in").run()
-    assert "of 90 held-out reviews are right" in said(at)
+    assert f"of {HELD.total} held-out reviews are right" in said(at)
 
 
 BAD = [
@@ -275,7 +280,7 @@ def test_the_script_trains_the_same_layer_from_the_exported_data(
     done = subprocess.run(
         [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
     )
-    shown = re.search(r"accuracy ([\d.]+) on 90 held-out texts; the page showed ([\d.]+)", done.stdout)
+    shown = re.search(r"accuracy ([\d.]+) on \d+ held-out texts; the page showed ([\d.]+)", done.stdout)
     assert shown
     assert float(shown[1]) == pytest.approx(float(shown[2]), abs=0.0112)  # one text at the border
     expected = found["typed"]["probability"]
@@ -288,6 +293,6 @@ def test_the_script_trains_the_same_layer_from_the_exported_data(
 def test_tables_hold_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = exported(monkeypatch)
     assert {"data", "held_out", "confusion", "losses", "seeds", "typed", "without_words"} == set(found)
-    assert len(found["data"]) == 360
-    assert len(found["held_out"]) == found["confusion"].to_numpy().sum() == 90
+    assert len(found["data"]) == len(built_in("reviews"))
+    assert len(found["held_out"]) == found["confusion"].to_numpy().sum() == HELD.total
     assert found["losses"]["training loss"].notna().sum() == 200

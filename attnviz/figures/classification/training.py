@@ -107,7 +107,7 @@ def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: 
         "layout": {
             **base(palette, 90 + 46 * len(rows)),
             "shapes": means,
-            "xaxis": _axis("right of the held-out texts, in %; the line is the mean", palette),
+            "xaxis": _axis("right, in %; the line is the mean", palette),
             "yaxis": labelled(rows, "", palette) | {"range": [len(rows) - 0.5, -0.5]},
         },
     }

@@ -24,6 +24,7 @@ CSS = """
 .calls th { text-align: left; font-weight: 600; opacity: 0.8; }
 .calls td:not(:nth-child(4)), .calls th { white-space: nowrap; }
 .calls :is(th, td) { padding: 0.2rem 0.6rem 0.2rem 0.2rem; border-bottom: 1px solid rgba(128, 128, 140, 0.35); }
+.calls td:nth-child(4) { min-width: 16rem; }
 .calls code { overflow-wrap: anywhere; font-size: 0.9em; }
 .calls tr.is-done td { font-weight: 700; background: color-mix(in srgb, #7E5BC0 16%, transparent); }
 .calls-scroll { overflow-x: auto; }

@@ -24,6 +24,7 @@ for step in range({steps}):
     loss = F.cross_entropy(layer(features[rows]), classes[rows])
     optimiser.zero_grad()
     loss.backward()
+    nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
     optimiser.step()
 accuracy = (layer(features[held_out]).argmax(-1) == classes[held_out]).float().mean()"""
 

@@ -17,11 +17,10 @@ from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier.result import features_in
 from attnviz.ui.bert.classifier.results import Shown, pooled_text
-from attnviz.ui.bert.classifier.view import percent
+from attnviz.ui.bert.classifier.view import percent, show_plot
 from attnviz.ui.bert.look import built_in, in_torch, notice
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import plot
 
 HEIGHT = 68
 """px: of the field, two lines"""
@@ -110,7 +109,13 @@ def show_words(here: Shown, found: Typed) -> None:
     what = "Some words" if any(" " in one.words for one in words) else "Each word"
     with st.container(key="words_bar"):
         st.markdown(f"{what} left out: what it adds to **{plain(label)}**")
-    plot(effects(changes, [one.words for one in words], palette()), "class_words")
+    show_plot(effects(changes, [_short(one.words) for one in words], palette()), "class_words")
+
+
+def _short(words: str) -> str:
+    """Name several words by the first and the last of them."""
+    several = words.split()
+    return words if len(several) < 2 else f"{several[0]} … {several[-1]}"
 
 
 def removals(here: Shown, found: Typed) -> tuple[list[Without], list[float]]:
@@ -141,7 +146,7 @@ def show_attention(text: str) -> None:
                 placeholder="mean over heads", format_func="and head {}".format, index=None,
             )  # fmt: skip
     chosen = None if head is None else weights[head].tolist()
-    plot(looks(weights.mean(0).tolist(), chosen, trace.tokens.labels, palette()), "class_attention")
+    show_plot(looks(weights.mean(0).tolist(), chosen, trace.tokens.labels, palette()), "class_attention")
 
 
 def from_cls(trace: Trace) -> Tensor:

@@ -1,0 +1,119 @@
+"""The lines of torch that the classifier and the agent show run, and give the numbers of the library."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import AutoTokenizer, BertModel
+
+from attnviz.bert.agent import over_positions, selective
+from attnviz.bert.classification.classifier import plan_of, vectors_of
+from attnviz.bert.classification.examples import Examples, built_in
+from attnviz.bert.classification.features import Pooled, pool
+from attnviz.bert.classification.making import outcome_of
+from attnviz.bert.classification.shipped import Shipped, load
+from attnviz.pretrained import load as load_model
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.pretrained.loading import find_folder
+from attnviz.training.loop import Trainer
+from attnviz.training.plan import build
+from attnviz.training.vectors import Vectors
+from attnviz.ui.bert.agent import positions, threshold
+from attnviz.ui.bert.classifier import result, sentence
+
+TEXT = "Since the dose was raised she feels dizzy."
+SOME = 48
+"""Reviews, so that the lines read them one by one in little time"""
+
+
+@pytest.fixture(scope="module")
+def minilm() -> BuiltInModel:
+    model = load_model()
+    assert isinstance(model, BuiltInModel)
+    return model
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, object]:
+    """Return what the lines take for granted."""
+    shipped = load("agent").classifier
+    layer = nn.Linear(*shipped.weight.T.shape)
+    layer.load_state_dict({"weight": shipped.weight, "bias": shipped.bias})
+    model = BertModel.from_pretrained(find_folder(), attn_implementation="eager").eval().requires_grad_(False)
+    tokenizer = AutoTokenizer.from_pretrained(find_folder())
+    return {
+        "torch": torch, "nn": nn, "F": functional, "model": model, "tokenizer": tokenizer, "text": TEXT,
+        "layer": layer.requires_grad_(requires_grad=False),
+    }  # fmt: skip
+
+
+def test_the_lines_that_train_give_the_layer_of_a_training(minilm: BuiltInModel, names: dict[str, object]) -> None:
+    whole = built_in("reviews")
+    some = Examples("some", whole.texts[:SOME], whole.classes[:SOME], whole.labels, (), "")
+    plan = plan_of(2, 384, steps=30, rate=0.01, seed=2)
+    subject = Vectors(vectors_of(some, pool(minilm, some.texts), "mean", tanh=False), 2, 2)
+    trainer = Trainer(build(plan.model, 2), subject.batch, plan.training)
+    for _ in range(30):
+        trainer.advance()
+    given = {
+        **names, "texts": some.texts, "classes": torch.from_numpy(some.classes.copy()), "train": subject.train_rows,
+        "held_out": subject.held_out_rows, "generator": torch.Generator().manual_seed(2),
+    }  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(2)
+        exec(result.LINES.format(width=384, classes=2, rate=0.01, steps=30, batch=32), given)
+    layer = given["layer"]
+    assert isinstance(layer, nn.Linear)
+    torch.testing.assert_close(layer.weight, trainer.model.get_parameter("weight"), rtol=0, atol=1e-3)
+    batch = subject.held_out()
+    right = (trainer.model(batch.ids).argmax(-1) == batch.targets).float().mean()
+    assert float(given["accuracy"]) == pytest.approx(float(right), abs=0.1)  # one text of 12 at the border
+
+
+@pytest.mark.parametrize(("how", "tanh"), [("mean", False), ("cls", True)])
+def test_the_lines_of_a_sentence_give_its_probabilities(
+    minilm: BuiltInModel, names: dict[str, object], how: str, tanh: bool
+) -> None:
+    shipped = load("agent").classifier
+    other = type(shipped)(shipped.weight, shipped.bias, shipped.labels, how, tanh)  # type: ignore[arg-type]
+    lines = sentence.LINES.format(width=384, classes=4)
+
+    class Here:
+        classifier = other
+
+    given = dict(names)
+    exec(result.features_in(lines, Here), given)  # type: ignore[arg-type]
+    expected = other.probabilities(pool(minilm, [TEXT]))[0]
+    torch.testing.assert_close(given["probabilities"], expected, rtol=0, atol=1e-5)
+    trace = minilm.trace(TEXT)
+    torch.testing.assert_close(given["from_cls"], sentence.from_cls(trace), rtol=0, atol=1e-5)
+
+
+def test_the_lines_of_the_mistake_give_positions(minilm: BuiltInModel, names: dict[str, object]) -> None:
+    tokenizer, model = names["tokenizer"], names["model"]
+    inputs = tokenizer(TEXT, return_tensors="pt")  # type: ignore[operator]
+    hidden = model(**inputs).last_hidden_state[0]  # type: ignore[operator]
+    given: dict[str, object] = {**names, "inputs": inputs, "hidden": hidden}
+    exec(positions.LINES, given)
+    found = over_positions(load("agent").classifier, minilm.trace(TEXT).last_hidden_state)
+    assert given["wrong"].tolist() == list(found.positions)  # type: ignore[attr-defined]
+    assert int(given["wrong_too"]) == found.place  # type: ignore[call-overload]
+    right = load("agent").classifier.logits(pool(minilm, [TEXT]))[0].argmax()
+    assert int(given["right"]) == int(right)  # type: ignore[call-overload]
+
+
+def test_the_lines_of_the_threshold_give_coverage_and_error(minilm: BuiltInModel) -> None:
+    shipped: Shipped = load("agent")
+    examples = built_in("reports")
+    pooled: Pooled = pool(minilm, examples.texts)
+    outcome = outcome_of(examples, pooled, shipped.classifier, 0)
+    given: dict[str, object] = {
+        "probabilities": torch.from_numpy(outcome.probabilities), "classes": torch.from_numpy(outcome.classes.copy()),
+        "threshold": 0.5,
+    }  # fmt: skip
+    exec(threshold.LINES, given)
+    found = selective(outcome, [0.5])
+    assert float(given["coverage"]) == pytest.approx(found.coverage[0])  # type: ignore[arg-type]
+    assert float(given["error"]) == pytest.approx(found.error[0])  # type: ignore[arg-type]
