@@ -17,6 +17,7 @@ from attnviz.training.attention import HeadOf, best_head, scores_of, weights_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.tasks.task import Batch, Subject, Task
 from attnviz.training.text.subject import Text
+from attnviz.training.vectors import Vectors
 
 AT_ONCE = 128
 """The sequences that are run at once"""
@@ -67,7 +68,8 @@ class Evaluator:
 
     def __init__(self, subject: Subject, batch: int) -> None:
         self._subject, self._batch = subject, subject.held_out()
-        self._count = max(FEWEST, min(MOST, 2 * batch))
+        some = max(FEWEST, min(MOST, 2 * batch))
+        self._count = len(self._batch) if isinstance(subject, Vectors) else some  # one product evaluates them all
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
         """Return loss, accuracy and scores as plain values; `whole`: on all sequences, else on the first of them.

@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from attnviz.toy.language.config import BigramConfig, LinearConfig
+from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.job import Job, held_by
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import VECTOR_BYTES, Limits, TooLargeError
@@ -90,6 +91,14 @@ def test_a_job_gives_the_losses_and_weights_of_a_plain_loop(jobs: Jobs) -> None:
     last = view.evaluations[-1]
     assert last.loss == pytest.approx(functional.cross_entropy(logits, y).item(), abs=1e-6)
     assert last.accuracy == pytest.approx(accuracy_score(y, logits.argmax(-1)))
+
+
+def test_all_held_out_vectors_are_evaluated_each_time() -> None:
+    subject = Vectors(vectors(400), CLASSES, 0)
+    layer, held = nn.Linear(C, CLASSES), subject.held_out()
+    expected = functional.cross_entropy(layer(held.ids), held.targets).item()
+    for whole in (False, True):
+        assert Evaluator(subject, 8).evaluate(layer, whole=whole)["loss"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_other_seeds_follow_on_the_same_vectors_and_split_them_anew(jobs: Jobs) -> None:
