@@ -33,7 +33,7 @@ def test_the_file_is_what_pythons_writer_writes() -> None:
 
 
 def test_each_action_has_as_many_plain_and_hard_reports() -> None:
-    expected = {(action, kind): count for action in ACTIONS for kind, count in (("plain", 60), ("hard", 30))}
+    expected = {(action, kind): count for action in ACTIONS for kind, count in (("plain", 120), ("hard", 30))}
     assert Counter((row["action"], row["kind"]) for row in ROWS) == expected
 
 
