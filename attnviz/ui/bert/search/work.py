@@ -17,15 +17,17 @@ from cachetools import LRUCache
 from attnviz.bert.search.index import Index, build
 from attnviz.bert.search.sentences import Sentences
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.serving.work.lock import page_lock
+from attnviz.serving.work.lock import FairLock, page_lock
 from attnviz.serving.work.pool import Task, WorkerPool, limit_threads, worker_pool
 
 CAPACITY = 128 * 2**20
 """Bytes of all indexes that are kept: some seventy of 1,000 sentences, or at least three of a megabyte"""
-AT_ONCE = 2
-"""Texts that are embedded at once, in turns; others wait"""
-SLICE = 0.15
-"""Seconds that a slice takes, about"""
+AT_ONCE = 4
+"""Texts that are embedded at once, a slice of each in turn, so that they take one thread of the pool; others wait"""
+SLICE = 0.05
+"""Seconds after which a slice ends; a batch takes some more"""
+TURN = 60.0
+"""Seconds after which a slice is taken as stuck"""
 LEASE = 10.0
 """Seconds after which a visitor who has not asked again is taken as gone: a page that waits asks twice a second"""
 
@@ -51,6 +53,7 @@ class Embedder:
         self._pool, self._lease = pool, lease
         self._drivers = ThreadPoolExecutor(AT_ONCE, "embedding")
         """They wait for the pool, which computes"""
+        self._turn = FairLock(TURN)
         self._lock = threading.Lock()
         self._indexes: LRUCache[str, Index] = LRUCache(capacity, getsizeof=lambda index: index.nbytes)
         self._jobs: dict[str, Job] = {}
@@ -115,8 +118,9 @@ class Embedder:
         try:
             while index is None and self._is_wanted(job):
                 task: Task[int | Index] = Task()
-                self._pool.submit(task, partial(_slice, steps))
-                reached = task.result.result()
+                with self._turn.held():
+                    self._pool.submit(task, partial(_slice, steps))
+                    reached = task.result.result()
                 if isinstance(reached, Index):
                     index = reached
                 else:

@@ -159,3 +159,17 @@ def test_indexes_are_kept_within_bounds(steps: Steps) -> None:
     for text in texts:
         assert isinstance(embedder.request("a", text, MODEL, patience=SECONDS), Index)
     assert [embedder.peek(text) is not None for text in texts] == [False, False, False, True, True]
+
+
+def test_two_texts_take_turns_and_leave_a_thread_to_others(steps: Steps) -> None:
+    pool = WorkerPool(2)
+    embedder = Embedder(pool, lease=SECONDS)
+    first, second = split("One.\nTwo.\nThree."), split("Other.\nAnother.\nLast.")
+    jobs = [job_of(embedder.request(visitor, text, MODEL)) for visitor, text in (("a", first), ("b", second))]
+    until(lambda: bool(steps.begun))
+    task: Task[int] = Task()
+    pool.submit(task, lambda: 7)
+    assert task.result.result(SECONDS) == 7  # though both texts wait for their next sentence
+    steps.allow(6)
+    assert all(job.finished.wait(SECONDS) for job in jobs)
+    assert sorted(steps.done) == ["One."] * 3 + ["Other."] * 3 and steps.done[:3] != ["One."] * 3
