@@ -166,7 +166,7 @@ def test_two_texts_take_turns_and_leave_a_thread_to_others(steps: Steps) -> None
     embedder = Embedder(pool, lease=SECONDS)
     first, second = split("One.\nTwo.\nThree."), split("Other.\nAnother.\nLast.")
     jobs = [job_of(embedder.request(visitor, text, MODEL)) for visitor, text in (("a", first), ("b", second))]
-    until(lambda: bool(steps.begun))
+    until(lambda: embedder._turn.waiting() == 1)
     task: Task[int] = Task()
     pool.submit(task, lambda: 7)
     assert task.result.result(SECONDS) == 7  # though both texts wait for their next sentence
