@@ -104,7 +104,8 @@ def test_a_maximum_over_positions_is_shown_as_the_mistake_that_it_is(minilm: Bui
 
 def test_only_the_last_layer_is_trained_and_then_shown() -> None:
     at = trained(opened(agent_view="result", class_steps="20"))
-    assert re.search(r"\*\*[\d.]+ %\*\* of 88 held-out reports are right", said(at))
+    count = load("agent").card.seeds[0].classifier.total
+    assert re.search(rf"\*\*[\d.]+ %\*\* of {count} held-out reports are right", said(at))
     assert "Trained now, on the mean over tokens: seed 0, 20 steps" in " ".join(boxes_of(at, "caption"))
     assert "the agent beats both baselines" in said(opened(agent_view="seeds"))
 
