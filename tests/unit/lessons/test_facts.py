@@ -34,6 +34,7 @@ from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
+from tests.unit.lessons.bert import bert
 from tests.unit.lessons.explanation import explanation
 from tests.unit.lessons.forming import forming, written
 from tests.unit.lessons.ladder import ladder
@@ -246,7 +247,7 @@ def whole(architecture: Any) -> Trace:
 
 FACTS = {
     "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
-    "forming": forming, "ladder": ladder, "explanation": explanation,
+    "forming": forming, "ladder": ladder, "explanation": explanation, "bert": bert,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from attnviz.ui.bert.configuration.words import sizes
 from attnviz.ui.bert.look import in_torch, notice
 from attnviz.ui.bert.models import choose, chosen, current
 from attnviz.ui.bert.part import Part
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.walk.checks import plot
@@ -48,6 +49,8 @@ STYLE = """<style>
     border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
 }
 </style>"""
+IN_LESSON = "<style>.sizes.words { line-height: 1.22; } .sizes.words :is(th, td) { padding-block: .18rem; }</style>"
+"""The bar of a lesson leaves less room for the table."""
 CODE = """from torch import nn
 from transformers import AutoModel
 
@@ -62,7 +65,7 @@ def show() -> None:
     own = configuration_of(chosen())
     left, right = st.columns([9, 6], gap="small")
     with left:
-        st.html(f"{STYLE}{_words(own)}")
+        st.html(f"{STYLE}{IN_LESSON if lesson_bar.is_open() else ''}{_words(own)}")
     with right:
         _show_parameters(own)
         notice(_notice(own))

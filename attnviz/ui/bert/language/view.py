@@ -18,6 +18,7 @@ from attnviz.ui.bert.language.look import in_and_out, path
 from attnviz.ui.bert.language.results import Made, change_of, made_of, moved_by, setup_of
 from attnviz.ui.bert.look import built_in, in_torch, notice
 from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, chosen_row, colour_end, is_limited, last_of_text
+from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import plot
@@ -41,6 +42,8 @@ HIGHEST = 440
 """px: of the plot of weights"""
 ROOM = 70
 """px: of a small plot beneath another one, without what a plot of lines has above and below it"""
+ROOM_IN_LESSON = 135
+"""px: the bar of a lesson leaves less"""
 
 
 def controls() -> None:
@@ -87,11 +90,16 @@ def show() -> None:
         "No step has told this model what should follow a word. The path is complete; what is missing is training, and "
         "what a GPT adds to each block: weights for queries, keys and values, a feed-forward, residual sums, norms."
     )
+    if not lesson_bar.is_open():
+        _show_link()
+    in_torch(script_of(model, tokens, setup))
+
+
+def _show_link() -> None:
     st.page_link(
         PAGES["train"].script, label="Train a language model: Train, part Text", icon=":material/arrow_forward:",
         icon_position="right", query_params={"train_part": "text"},
     )  # fmt: skip
-    in_torch(script_of(model, tokens, setup))
 
 
 def _junk(made: Made, setup: Setup, vocabulary: int) -> str:
@@ -162,10 +170,13 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
         {"largest change of a logit": moved.tolist()}, axis_labels(tokens), palette(),
         title="change", across="row",
     )  # fmt: skip
-    figure["layout"] |= {"height": figure["layout"]["height"] - ROOM, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
+    room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM
+    layout = figure["layout"]
+    layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "l": 60, "t": 8, "b": 40}}
     most = nonzero(float(after.max()), 4)
     said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
         said += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
-    st.markdown(f"{said}. {MASKED if setup.causal else FREE}")
+    said += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
+    st.markdown(said)
     plot(figure, "language_moved")
