@@ -12,6 +12,7 @@ import streamlit as st
 from attnviz.sources.shown import Shown
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
+from attnviz.ui.palette import palette
 from attnviz.ui.sources import shown_with
 
 SAVED = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -62,9 +63,10 @@ class Checks:
 
 def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
     """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture; `more` as in `st.plotly_chart`."""
+    layout = {**figure["layout"], "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette().rule}}
     if state.get("lecture"):
-        layout = figure["layout"]
-        figure = {**figure, "layout": {**layout, "font": {**layout["font"], "size": LECTURE}}}
+        layout["font"] = {**layout["font"], "size": LECTURE}
     st.plotly_chart(
-        figure, theme=None, key=key, config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more
-    )
+        {**figure, "layout": layout}, theme=None, key=key,
+        config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more,
+    )  # fmt: skip
