@@ -44,6 +44,8 @@ ROOM = 70
 """px: of a small plot beneath another one, without what a plot of lines has above and below it"""
 ROOM_IN_LESSON = 135
 """px: the bar of a lesson leaves less"""
+LABEL = 60
+"""px: right of a plot in a lecture, for its last label, which is turned"""
 
 
 def controls() -> None:
@@ -172,7 +174,8 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
     )  # fmt: skip
     room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM
     layout = figure["layout"]
-    layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "l": 60, "t": 8, "b": 40}}
+    right = LABEL if state.get("lecture") else layout["margin"]["r"]
+    layout |= {"height": layout["height"] - room, "margin": {"l": 60, "r": right, "t": 8, "b": 40}}
     most = nonzero(float(after.max()), 4)
     said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
