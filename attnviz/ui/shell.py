@@ -29,6 +29,8 @@ CSS = """
 [class*="st-key-train_"] [role="radiogroup"] :is(button, button p) { padding-inline: 0.2rem; font-size: 0.8125rem; }
 :is(.st-key-source, .st-key-architecture) :is(button, button p) { padding-inline: 0.2rem; font-size: 0.8125rem; }
 [data-testid="stMain"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+/* White on the dark theme's light purple can't be read. */
+.stApp button[data-testid="stBaseButton-primary"] { background: #5E3C99; border-color: #5E3C99; color: #FFFFFF; }
 .stMain .katex-display { margin: 0.2rem 0 0.5rem; }
 .stMarkdown .katex-display { overflow: visible !important; }
 .stMarkdown:has(.katex-display) { overflow: auto hidden; padding-block: 0.5rem 1rem; margin-block: -0.5rem -1rem; }

@@ -27,8 +27,8 @@ CSS = """
 :has(> .st-key-tour_place) { position: absolute; } /* it takes no room among the buttons */
 /* Reserve space for the toolbar, so that the navigation folds the rest into its menu. */
 .stAppToolbar { padding-right: 19rem; }
-:root:has(.st-key-tour_start) .stAppToolbar { padding-right: 24rem; }
-[data-testid="stTopNavLink"] { padding-inline: 0.45rem !important; } /* all pages in a row at 1280 px */
+:root:has(.st-key-tour_start) .stAppToolbar { padding-right: 23.5rem; }
+[data-testid="stTopNavLink"] { padding-inline: 0.26rem !important; } /* all pages in a row at 1280 px */
 @media (max-width: 1100px) {
   .stAppToolbar { padding-right: 11rem; }
   :root:has(.st-key-tour_start) .stAppToolbar { padding-right: 15rem; }

@@ -74,7 +74,7 @@ def table(found: Typed, decision: Decision) -> str:
         f"<td><code>{escape(message(number, shortened(found.text), decision))}</code></td><td>{MOVES[number]}</td></tr>"
         for number in range(len(TITLES))
     )
-    head = "<th></th><th>action</th><th>probability</th><th>would call</th><th>in a game</th>"
+    head = "<td></td><th>action</th><th>probability</th><th>would call</th><th>in a game</th>"
     begin = '<div class="calls-scroll" role="region" tabindex="0" aria-label="The four actions">'
     return f'{begin}<table class="calls"><tr>{head}</tr>{rows}</table></div>'
 

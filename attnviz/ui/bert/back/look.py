@@ -8,7 +8,6 @@ from html import escape
 import streamlit as st
 
 from attnviz.formatting import nonzero, number
-from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
 
 LABEL = 18
@@ -45,17 +44,16 @@ STYLE = """<style>
 .back .n { text-align: right; font-variant-numeric: tabular-nums; }
 .back .p { opacity: .8; font-variant-numeric: tabular-nums; }
 .back .tint { background: color-mix(in srgb, #7E5BC0 calc(var(--part) * 45%), transparent); }
-.back .yes { color: var(--yes); font-weight: 700; }
-.back .no { color: var(--no); font-weight: 700; }
+.back .yes { color: color-mix(in srgb, #009E73 55%, currentColor); font-weight: 700; }
+.back .no { color: color-mix(in srgb, #D55E00 55%, currentColor); font-weight: 700; }
 .back .chosen { font-weight: 700; }
 .back .written { font-size: inherit; margin: .25rem 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 </style>"""
 
 
 def show(html: str) -> None:
-    """Show HTML in this look, with the colours of this browser's theme."""
-    ink = palette().text_ink
-    st.html(f'{STYLE}<div class="back" style="--yes:{ink.value};--no:{ink.key}">{html}</div>')
+    """Show HTML in this look."""
+    st.html(f'{STYLE}<div class="back">{html}</div>')
 
 
 def named(label: str) -> str:
