@@ -33,7 +33,8 @@ class HeadMeasures:
     distance: Tensor
     """In tokens, the mean over all tokens (Vig and Belinkov 2019)"""
     norm: Tensor
-    """The norm of what the head adds to the output, ‖Σⱼ αᵢⱼ f(xⱼ)‖, the mean over all tokens (Kobayashi et al. 2020)"""
+    """The norm of what the head adds to the output, ‖Σⱼ αᵢⱼ f(xⱼ)‖, the mean over all tokens. Kobayashi et al. (2020)
+    take the norm of each term αᵢⱼ f(xⱼ)"""
 
     @property
     def nbytes(self) -> int:
@@ -79,14 +80,14 @@ def _added(layer: LayerTrace) -> Tensor:
 def spearman(x: Tensor, y: Tensor) -> float:
     """Return Spearman's rank correlation of two rows of numbers, (N,) each; equal numbers share their mean rank.
 
-    NaN if one of them is the same number throughout, or has fewer than two numbers.
+    NaN if one of them is the same number throughout, if there are fewer than two, or if one is NaN or infinite.
 
     Raises:
         ValueError: they differ in length.
     """
     if x.shape != y.shape:
         raise ValueError(f"{tuple(x.shape)} and {tuple(y.shape)} differ")
-    if x.numel() < 2:
+    if x.numel() < 2 or not (x.isfinite().all() and y.isfinite().all()):
         return torch.nan
     ranks = torch.stack([_ranks(x.flatten()), _ranks(y.flatten())])
     centred = ranks - ranks.mean(-1, keepdim=True)
