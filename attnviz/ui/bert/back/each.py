@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from attnviz.bert.back import LOST
@@ -15,6 +17,9 @@ SOFTMAX = (
     "Why a softmax, if only the largest logit counts? The maximum has no gradient: a slightly larger logit changes "
     "nothing, or jumps. The softmax is a maximum that has one, so training can raise the right token."
 )
+
+
+SAME = "two rows of the same direction can't be told apart"
 
 
 def show(found: Chosen) -> None:
@@ -62,10 +67,7 @@ def _notice(found: Chosen) -> str:
             f"{vocabulary:,}. {SOFTMAX}"
         )
     if found.is_unit:
-        return (
-            "Logits are cosines: 1 for a token with itself, less with all others. So every token comes back. "
-            f"{_sharpness(found)}"
-        )
+        return f"{_cosines(found)} {_sharpness(found)}"
     lost = (~found.back().returns).nonzero().flatten().tolist()
     if lost:
         return _lost(found, lost[0])
@@ -76,12 +78,19 @@ def _notice(found: Chosen) -> str:
     )
 
 
+def _cosines(found: Chosen) -> str:
+    """Say what comes back with rows of length 1: all, unless another row has a token's direction."""
+    if found.back().returns.all():
+        return "Logits are cosines: 1 for a token with itself, less with all others. So every token comes back."
+    return f"Logits are cosines: 1 for a token with itself, and not more with any other. But {SAME}."
+
+
 def _sharpness(found: Chosen) -> str:
     """Say how near the softmax is to a maximum."""
     if found.scale == 1:
         return (
-            f"The probabilities are small, as {len(found.table.weight):,} logits of nearly the same size share 1: with "
-            "logits times 10 or 100, the softmax is nearer to the maximum."
+            f"The probabilities are small, because {len(found.table.weight):,} similar logits share a total "
+            "probability of 1: with logits times 10 or 100, the softmax is nearer to the maximum."
         )
     return (
         f"Logits times {found.scale:g} have the same order, so the same ids come back; but the softmax is nearer "
@@ -90,13 +99,16 @@ def _sharpness(found: Chosen) -> str:
 
 
 def _lost(found: Chosen, place: int) -> str:
-    """Say truly why a token does not come back: only a longer row can have a larger product with it."""
-    back, table = found.back(), found.table
+    """Say truly why a token does not come back: only a longer row, or an equal one, can have as large a product."""
+    back, table, is_built_in = found.back(), found.table, found.model.name == BUILT_IN
     other = int(back.tokens[place, 0])
-    own, longer = (torch.linalg.vector_norm(table.weight[token]).item() for token in (back.ids[place], other))
-    count = f" Of all {len(table.weight):,} tokens {LOST} do not." if found.model.name == BUILT_IN else ""
+    own, longer = (value(torch.linalg.vector_norm(table.weight[token]).item()) for token in (back.ids[place], other))
+    length = "of nearly the same length" if own == longer else f"longer ({longer} instead of {own})"
+    count = f" Of all {len(table.weight):,} tokens {LOST} do not." if is_built_in else ""
+    is_found = is_built_in or bool(replace(found, is_unit=True).back().returns[place])
+    unit = "With rows of length 1 it comes back" if is_found else f"Nor does it with rows of length 1: {SAME}"
     return (
         f"“{table.labels[back.ids[place]]}” does not come back. Its logit is {value(back.own[place].item())}, that of "
         f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
-        f"longer ({value(longer)} instead of {value(own)}).{count} With rows of length 1 it comes back."
+        f"{length}.{count} {unit}."
     )

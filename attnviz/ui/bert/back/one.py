@@ -14,6 +14,7 @@ from attnviz.ui.bert.back.chosen import Chosen, place_of
 from attnviz.ui.bert.back.look import named, percent, value
 from attnviz.ui.bert.back.look import show as show_html
 from attnviz.ui.bert.look import notice
+from attnviz.ui.plain import plain
 
 FIRST = 5
 """The products of a logit that are written out"""
@@ -43,8 +44,12 @@ def choose_token(tokens: Tokens) -> int:
 
 
 def _told_apart(labels: Sequence[str]) -> list[str]:
-    """Add the position to labels that occur more than once: buttons with one label would be one button."""
-    return [f"{label} ({at})" if labels.count(label) > 1 else label for at, label in enumerate(labels)]
+    """Escape labels for Markdown, and add the position to those that occur more than once.
+
+    Buttons with one label would be one button.
+    """
+    escaped = list(map(plain, labels))
+    return [f"{label} ({at})" if escaped.count(label) > 1 else label for at, label in enumerate(escaped)]
 
 
 def _forget_search() -> None:
