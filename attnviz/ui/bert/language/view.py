@@ -111,8 +111,8 @@ def _junk(made: Made, setup: Setup, vocabulary: int) -> str:
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
     said = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
-        f"The likeliest token has {100 * largest:.4f} %; were all {vocabulary:,} equally likely, "
-        f"each had {100 / vocabulary:.4f} %."
+        f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were equally likely, "
+        f"each would have {100 / vocabulary:.4f} %."
     )
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))

@@ -37,7 +37,7 @@ def show(here: Found) -> None:
         )
     plot(token_heatmap(found.cosine, found.query, found.hit, palette(), is_large=state.get("lecture")), "search_tokens")
     notice(
-        "Tokens are alike that mean similar things in these two sentences, also where they are spelled differently. "
+        "Tokens with similar meanings in these two sentences are alike, even where they are spelled differently. "
         "The score of the sentences is the mean of all products q · h of these pairs, over the norms of both means."
     )
     in_torch(CODE)
