@@ -23,6 +23,13 @@ _numbers = count(1)
 
 APP = FRAME
 """What `app.py` serves"""
+BAD_SELECTIONS: tuple[object, ...] = (
+    {}, {"selection": {}}, {"selection": []}, {"selection": {"points": None}}, {"selection": {"points": []}},
+    {"selection": {"points": [5]}}, {"selection": {"points": [None]}}, {"selection": {"points": {"a": 1}}},
+    {"selection": {"points": "ab"}}, {"selection": {"points": [{}]}}, {"selection": {"points": [{"customdata": {}}]}},
+    {"selection": {"points": [{"customdata": [-1, True]}]}}, {"selection": {"points": [{"customdata": ["a", None]}]}},
+)  # fmt: skip
+"""Messages about a plot that no page sends"""
 
 
 def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
@@ -74,6 +81,13 @@ def send(at: AppTest, component: str, event: str, value: object) -> AppTest:
         id=f"$$STREAMLIT_INTERNAL_KEY_{shown.id}__events",
         json_trigger_value=json.dumps([{"event": event, "value": value}]),
     )
+    return at._run(states)
+
+
+def select(at: AppTest, message: object) -> AppTest:
+    """Send what a browser sends when something is selected in the first plot of the page, and run the page."""
+    states = at._tree.get_widget_states()
+    states.widgets.add(id=at.get("plotly_chart")[0].proto.id, string_value=json.dumps(message))
     return at._run(states)
 
 

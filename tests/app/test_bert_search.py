@@ -19,7 +19,7 @@ from attnviz.pretrained.loading import find_folder
 from attnviz.settings import settings
 from attnviz.ui.bert.search import exports, found, text
 from attnviz.ui.bert.search.hits import NONE
-from tests.app.pages import boxes, messages, open_page
+from tests.app.pages import BAD_SELECTIONS, boxes, messages, open_page, select
 
 PATIENCE = 120
 HOSTILE = {
@@ -146,6 +146,12 @@ def test_the_map_shows_the_share_of_variance_and_a_click_on_a_point_chooses_it()
     numbers = [one for trace in figure(at)["data"] for one in trace.get("customdata") or []]
     assert sorted(numbers) == list(range(len(built_in())))
     assert "sentence 7 of the text" in said(at)
+    select(at, {"selection": {"points": [{"customdata": 9}]}})
+    assert "sentence 9 of the text" in said(at)
+    for message in BAD_SELECTIONS:
+        select(at, message)
+        assert not at.exception and not at.error
+        assert "sentence 9 of the text" in said(at)
 
 
 @pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE)

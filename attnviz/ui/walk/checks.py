@@ -70,3 +70,15 @@ def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
         {**figure, "layout": layout}, theme=None, key=key,
         config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more,
     )  # fmt: skip
+
+
+def clicked(key: str) -> object | None:
+    """Return the `customdata` of the point that is selected in the plot with this key; None if there is none.
+
+    A client may send a selection of any shape, also of a plot that is gone.
+    """
+    chosen = st.session_state.get(key)
+    selection = chosen.get("selection") if isinstance(chosen, Mapping) else None
+    points = selection.get("points") if isinstance(selection, Mapping) else None
+    point = points[0] if isinstance(points, list) and points else None
+    return point.get("customdata") if isinstance(point, Mapping) else None

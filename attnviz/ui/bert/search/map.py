@@ -13,7 +13,7 @@ from attnviz.ui.bert.look import in_torch, notice
 from attnviz.ui.bert.search.found import Found
 from attnviz.ui.bert.search.hits import by_meaning
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import clicked, plot
 
 CODE = """centred = E[1:] - E[1:].mean(0)  # the sentences' embeddings, (N, C)
 U, S, V = torch.linalg.svd(centred, full_matrices=False)
@@ -48,9 +48,7 @@ def show(here: Found) -> None:
 
 def _click(key: str) -> None:
     """Look at the sentence whose point was clicked."""
-    chosen = st.session_state.get(key)  # None: a client may send a selection of a plot that is gone
-    points = chosen.selection.points if chosen else []
-    place = points[0].get("customdata") if points else None
+    place = clicked(key)
     place = place[0] if isinstance(place, (list, tuple)) and place else place
     if type(place) is int and place >= 0:
         state.put("hit", place)

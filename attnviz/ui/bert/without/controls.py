@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnviz.links.values import Head
 from attnviz.ui import state
+from attnviz.ui.walk.checks import clicked
 
 WAYS = {"zero": "zero", "mean": "mean"}
 ABOUT = """**Zero**: the head's slice of `concat` is 0, as if its rows of W_O were (Michel et al. 2019).
@@ -48,9 +49,7 @@ def named(off: Collection[Head], heads: int) -> str:
 
 def click(key: str) -> None:
     """Switch the head off, or on again, that the plot with this key says was clicked."""
-    chosen = st.session_state.get(key)  # None: a client may send a selection of a plot that is gone
-    points = chosen.selection.points if chosen else []
-    place = points[0].get("customdata") if points else None
+    place = clicked(key)
     if isinstance(place, (list, tuple)) and len(place) == 2 and all(type(one) is int and one >= 0 for one in place):
         state.put("off", tuple(sorted(set(state.get("off")) ^ {(place[0], place[1])})))
 
