@@ -194,6 +194,9 @@ def test_the_rank_correlation_is_scipys(seed: int) -> None:
 def test_a_rank_correlation_with_nothing_to_rank_is_not_a_number() -> None:
     assert torch.tensor(spearman(torch.ones(4), torch.arange(4.0))).isnan()
     assert torch.tensor(spearman(torch.ones(1), torch.ones(1))).isnan()
+    for bad in (torch.nan, torch.inf):
+        x, y = torch.tensor([0, 1, bad, 3]), torch.arange(4.0)
+        assert torch.tensor([spearman(x, y), spearman(y, x), spearman(x, x)]).isnan().all()
     with pytest.raises(ValueError, match="differ"):
         spearman(torch.ones(2), torch.ones(3))
 
