@@ -19,7 +19,8 @@ from attnviz.bert.search.sentences import built_in as reference
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from tests.app.pages import messages, open_page
+from attnviz.ui.bert.without.exports import BY_MEAN, LINES
+from tests.app.pages import BAD_SELECTIONS, messages, open_page, select
 
 LONG = "one word after another " * 60
 
@@ -71,7 +72,8 @@ def test_all_heads_stand_by_a_measure_and_their_effect(minilm: BuiltInModel, nam
     points = figures(at)[1]["data"]
     found = {tuple(place): x for one in points for place, x in zip(one["customdata"], one["x"], strict=True)}
     assert found == {divmod(n, 12): pytest.approx(float(one)) for n, one in enumerate(measure)}
-    assert f"**{spearmanr(measure, effect).statistic:.2f}**" in said(at)
+    ends = "(1: the same order, 0: no relation, −1: the reverse order)"
+    assert f"**{spearmanr(measure, effect).statistic:.2f}** {ends}" in said(at)
 
 
 def test_the_classifier_says_what_its_weights_say(minilm: BuiltInModel) -> None:
@@ -124,6 +126,37 @@ def test_a_layer_is_switched_off_and_on_by_one_press() -> None:
     at.multiselect("off").set_value([(0, 2)]).run()
     assert off_in(at) == "0.2"
     assert not at.exception
+
+
+def test_the_choice_of_heads_changes_link_sentence_and_grid_in_one_run() -> None:
+    at = opened(off="5.11")
+    for off, name in (([(0, 2)], "layer 0 · head 2"), ([(0, 2), (3, 1)], "2 heads")):
+        at.multiselect("off").set_value(off).run()
+        assert off_in(at) == "_".join(f"{layer}.{head}" for layer, head in off)
+        assert f"Without **{name}**" in said(at)
+        frames = figures(at)[0]["layout"]["shapes"]
+        assert [((one["y0"] + one["y1"]) / 2, (one["x0"] + one["x1"]) / 2) for one in frames] == off
+
+
+def test_a_click_in_the_grid_switches_a_head_and_no_message_breaks_the_page() -> None:
+    at = opened(off="5.11")
+    select(at, {"selection": {"points": [{"customdata": [0, 2]}]}})
+    assert off_in(at) == "0.2_5.11"
+    for message in BAD_SELECTIONS:
+        select(at, message)
+        assert not at.exception and not at.error
+        assert off_in(at) == "0.2_5.11"
+
+
+@pytest.mark.parametrize(("by", "lines"), [("zero", LINES), ("mean", BY_MEAN)])
+def test_the_lines_of_torch_are_those_of_the_way_that_is_chosen(by: str, lines: str) -> None:
+    assert lines in [one.value for one in opened(off_by=by).code]
+
+
+def test_a_text_without_a_word_has_nothing_to_rank() -> None:
+    at = opened(text="\u200b", off_view="measures", off_measure="largest")
+    assert "There is nothing to be ranked" in messages(at)
+    assert "Spearman" not in said(at)
 
 
 def test_heads_that_the_model_does_not_have_are_left_out_with_a_note() -> None:

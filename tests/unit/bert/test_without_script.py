@@ -15,7 +15,7 @@ from attnviz.bert.search.sentences import built_in as reference
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
-from attnviz.ui.bert.without.exports import LINES, script_of
+from attnviz.ui.bert.without.exports import BY_MEAN, LINES, script_of
 
 TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
 OFF = [(0, 2), (3, 1), (5, 11)]
@@ -39,11 +39,13 @@ def test_the_script_prints_what_is_shown(by_mean: bool) -> None:
     assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
 
 
-def test_the_lines_of_torch_give_what_is_shown() -> None:
+@pytest.mark.parametrize("by_mean", [False, True])
+def test_the_lines_of_torch_give_what_is_shown(by_mean: bool) -> None:
     folder = find_folder()
     tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
     names = {"torch": torch, "tokenizer": tokenizer, "model": model, "TEXT": TEXT, "OFF": OFF}
-    exec(LINES, names)
-    of_tokens, whole = expected(by_mean=False)
+    names["REFERENCE"] = reference().sentences
+    exec(BY_MEAN if by_mean else LINES, names)
+    of_tokens, whole = expected(by_mean=by_mean)
     torch.testing.assert_close(names["of_tokens"].double(), of_tokens, rtol=0, atol=1e-5)  # type: ignore[attr-defined]
     assert float(names["of_sentence"]) == pytest.approx(float(whole), abs=1e-5)  # type: ignore[arg-type]

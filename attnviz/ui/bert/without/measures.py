@@ -55,7 +55,7 @@ def show(here: Found) -> None:
         return
     st.markdown(
         f"Spearman’s rank correlation of **{TITLES[name]}** and effect over all {effect.numel()} heads: "
-        f"**{number(rank)}** (1: the same order, 0: none)."
+        f"**{number(rank)}** (1: the same order, 0: no relation, −1: the reverse order)."
     )
     figure = against(
         measure.flatten().tolist(), effect.flatten().tolist(), here.off, palette(), title=AXES[name],

@@ -11,7 +11,7 @@ from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.bert.look import in_torch, notice
 from attnviz.ui.bert.without.controls import choose, click
-from attnviz.ui.bert.without.exports import LINES
+from attnviz.ui.bert.without.exports import BY_MEAN, LINES
 from attnviz.ui.bert.without.results import Found, ask, effects_of, found
 from attnviz.ui.palette import palette
 from attnviz.ui.walk.checks import plot
@@ -35,6 +35,7 @@ CSS = """
 
 def show() -> None:
     """Show the grid, and what changes."""
+    state.adopt("off")  # its widget comes beneath the grid, which shows it
     try:
         here = found(shell.text())
     except NoTokensError as error:
@@ -59,7 +60,7 @@ def show() -> None:
         "A large weight need not matter: what a head adds to the output is its weights times its values, through W_O, "
         "and later layers may add it again or undo it."
     )
-    in_torch(LINES)
+    in_torch(BY_MEAN if here.by == "mean" else LINES)
 
 
 def _show_grid(here: Found) -> None:
