@@ -19,8 +19,6 @@ from attnviz.tokens import Tokens, label_of
 
 MASK = "[MASK]"
 """What stands for a mask in a text, whatever the model's own token is called"""
-MOST_KEPT = 20
-"""The largest K"""
 Lack = Literal["head", "decoder", "both", "mask"]
 """What keeps a model from filling blanks: it has no language head; it is a decoder, which sees only what is before a
 token; it has an encoder and a decoder; or its tokenizer has no mask"""
