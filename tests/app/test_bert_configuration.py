@@ -45,6 +45,8 @@ def test_the_numbers_are_those_of_both_models() -> None:
     assert found["num_attention_heads"][:2] == ["12 × 32", "12 × 64"]
     assert "C\u00a0/\u00a0H\u00a0=\u00a032" in found["num_attention_heads"][2]
     assert found["num_hidden_layers"][:2] == ["6", str(base.num_hidden_layers)]
+    assert "widens each token to F numbers, then returns to C" in found["intermediate_size"][2]
+    assert not any(re.search(r"\bso (many|much)\b", meaning, re.IGNORECASE) for *_, meaning in found.values())
     own, other = figure(at)["data"]
     with torch.device("meta"):
         whole = tf.BertModel(base)

@@ -49,13 +49,13 @@ def _number(of: Configuration, field: str) -> str:
 
 def _vocabulary() -> str:
     return (
-        "So many tokens have a row in the embedding table: words, and pieces of which other words are made. A layer "
-        "that names tokens has as many outputs."
+        "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
+        "A layer that names tokens has as many outputs."
     )
 
 
 def _width() -> str:
-    return "So many numbers stand for a token, before and after every layer: all take and give (T,\u00a0C)."
+    return "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
 
 
 def _feed_forward(own: Configuration) -> str:
@@ -65,14 +65,14 @@ def _feed_forward(own: Configuration) -> str:
     factor = f": F\u00a0=\u00a0{times:g}\u00a0·\u00a0C" if times == int(times) else ""
     most = own.parameters.get("feed-forward", 0) > own.parameters.get("attention", 0)
     follows = ", and so most of a layer's parameters are its own" if most else ""
-    return f"The feed-forward makes so many numbers of each token, then C again{factor}{follows}."
+    return f"The feed-forward widens each token to F numbers, then returns to C{factor}{follows}."
 
 
 def _positions(own: Configuration) -> str:
     cut = f"a text has at most {own.most_tokens:,} tokens here, special ones included; the rest is cut"
     if own.positions is None:
         return f"This model has no table of positions: its attention knows them in another way. Still, {cut}."
-    return f"Each place has a learned row, which is added to the token's. So {cut}."
+    return f"Each place has a row of a table, which is added to the token's. So {cut}."
 
 
 def _heads(own: Configuration) -> str:
@@ -83,4 +83,7 @@ def _heads(own: Configuration) -> str:
 
 
 def _layers() -> str:
-    return "So many times attention and feed-forward follow one another: a forward pass takes L times as long as one."
+    return (
+        "How many times attention and feed-forward are applied, one after another: the time of a forward pass grows "
+        "with L."
+    )
