@@ -10,10 +10,11 @@ from attnviz.bert.classification.seeds import SEEDS
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.jobs.view import View
+from attnviz.training.plan import VECTORS
 from attnviz.ui.bert.classifier.data import chosen
-from attnviz.ui.bert.classifier.results import current_plan, latest_job, vectors
+from attnviz.ui.bert.classifier.results import current_plan, vectors
 from attnviz.ui.bert.classifier.what import What
-from attnviz.ui.trained.visitor import is_training, visitor
+from attnviz.ui.trained.visitor import visitor
 
 _REFUSED = "class_training_refused"
 
@@ -42,8 +43,9 @@ def train_five(what: What) -> None:
 
 
 def stop() -> None:
-    """Stop the training for good, from a callback: what it has learned stays."""
-    training_jobs().stop(visitor())
+    """Stop the training for good, from a callback: what it has learned stays. Another page's training goes on."""
+    if is_live():
+        training_jobs().stop(visitor())
 
 
 def refusal() -> str:
@@ -54,7 +56,8 @@ def refusal() -> str:
 
 def is_live() -> bool:
     """Whether a linear layer is trained for the visitor, or waits."""
-    return is_training() and latest_job() is not None
+    job = training_jobs().job(visitor())
+    return job is not None and job.plan.subject == VECTORS and job.view.status in ("running", "queued")
 
 
 def said(view: View) -> str:

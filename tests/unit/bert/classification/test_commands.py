@@ -1,0 +1,49 @@
+"""Stop ends the training of a linear layer, and no other one of the same visitor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attnviz.bert.classification.classifier import plan_of
+from attnviz.toy.language.config import BigramConfig
+from attnviz.training.jobs.jobs import Jobs
+from attnviz.training.labelled import LabelledVectors
+from attnviz.training.plan import TEXT, Plan
+from attnviz.training.settings import TrainingSettings
+from attnviz.ui.bert.classifier import commands
+
+VISITOR = "a visitor"
+VECTORS = LabelledVectors(np.eye(20, 4, dtype=np.float32), np.arange(20) % 2)
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    """Return jobs that all wait: no process is started for them."""
+    monkeypatch.setattr(Jobs, "_schedule", lambda _: None)
+    found = Jobs(is_here=lambda _: True)
+    monkeypatch.setattr(commands, "training_jobs", lambda: found)
+    monkeypatch.setattr(commands, "visitor", lambda: VISITOR)
+    return found
+
+
+def test_without_a_training_nothing_is_live(jobs: Jobs) -> None:
+    commands.stop()
+    assert not commands.is_live()
+    assert jobs.job(VISITOR) is None
+
+
+def test_a_linear_layer_is_live_until_it_is_stopped(jobs: Jobs) -> None:
+    job = jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=0), VECTORS)
+    assert commands.is_live()
+    commands.stop()
+    assert job.view.status == "stopped"
+    assert not commands.is_live()
+
+
+def test_another_page_s_training_is_not_live_here_and_goes_on(jobs: Jobs) -> None:
+    jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=0), VECTORS)
+    other = jobs.start(VISITOR, Plan(TEXT, BigramConfig(2), TrainingSettings()), "abab" * 100)
+    assert not commands.is_live()
+    commands.stop()
+    assert other.view.status == "queued"
