@@ -1,6 +1,7 @@
 """Leave one word out: what the classifier says without each word of a text.
 
-A text of many words loses several neighbours at a time, so that the model runs at most `MOST` times.
+A text of many words loses several neighbours at a time, so that the model runs at most `MOST` times, and on
+a long text less often.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-MOST = 48
+MOST, FEWEST = 48, 8
+SHORT = 128
+"""Tokens of a text for which the model may run `MOST` times; for longer ones in proportion less often"""
 _WORD = re.compile(r"\S+")
 
 
@@ -20,6 +23,11 @@ class Without:
     """What is left out"""
     text: str
     """What is left"""
+
+
+def most_passes(tokens: int) -> int:
+    """Return how often the model runs at most for a text of so many tokens."""
+    return max(FEWEST, min(MOST, MOST * SHORT // max(1, tokens)))
 
 
 def without_words(text: str, most: int = MOST) -> list[Without]:

@@ -10,7 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from attnviz.bert.classification.classifier import terms
-from attnviz.bert.classification.removal import Without, without_words
+from attnviz.bert.classification.removal import Without, most_passes, without_words
 from attnviz.formatting import number
 from attnviz.links.classification import MAX_SENTENCE
 from attnviz.trace.whole import Trace
@@ -120,7 +120,7 @@ def _short(words: str) -> str:
 
 def removals(here: Shown, found: Typed) -> tuple[list[Without], list[float]]:
     """Return what was left out each time, and by how much the probability of the likeliest class falls then."""
-    words = without_words(found.text)
+    words = without_words(found.text, most_passes(len(built_in().tokenize(found.text))))
     if not words:
         return [], []
     pooled = pooled_text(built_in(), tuple(one.text for one in words))
@@ -169,11 +169,19 @@ def show_arithmetic(here: Shown, found: Typed) -> None:
                 f"{plain(name)}: {products} + ({number(one.rest, 3)} of {one.others} further products) + "
                 f"({number(one.bias, 3)}) = **{number(one.logit, 3)}**"
             )
-        raised = [math.exp(float(one)) for one in found.logits]
-        total = " + ".join(f"e^({number(float(one), 3)})" for one in found.logits)
-        likeliest = here.examples.labels[found.label]
-        st.markdown(
-            f"softmax: e^({number(float(found.logits[found.label]), 3)}) / ({plain(total)}) = "
-            f"{number(raised[found.label], 3)} / {number(sum(raised), 3)} = "
-            f"**{number(found.probabilities[found.label], 4)}**, the probability of {plain(likeliest)}"
-        )
+        st.markdown(softmax_of(found, here.examples.labels[found.label]))
+
+
+def softmax_of(found: Typed, likeliest: str) -> str:
+    """Write the softmax of the likeliest class: the largest logit is subtracted first, so that no term is too large."""
+    logits: list[float] = found.logits.tolist()
+    top = logits[found.label]
+    raised = [math.exp(one - top) for one in logits]
+    largest = number(top, 3) if top >= 0 else f"({number(top, 3)})"
+    terms_of = [f"e^({number(one, 3)} − {largest})" for one in logits]
+    return (
+        f"softmax: {terms_of[found.label]} / ({' + '.join(terms_of)}) = "
+        f"{number(raised[found.label], 3)} / {number(sum(raised), 3)} = "
+        f"**{number(found.probabilities[found.label], 4)}**, the probability of {plain(likeliest)}. The largest logit "
+        "is subtracted from each, which changes no probability."
+    )

@@ -24,6 +24,8 @@ CSS = """
 .mistakes td:not(:first-child) { white-space: nowrap; }
 </style>
 """
+PLAIN = "plain"
+"""The kind of the texts that say what they mean in plain words"""
 LARGE = "<style>.mistakes table { font-size: 1.125rem; }</style>"
 """In a lecture"""
 
@@ -41,11 +43,13 @@ def show(here: Shown) -> None:
         with right:
             st.markdown("Right, by kind of text:")
             st.table(by_kind)
-            weakest = by_kind.index[by_kind["right"].str.removesuffix(" %").astype(float).argmin()]
-            notice(
-                f"It is weakest on “{weakest}”: one vector for the whole text says which words are there, and little "
-                "of what they do to each other."
-            )
+            notice(weakness(by_kind.index[by_kind["right"].str.removesuffix(" %").astype(float).argmin()]))
+
+
+def weakness(kind: str) -> str:
+    """Say on what kind of text it is weakest, and why, where the kind is the reason."""
+    why = ": one vector for the whole text says which words are there, and little of what they do to each other"
+    return f"It is weakest on “{kind}”{'' if kind == PLAIN else why}."
 
 
 def as_html(wrong: pd.DataFrame) -> str:
