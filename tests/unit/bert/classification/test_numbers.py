@@ -18,11 +18,11 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from attnviz.bert.agent import ASK, CALLS, MOVES, TITLES, decide, message, move, over_positions, selective
-from attnviz.bert.classification.baselines import bag_of_words, baselines, majority
+from attnviz.bert.classification.baselines import MOST_WORDS, bag_of_words, baselines, majority
 from attnviz.bert.classification.classifier import Classifier, terms
 from attnviz.bert.classification.examples import ACTIONS, built_in
 from attnviz.bert.classification.outcome import Outcome, Share, wilson
-from attnviz.bert.classification.removal import MOST, without_words
+from attnviz.bert.classification.removal import MOST, most_passes, without_words
 from attnviz.bert.classification.seeds import Baselines, SeedResult, beats, spreads, verdict, wins
 from attnviz.training.vectors import split
 
@@ -86,6 +86,19 @@ def test_baselines_are_scikit_learn_s(name: str) -> None:
     assert found.majority.value == pytest.approx(dummy.score(texts[held], classes[held]))
 
 
+def test_the_bag_counts_the_most_frequent_words_only() -> None:
+    usual = CountVectorizer()
+    for name in ("reviews", "reports"):
+        assert len(usual.fit(built_in(name).texts).vocabulary_) < MOST_WORDS  # so that no card of theirs changes
+    drawn = np.random.default_rng(0)
+    texts = [" ".join(f"w{number}" for number in drawn.integers(60_000, size=700)) for _ in range(60)]
+    assert len(usual.fit(texts[:40]).vocabulary_) > MOST_WORDS
+    classes = np.arange(60) % 3
+    model = make_pipeline(CountVectorizer(max_features=20_000), LogisticRegression(max_iter=1000))
+    expected = model.fit(texts[:40], classes[:40]).predict(texts[40:])
+    np.testing.assert_array_equal(bag_of_words(texts, classes, range(40), range(40, 60)), expected)
+
+
 def test_texts_without_a_word_have_the_most_frequent_class() -> None:
     classes = np.array([0, 1, 1, 0, 1])
     assert bag_of_words(["!", "?", "a", "…", "i"], classes, [0, 1, 2], [3, 4]).tolist() == [1, 1]
@@ -140,6 +153,13 @@ def test_each_word_is_left_out_once() -> None:
     parts = without_words(long)
     assert len(parts) <= MOST
     assert " ".join(one.words for one in parts) == long
+
+
+def test_a_long_text_has_fewer_passes_and_no_text_fewer_than_eight() -> None:
+    text = " ".join(f"w{number}" for number in range(400))
+    for tokens, most in ((0, 48), (12, 48), (128, 48), (256, 24), (512, 12), (5000, 8)):
+        assert most_passes(tokens) == most
+        assert len(without_words(text, most_passes(tokens))) <= most
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.9, 1.0])
