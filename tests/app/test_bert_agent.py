@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.agent import TITLES
-from attnviz.bert.classification.examples import built_in
+from attnviz.bert.classification.examples import ACTIONS, built_in
 from attnviz.bert.classification.features import pool
 from attnviz.bert.classification.shipped import load
 from attnviz.links.classification import REPORT
@@ -77,10 +77,14 @@ def test_coverage_and_error_are_scikit_learn_s(minilm: BuiltInModel, threshold: 
     classes, probabilities = held_out(minilm)
     confidence, predicted = probabilities.max(-1)
     stays = confidence.numpy() >= threshold
-    assert f"answers **{100 * stays.mean():.1f} %** of {len(classes)} held-out reports" in said(at)
+    assert f"is sure enough on **{100 * stays.mean():.1f} %** of {len(classes)} held-out reports" in said(at)
     if stays.any():
         error = 1 - accuracy_score(classes[stays], predicted[stays])
-        assert f"of these **{100 * error:.1f} %** are wrong" in said(at)
+        assert f", and wrong on **{100 * error:.1f} %** of these; the other {(~stays).sum()} go" in said(at)
+    asks = predicted.numpy() == ACTIONS.index("ask")
+    assert f"On {(stays & asks).sum()} of those it is sure of, it chooses to ask a human" in said(at)
+    acts_wrongly = (stays & ~asks & (predicted.numpy() != classes)).sum()
+    assert f"; on {acts_wrongly} it would take a wrong action." in said(at)
     (figure,) = figures(at)
     assert figure["layout"]["shapes"][0]["x0"] == threshold
     at_it = round(threshold * 100)

@@ -45,7 +45,7 @@ def show(here: Shown) -> None:
     st.html(CSS + (LARGE if state.get("lecture") else "") + table(found, decision))
     st.caption(WARNING)
     notice(
-        "Only the last layer learns, a matrix of 384 x 4. A game's agent has the same one: four numbers, of which the "
+        "Only the last layer learns, a matrix of 384 × 4. A game's agent has the same one: four numbers, of which the "
         "largest is up, right, down or left."
     )
     show_arithmetic(here, found)

@@ -34,12 +34,13 @@ def show(here: Shown) -> None:
     one = selective(outcome, [threshold])
     stays = outcome.confidence >= np.float64(threshold)
     acts = stays & (outcome.predicted != ASK)
-    wrong = f"of these **{percent(float(one.error[0]))}** are wrong" if stays.any() else "so nothing can be wrong"
+    wrong = f", and wrong on **{percent(float(one.error[0]))}** of these" if stays.any() else ""
     unsure, asks = int((~stays).sum()), int((stays & ~acts).sum())
     st.markdown(
-        f"At **{threshold:.2f}** the agent answers **{percent(float(one.coverage[0]))}** of {len(outcome.rows)} "
-        f"held-out reports itself, {wrong}; {unsure} go to a human because it is not sure, and {asks} because it "
-        f"chooses to ask. On {int((acts & ~outcome.is_right).sum())} it would act wrongly."
+        f"At **{threshold:.2f}** the agent is sure enough on **{percent(float(one.coverage[0]))}** of "
+        f"{len(outcome.rows)} held-out reports{wrong}; the other {unsure} {'goes' if unsure == 1 else 'go'} to a "
+        f"human. On {asks} of those it is sure of, it chooses to ask a human; on "
+        f"{int((acts & ~outcome.is_right).sum())} it would take a wrong action."
     )
     curve = curve_of(here)
     show_plot(coverage(curve.thresholds, curve.coverage, curve.error, threshold, palette()), "agent_coverage")
