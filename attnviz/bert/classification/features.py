@@ -5,7 +5,7 @@ Shapes: N texts, T tokens, C model width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -33,6 +33,8 @@ class Pooled(ShortRepr):
     """(N, C): the last hidden state of [CLS]"""
     mean: Tensor
     """(N, C): the mean of the last hidden states of all tokens"""
+    cut: int = 0
+    """How many texts had more tokens than were read, if that was limited"""
 
     @property
     def nbytes(self) -> int:
@@ -53,13 +55,32 @@ def pool(model: BuiltInModel, texts: Sequence[str], progress: Callable[[int], ob
         texts: N of them; those that are longer than the model takes are cut.
         progress: is called with the number of texts that are done.
     """
+    for reached in pool_in_steps(model, texts):
+        if isinstance(reached, Pooled):
+            return reached
+        if progress is not None:
+            progress(reached)
+    raise AssertionError("the last step is the result")
+
+
+def pool_in_steps(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None = None) -> Iterator[int | Pooled]:
+    """Do what `pool` does in steps of `AT_ONCE` texts: yields after each how many are done, and at the end the vectors.
+
+    Whoever computes it may do other work between two steps, or stop.
+
+    Args:
+        model: the built-in model.
+        texts: N of them.
+        max_tokens: of each are read; as many as the model takes if None.
+    """
     cls, mean = (torch.empty(len(texts), model.description.width) for _ in range(2))
+    cut = 0
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # texts of about the same length together
     for first in range(0, len(texts), AT_ONCE):
         places = order[first : first + AT_ONCE]
-        found = hidden_states(model, [texts[place] for place in places])
+        found = hidden_states(model, [texts[place] for place in places], max_tokens=max_tokens)
         for place, hidden in zip(places, found, strict=True):
             cls[place], mean[place] = hidden[0], hidden.mean(0)
-        if progress is not None:
-            progress(first + len(places))
-    return Pooled(cls, mean)
+            cut += len(hidden) == max_tokens and len(model.tokenize(texts[place])) > len(hidden)
+        yield first + len(places)
+    yield Pooled(cls, mean, cut)

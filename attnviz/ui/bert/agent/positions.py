@@ -14,7 +14,8 @@ from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import plot
 
-LINES = """logits = layer(model(**inputs).last_hidden_state[0])  # (T, 4): four numbers at each token
+LINES = """hidden = model(**inputs).last_hidden_state[0]  # (T, C)
+logits = layer(hidden)  # (T, 4): four numbers at each token
 wrong = logits.argmax(0)  # four positions, each from 0 to T − 1: tokens, not actions
 wrong_too = logits.argmax()  # from 0 to 4T − 1
 right = layer(hidden.mean(0)).argmax()  # pool first: (C,) → (4,) → one of 0, 1, 2, 3"""

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, BertModel
 from attnviz.bert.agent import over_positions, selective
 from attnviz.bert.classification.classifier import plan_of, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
-from attnviz.bert.classification.features import Pooled, pool
+from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
 from attnviz.bert.classification.making import outcome_of
 from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.pretrained import load as load_model
@@ -91,11 +91,23 @@ def test_the_lines_of_a_sentence_give_its_probabilities(
     torch.testing.assert_close(given["from_cls"], sentence.from_cls(trace), rtol=0, atol=1e-5)
 
 
+def test_texts_are_cut_as_transformers_cuts_them(minilm: BuiltInModel, names: dict[str, object]) -> None:
+    texts = ["a dog " * 300, "short", "a dog " * 127, "a dog " * 127 + "x"]  # 602, 3, 256 and 257 tokens
+    *counts, found = pool_in_steps(minilm, texts, 256)
+    assert counts == [4]
+    assert isinstance(found, Pooled)
+    assert found.cut == 2
+    for place, text in enumerate(texts):
+        inputs = names["tokenizer"](text, truncation=True, max_length=256, return_tensors="pt")  # type: ignore[operator]
+        hidden = names["model"](**inputs).last_hidden_state[0]  # type: ignore[operator]
+        torch.testing.assert_close(found.mean[place], hidden.mean(0), rtol=0, atol=1e-5)
+        torch.testing.assert_close(found.cls[place], hidden[0], rtol=0, atol=1e-5)
+    assert pool(minilm, ["a dog " * 127 + "x"]).cut == 0
+
+
 def test_the_lines_of_the_mistake_give_positions(minilm: BuiltInModel, names: dict[str, object]) -> None:
-    tokenizer, model = names["tokenizer"], names["model"]
-    inputs = tokenizer(TEXT, return_tensors="pt")  # type: ignore[operator]
-    hidden = model(**inputs).last_hidden_state[0]  # type: ignore[operator]
-    given: dict[str, object] = {**names, "inputs": inputs, "hidden": hidden}
+    inputs = names["tokenizer"](TEXT, return_tensors="pt")  # type: ignore[operator]
+    given: dict[str, object] = {**names, "inputs": inputs}
     exec(positions.LINES, given)
     found = over_positions(load("agent").classifier, minilm.trace(TEXT).last_hidden_state)
     assert given["wrong"].tolist() == list(found.positions)  # type: ignore[attr-defined]
