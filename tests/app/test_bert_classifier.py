@@ -29,9 +29,11 @@ from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
 from attnviz.settings import PUBLIC
+from attnviz.training.jobs.job import Job
 from attnviz.training.vectors import split
 from attnviz.ui.bert.classifier.exports import script, tables
 from attnviz.ui.bert.classifier.what import CLASSIFIER
+from attnviz.ui.plain import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
 
@@ -219,6 +221,25 @@ def test_a_file_of_one_s_own_is_trained_on(minilm: BuiltInModel) -> None:
     assert not {"weather", "sun"} & set(str(at.query_params).split())
     at.segmented_control(key="class_from").set_value("built_in").run()
     assert f"of {HELD.total} held-out reviews are right" in said(at)
+
+
+def test_long_texts_of_a_file_are_cut_and_the_page_says_so() -> None:
+    long = CSV.replace("cold rain at night 4,", f"cold rain at night {'and again ' * 150},")
+    at = trained(own(opened(), long.encode()))
+    assert "1 of 40 texts has more than 256 tokens: the first 256 are read." in boxes_of(at, "caption")
+    assert "truncation=True, max_length=256, return_tensors" in " ".join(one.value for one in at.code)
+    at.segmented_control(key="class_from").set_value("built_in").run()
+    assert "more than 256 tokens" not in " ".join(boxes_of(at, "caption"))
+
+
+def test_a_training_that_fails_is_not_silent_where_what_ships_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job("someone", load("classifier").card.plan)
+    job.set("failed", message="It needs *more* memory.")
+    monkeypatch.setattr("attnviz.ui.bert.classifier.view.latest_job", lambda: job)
+    at = opened()
+    assert [one.value for one in at.error] == [plain("It needs *more* memory.")]
+    assert f"of {HELD.total} held-out reviews are right" in said(at)
+    assert not open_page("bert", {}, bert_part="agent").error  # it was of another number of classes
 
 
 BAD = [

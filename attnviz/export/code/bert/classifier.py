@@ -30,14 +30,14 @@ tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = BertModel.from_pretrained(MODEL, dtype=torch.float32).eval()
 
 
-def features_of(text):
-    inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=512)
+def features_of(text, most=512):
+    inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=most)
     with torch.no_grad():  # the model is frozen
         hidden = model(**inputs).last_hidden_state[0]  # (T, C)
     return {features}
 
 
-features = torch.stack([features_of(row["text"]) for row in rows])  # (N, C)
+features = torch.stack([features_of(row["text"], {most}) for row in rows])  # (N, C)
 
 # Of each class a quarter is held out, in a seeded order.
 order = torch.randperm(len(classes), generator=torch.Generator().manual_seed(SEED))
@@ -68,7 +68,9 @@ for label, probability in zip(LABELS, probabilities.tolist()):
 """
 
 
-def classifier_script(plan: Plan, labels: Sequence[str], text: str, *, mean: bool, tanh: bool, accuracy: float) -> str:
+def classifier_script(
+    plan: Plan, labels: Sequence[str], text: str, *, mean: bool, tanh: bool, accuracy: float, most: int = 512
+) -> str:
     """Return the script.
 
     Args:
@@ -78,6 +80,7 @@ def classifier_script(plan: Plan, labels: Sequence[str], text: str, *, mean: boo
         mean: whether a text's features are the mean over its tokens; else the vector of [CLS].
         tanh: whether the hyperbolic tangent is taken of each.
         accuracy: what the page showed.
+        most: how many tokens are read of each text that it learns from.
     """
     from attnviz.training.vectors import HELD_OUT_PART
 
@@ -85,5 +88,6 @@ def classifier_script(plan: Plan, labels: Sequence[str], text: str, *, mean: boo
     return SCRIPT.format(
         model=BUILT_IN_NAME, labels=ascii(list(labels)), text=ascii(text), seed=training.seed, steps=training.steps,
         rate=training.learning_rate, batch=training.batch, clip=training.clip, part=HELD_OUT_PART, accuracy=accuracy,
+        most=most,
         features=("hidden.mean(0)" if mean else "hidden[0]") + (".tanh()" if tanh else ""),
     )  # fmt: skip

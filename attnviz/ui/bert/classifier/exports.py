@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.export.code.bert.classifier import classifier_script
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import chosen
@@ -85,5 +86,5 @@ def script(what: What) -> str:
     classifier = here.classifier
     return classifier_script(
         here.plan, here.examples.labels, state.get(what.text_key), mean=classifier.how == "mean", tanh=classifier.tanh,
-        accuracy=here.outcome.accuracy.value,
+        accuracy=here.outcome.accuracy.value, most=SENTENCE_TOKENS if here.pooled.cut else 512,
     )  # fmt: skip

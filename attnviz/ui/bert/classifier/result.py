@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.bert.classification.outcome import Share
+from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.view import origin, percent, show_plot
@@ -52,6 +53,8 @@ def show(here: Shown) -> None:
     lines = LINES.format(
         width=model[1], classes=model[0], rate=training.learning_rate, steps=training.steps, batch=training.batch
     )
+    if here.pooled.cut:
+        lines = lines.replace("tokenizer(text, ", f"tokenizer(text, truncation=True, max_length={SENTENCE_TOKENS}, ")
     in_torch(features_in(lines, here))
 
 

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from attnviz.bert.classification.baselines import Baselines, baselines
 from attnviz.bert.classification.classifier import Classifier, classifier_of, plan_of, vectors_of
 from attnviz.bert.classification.examples import Examples
-from attnviz.bert.classification.features import Pooled, pool
+from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
 from attnviz.bert.classification.making import outcome_of
 from attnviz.bert.classification.outcome import Outcome
 from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import Card, load
+from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.serving.work.cache import SingleFlightCache, Sized
 from attnviz.serving.work.pool import limit_threads, worker_pool
+from attnviz.serving.work.slices import Slices
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.weights import model_of
@@ -46,7 +48,7 @@ V = TypeVar("V", bound=Sized)
 
 FEATURE_BYTES, OWN_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Of the project's own texts, some 2 MB; of a user's, up to 6 MB a file; of what users type, 3 kB a text"""
-_OWN, _VECTORS = "class_own_results", "class_vectors"
+_OWN, _VECTORS, _READING = "class_own_results", "class_vectors", "class_reading"
 
 
 @dataclass(frozen=True)
@@ -172,14 +174,45 @@ def seed_results(here: Shown) -> list[SeedResult]:
 
 
 def pooled_of(examples: Examples) -> Pooled:
-    """Return the vectors of all texts. That takes seconds once, and shows how far it is."""
+    """Return the vectors of all texts. That takes seconds once, and shows how far it is.
+
+    Those of a user's file may take minutes: they are computed a batch at a time, and only while the session waits.
+    """
     model = built_in()
+    if not examples.has_links:
+        return _read(model, examples)
     done = [0]
 
     def compute() -> Pooled:
         return pool(model, examples.texts, lambda count: done.__setitem__(0, count))
 
     return _get(examples, ("features", examples.sha256, examples.texts), compute, done)
+
+
+def _read(model: BuiltInModel, examples: Examples) -> Pooled:
+    """Return the vectors of a user's texts. A page that is left, or drawn anew, ends it; the next one goes on."""
+    key = examples.sha256, examples.texts
+    kept = st.session_state.get(_READING)
+    if kept is None or kept[0] != key:
+        limit_threads()
+        kept = key, Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS))
+        st.session_state[_READING] = kept
+    slices: Slices[Pooled] = kept[1]
+    place = st.empty()
+    with queue_note() as in_queue:
+
+        def show(done: int, ahead: int) -> None:  # it raises if the session has gone, or wants something else
+            if ahead:
+                in_queue(ahead)
+            place.progress(done / len(examples), f"{done:,} of {len(examples):,} texts are read …")
+
+        try:
+            return slices.result(show)
+        except Exception:
+            del st.session_state[_READING]  # so that the next call tries again
+            raise
+        finally:
+            place.empty()
 
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:

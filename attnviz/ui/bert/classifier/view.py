@@ -7,6 +7,8 @@ from importlib import import_module
 
 import streamlit as st
 
+from attnviz.bert.classification.examples import Examples
+from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.figures.plots import Spec
 from attnviz.formatting import number
 from attnviz.serving.work.training import keep, training_jobs
@@ -14,7 +16,7 @@ from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.bert.classifier import commands
 from attnviz.ui.bert.classifier.data import FORMAT, chosen, refusal
-from attnviz.ui.bert.classifier.results import Shown, latest_job, shown
+from attnviz.ui.bert.classifier.results import Shown, current_plan, latest_job, shown
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -41,9 +43,12 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
     if refusal() and what.takes_files and settings().uploads:
         st.error(plain(refusal()))
     here = shown(what)
+    if examples is not None and (here is None or here.job is None):
+        _say_what_failed(examples)
     if here is None:
         _say_what_is_missing(has_texts=examples is not None)
         return
+    _say_what_is_cut(here)
     name = state.get(what.view_key)
     if name in others:
         others[name](here)
@@ -75,11 +80,27 @@ def _choose(what: What) -> None:
             st.caption(plain(commands.said(job.view)))
 
 
+def _say_what_failed(examples: Examples) -> None:
+    """Say why the visitor's latest training has nothing to show, if it has failed; not where the other part's has."""
+    job = latest_job()
+    if job is None or job.plan.model != current_plan(examples).model:
+        return
+    if job.view.status in ("failed", "diverged") and job.view.message:
+        st.error(plain(job.view.message))
+
+
+def _say_what_is_cut(here: Shown) -> None:
+    """Say how many texts of a user's file are longer than what is read of them."""
+    cut = here.pooled.cut
+    if cut:
+        st.caption(
+            f"{cut:,} of {len(here.examples):,} texts {'has' if cut == 1 else 'have'} more than {SENTENCE_TOKENS} "
+            f"tokens: the first {SENTENCE_TOKENS} are read."
+        )
+
+
 def _say_what_is_missing(*, has_texts: bool) -> None:
     """Say what has to be done before there is something to show."""
-    job = latest_job()
-    if job is not None and job.view.status in ("failed", "diverged") and job.view.message:
-        st.error(plain(job.view.message))
     if not has_texts:
         if not refusal():
             st.info(f"Upload a CSV file in the sidebar: {FORMAT}")
