@@ -249,9 +249,7 @@ class Jobs:
             header, body = job.start_command()
             job.set("running")
             worker.send("start", body, **header)
-            if job.wants_step:
-                worker.send("step")
-                job.wants_step = False
+            job.wants_step = False
         if self._queue and not self._slots:  # no process could be started at all
             self._queue.pop(0).set("failed", message=NO_PROCESS)
             self._schedule()

@@ -99,7 +99,8 @@ class Run:
         self._job, self._commands, self._events = header["job"], commands, events
         self._limit = float(header.get("speed", 0))
         """Steps a second; 0 is as fast as possible"""
-        self._paused = bool(header.get("paused"))
+        self._paused = self._steps_first = bool(header.get("paused"))
+        """Whether it makes one step before it says that it is paused: who asked for the step waits for it"""
         size = header.get("data", 0)
         data, state = start.body[:size], start.body[size:]
         subject = subject_of(self.plan, read_data(self.plan, data) if "data" in header else None)
@@ -145,6 +146,9 @@ class Run:
 
     def _wait(self) -> None:
         """Obey the commands that have come, and wait while paused, or until the next step is due."""
+        if self._steps_first:
+            self._steps_first = False
+            return
         if self._paused:
             self._tell_paused()
         while True:
