@@ -63,8 +63,10 @@ def pool(model: BuiltInModel, texts: Sequence[str], progress: Callable[[int], ob
     raise AssertionError("the last step is the result")
 
 
-def pool_in_steps(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None = None) -> Iterator[int | Pooled]:
-    """Do what `pool` does in steps of `AT_ONCE` texts: yields after each how many are done, and at the end the vectors.
+def pool_in_steps(
+    model: BuiltInModel, texts: Sequence[str], max_tokens: int | None = None, at_once: int = AT_ONCE
+) -> Iterator[int | Pooled]:
+    """Do what `pool` does in steps of `at_once` texts: yields after each how many are done, and at the end the vectors.
 
     Whoever computes it may do other work between two steps, or stop.
 
@@ -72,12 +74,13 @@ def pool_in_steps(model: BuiltInModel, texts: Sequence[str], max_tokens: int | N
         model: the built-in model.
         texts: N of them.
         max_tokens: of each are read; as many as the model takes if None.
+        at_once: texts of a step.
     """
     cls, mean = (torch.empty(len(texts), model.description.width) for _ in range(2))
     cut = 0
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # texts of about the same length together
-    for first in range(0, len(texts), AT_ONCE):
-        places = order[first : first + AT_ONCE]
+    for first in range(0, len(texts), at_once):
+        places = order[first : first + at_once]
         found = hidden_states(model, [texts[place] for place in places], max_tokens=max_tokens)
         for place, hidden in zip(places, found, strict=True):
             cls[place], mean[place] = hidden[0], hidden.mean(0)

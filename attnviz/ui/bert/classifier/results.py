@@ -48,6 +48,8 @@ V = TypeVar("V", bound=Sized)
 
 FEATURE_BYTES, OWN_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Of the project's own texts, some 2 MB; of a user's, up to 6 MB a file; of what users type, 3 kB a text"""
+SLICE = 8
+"""Texts of a user's file that are read in one task of the pool: less than a second, however long they are"""
 _OWN, _VECTORS, _READING = "class_own_results", "class_vectors", "class_reading"
 
 
@@ -195,7 +197,7 @@ def _read(model: BuiltInModel, examples: Examples) -> Pooled:
     kept = st.session_state.get(_READING)
     if kept is None or kept[0] != key:
         limit_threads()
-        kept = key, Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS))
+        kept = key, Slices(worker_pool(), pool_in_steps(model, examples.texts, SENTENCE_TOKENS, SLICE))
         st.session_state[_READING] = kept
     slices: Slices[Pooled] = kept[1]
     place = st.empty()
