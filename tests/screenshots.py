@@ -49,6 +49,7 @@ README = [
     Shot("averages", "/averages?way=softmax"),
     Shot("train", "/train?rate=0.003&steps=400&watch=decoder.1.1", trains=True),
     Shot("generate", "/train?train_part=generate&drawn=40", ready='.generation[data-state="ready"]'),
+    Shot("bert", "/bert?bert_part=search", ready="text=cosine of the sentence embeddings"),
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
@@ -67,7 +68,7 @@ SCREENS = {
 def every_view() -> Iterator[Shot]:
     """Yield every step of both sources and the other pages, on every screen; a phone's to the page's end."""
     views = {f"{source}-{step}": step_link(source, step) for source, step in product(("toy", "pretrained"), STEPS)}
-    views |= {name: f"/{name}" for name in ("averages", "train", "tokens", "heads", "compare", "lessons")}
+    views |= {name: f"/{name}" for name in ("averages", "train", "bert", "tokens", "heads", "compare", "lessons")}
     views |= {f"{name}-lecture": f"/{name}?lecture=1" for name in ("", "averages", "tokens", "heads", "compare")}
     views |= {
         "heads-lines": "/heads?layer=3&head=8&chosen=3.8_2.2_4.1&q=3",
