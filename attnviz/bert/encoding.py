@@ -127,30 +127,49 @@ def token_ids(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None 
     return [ids if len(ids) <= limit else (*ids[: limit - 1], ids[-1]) for ids in whole]
 
 
+def places_by_length(lengths: Sequence[int], heads: int, batch: int = BATCH) -> Iterator[list[int]]:
+    """Yield the places of the texts of each batch, the longest first.
+
+    Args:
+        lengths: of the texts, in tokens.
+        heads: H of a layer: of long texts a batch has fewer, so that weights stay within `AT_ONCE`.
+        batch: the most texts of a batch.
+
+    Raises:
+        ValueError: `batch` is below 1.
+    """
+    if batch < 1:
+        raise ValueError(f"a batch of {batch} texts: there must be at least 1")
+    order, done = sorted(range(len(lengths)), key=lambda place: -lengths[place]), 0
+    while done < len(order):
+        longest = lengths[order[done]]
+        places = order[done : done + max(1, min(batch, AT_ONCE // (heads * longest**2)))]
+        yield places
+        done += len(places)
+
+
+def padded_forward(model: BuiltInModel, ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Run texts padded to the longest, on the device of the weights: returns lengths (B,) and hidden states (B, T, C).
+
+    Recorded by `recording(keeps_batch=True)`, it has the operands of all texts.
+    """
+    device = model.bert.embeddings.token.weight.device
+    lengths = torch.tensor([len(one) for one in ids])
+    longest = int(lengths.max())
+    padded = torch.tensor([[*one, *[0] * (longest - len(one))] for one in ids], device=device)  # (B, T); 0 is [PAD]
+    mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest).to(device)
+    with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
+        hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
+    return lengths, hidden
+
+
 def _batches(
     model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """Yield the places of the texts of each batch, their lengths (B,), and their hidden states (B, T, C)."""
-    if batch < 1:
-        raise ValueError(f"a batch of {batch} texts: there must be at least 1")
-    heads, done = next(iter(model.description.layers.values()))[1], 0
-    order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-    while done < len(order):
-        longest = len(ids[order[done]])
-        places = order[done : done + max(1, min(batch, AT_ONCE // (heads * longest**2)))]
-        lengths = torch.tensor([len(ids[place]) for place in places])
-        yield places, lengths, _forward(model, [ids[place] for place in places], lengths)
-        done += len(places)
-
-
-def _forward(model: BuiltInModel, ids: Sequence[Sequence[int]], lengths: Tensor) -> Tensor:
-    """Return the hidden states of texts, padded to the longest, (B, T, C)."""
-    longest = int(lengths.max())
-    padded = torch.tensor([[*one, *[0] * (longest - len(one))] for one in ids])  # (B, T); 0 is [PAD]
-    mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest)
-    with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
-        hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
-    return hidden
+    heads = next(iter(model.description.layers.values()))[1]
+    for places in places_by_length([len(one) for one in ids], heads, batch):
+        yield places, *padded_forward(model, [ids[place] for place in places])
 
 
 def _loaded() -> BuiltInModel:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +31,40 @@ def label_heads(
         uniform: the measures of a head with uniform attention, (M,).
         measures: the M measures.
     """
-    expected = dict(zip((measure.name for measure in measures), uniform.tolist(), strict=True))
+    names = [measure.name for measure in measures]
     labels = {measure.name: measure.label for measure in measures}
-    return [[_labels(dict(zip(expected, head, strict=True)), expected, labels) for head in layer]
-            for layer in values.tolist()]  # fmt: skip
+    found = holding(
+        dict(zip(names, np.moveaxis(values, -1, 0), strict=True)),
+        dict(zip(names, uniform, strict=True)),
+        [name for name in names if labels[name]],
+    )
+    layers, heads = values.shape[:2]
+    return [[[labels.get(name, name) for name, holds in found.items() if holds[layer, head]]
+             for head in range(heads)] for layer in range(layers)]  # fmt: skip
+
+
+def holding(
+    values: Mapping[str, npt.NDArray[Any]], uniform: Mapping[str, npt.NDArray[Any]], labelled: Sequence[str]
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return for each label whether it holds, in the shape of the values.
+
+    Args:
+        values: measures by name, arrays of one shape, NaN where a text has no such measure; with "entropy".
+        uniform: the same measures of uniform attention; they broadcast to the values.
+        labelled: the measures that give a label, which is named like the measure here.
+
+    Returns:
+        The labels of `labelled` in this order, then `DIAGONAL`, if one of its measures is there, and `BROAD_HEAD`.
+    """
+    found = {name: _dominates(values[name], uniform[name]) for name in labelled}
+    near = [name for name in _NEIGHBOURS if name in values]
+    if near:
+        together = (sum(of[name] for name in near) for of in (values, uniform))
+        alone = np.any([found[name] for name in near if name in found], axis=0)
+        found[DIAGONAL] = _dominates(*together) & ~alone
+    expected = uniform["entropy"]
+    found[BROAD_HEAD] = (expected > 0) & (values["entropy"] >= MIN_BROAD_ENTROPY * expected)
+    return found
 
 
 def possible_labels(measures: Sequence[Measure]) -> list[str]:
@@ -46,18 +77,7 @@ def shown(label: str) -> str:
     return "looks everywhere" if label == BROAD_HEAD else label
 
 
-def _labels(head: dict[str, float], expected: dict[str, float], labels: dict[str, str]) -> list[str]:
-    found = [labels[name] for name in head if labels[name] and _dominates(head[name], expected[name])]
-    near = [name for name in _NEIGHBOURS if name in head]
-    if not any(labels[name] in found for name in near) and _dominates(
-        sum(head[name] for name in near), sum(expected[name] for name in near)
-    ):
-        found.append(DIAGONAL)
-    if expected["entropy"] > 0 and head["entropy"] >= MIN_BROAD_ENTROPY * expected["entropy"]:
-        found.append(BROAD_HEAD)
-    return found
-
-
-def _dominates(share: float, expected: float) -> bool:
+def _dominates(share: Any, expected: Any) -> npt.NDArray[np.bool_]:
     """Whether a share is most of the weight and well above uniform attention. False for NaN."""
-    return share >= MIN_SHARE and share >= MIN_TIMES_UNIFORM * expected
+    found: npt.NDArray[np.bool_] = (share >= MIN_SHARE) & (share >= MIN_TIMES_UNIFORM * expected)
+    return found

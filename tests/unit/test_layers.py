@@ -32,7 +32,7 @@ LEVELS = (
     ("attnviz.steps", "attnviz.toy", "attnviz.measures"),
     ("attnviz.pretrained", "attnviz.compare", "attnviz.figures", "attnviz.training"),
     ("attnviz.trained", "attnviz.bert"),
-    ("attnviz.sources", "attnviz.document"),
+    ("attnviz.sources", "attnviz.document", "attnviz.corpus"),
     ("attnviz.components.bundle", "attnviz.components.packing"),  # the browser side as text and bytes
     ("attnviz.links",),
     ("attnviz.lessons", "attnviz.heads"),

@@ -1,0 +1,144 @@
+"""What the sums over a corpus come to: means, deviations, quantiles, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.corpus.marks import PARTS
+from attnviz.corpus.observing import OFFSETS
+from attnviz.corpus.scales import BINS, SCALES, UNIT, Counts, histogram
+from attnviz.corpus.strongest import Strongest
+from attnviz.measures.names import NAMES
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+KEPT_BINS = 64
+"""Bins of a finished histogram: each is eight of those that were counted"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusStatistics:
+    """Statistics of all heads of one kind of attention over a corpus. A mean over nothing is NaN."""
+
+    sentences: int
+    tokens: int
+    measures: tuple[str, ...]
+    """M names, as in `attnviz.measures.names`"""
+    count: npt.NDArray[np.int64]
+    """(L, H, M): the sentences that have the measure"""
+    mean: npt.NDArray[np.float64]
+    """(L, H, M)"""
+    std: npt.NDArray[np.float64]
+    """(L, H, M): the standard deviation over the sentences, √(mean of squares − square of mean)"""
+    quantiles: npt.NDArray[np.float64]
+    """(L, H, M, Q): at `QUANTILES`, each within a bin of the right one: 0.002 of a share, 0.02 bits"""
+    histograms: npt.NDArray[np.int64]
+    """(L, H, M, `KEPT_BINS`): the sentences in each bin; `edges` has the bounds"""
+    uniform: npt.NDArray[np.float64]
+    """(M,): the mean of what uniform attention gives"""
+    labels: tuple[str, ...]
+    """K names: of the measure that gives the label, "diagonal" and "broad" """
+    label_count: npt.NDArray[np.int64]
+    """(K, L, H): the sentences on which a label holds"""
+    offsets: tuple[int, ...]
+    """R relative positions, key minus query, in tokens"""
+    offset_count: npt.NDArray[np.int64]
+    """(R,): the pairs of tokens"""
+    offset_mean: npt.NDArray[np.float64]
+    """(L, H, R): the mean weight at each, between tokens that are not special"""
+    parts: tuple[str, ...]
+    """P names"""
+    part_count: npt.NDArray[np.int64]
+    """(P,): the queries in each part"""
+    part_mean: npt.NDArray[np.float64]
+    """(L, H, P, P): the mean weight that queries of one part give to all keys of another; a row sums to 1"""
+    pair_count: int
+    """The queries from which `divergence` is"""
+    divergence: npt.NDArray[np.float64]
+    """(L · H, L · H): the mean Jensen-Shannon divergence of each two heads, in bits"""
+    strongest: Strongest
+    """Of (L, H, M)"""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """L and H."""
+        return self.mean.shape[0], self.mean.shape[1]
+
+    @property
+    def label_share(self) -> npt.NDArray[np.float64]:
+        """The share of all sentences on which a label holds, (K, L, H)."""
+        return _ratio(self.label_count, np.array(self.sentences))
+
+    def edges(self, measure: str) -> npt.NDArray[np.float64]:
+        """Return the bounds of the bins of a measure, (`KEPT_BINS` + 1,), in its unit."""
+        return edges_of(measure)
+
+    def share_below(self, layer: int, head: int, measure: str, value: float) -> float:
+        """Return the share of sentences whose value is below this one; NaN if there is none. Linear within a bin."""
+        counts = self.histograms[layer, head, self.measures.index(measure)]
+        below = np.concatenate([[0], np.cumsum(counts)])
+        return float(np.interp(value, self.edges(measure), below) / below[-1]) if below[-1] else float("nan")
+
+
+def edges_of(measure: str) -> npt.NDArray[np.float64]:
+    """Return the bounds of the bins of a finished histogram, (`KEPT_BINS` + 1,)."""
+    every: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
+    return every[:: BINS // KEPT_BINS]
+
+
+def finished(
+    sums: Mapping[str, npt.NDArray[np.int64]],
+    histograms: Sequence[Counts],
+    strongest: Strongest,
+    labels: tuple[str, ...],
+) -> CorpusStatistics:
+    """Return the statistics of these sums (see `attnviz.corpus.statistics`)."""
+    shape = sums["count"].shape
+    share = _ratio(sums["sum"], sums["count"] * UNIT)
+    squares = _ratio(sums["square"], sums["count"] * UNIT)
+    counts: npt.NDArray[np.int64] = np.stack([one.view() for one in histograms], 1).reshape(*shape, BINS)
+    return CorpusStatistics(
+        sentences=int(sums["sentences"]),
+        tokens=int(sums["tokens"]),
+        measures=NAMES,
+        count=sums["count"].copy(),
+        mean=share * SCALES,
+        std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
+        quantiles=np.stack([_quantiles(counts[:, :, n], one.axes[1].edges) for n, one in enumerate(histograms)], 2),
+        histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
+        uniform=_ratio(sums["uniform"], sums["uniform_count"] * UNIT) * SCALES,
+        labels=labels,
+        label_count=sums["label"].copy(),
+        offsets=OFFSETS,
+        offset_count=sums["offset_count"].copy(),
+        offset_mean=_ratio(sums["offset"], sums["offset_count"] * UNIT),
+        parts=PARTS,
+        part_count=sums["part_count"].copy(),
+        part_mean=_ratio(sums["part"], sums["part_count"][:, None] * UNIT),
+        pair_count=int(sums["pair_count"]),
+        divergence=_ratio(sums["pair"], sums["pair_count"] * UNIT),
+        strongest=strongest,
+    )
+
+
+def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the quantiles of histograms, (L, H, bins), as (L, H, Q). Linear within a bin; NaN without a value."""
+    found = np.full((*counts.shape[:2], len(QUANTILES)), np.nan)
+    for at in np.ndindex(counts.shape[:2]):
+        below = np.concatenate([[0], np.cumsum(counts[at])])
+        if below[-1]:
+            # A quantile lies in the first bin by whose end so many are counted: empty bins before it have no slope.
+            wanted = np.array(QUANTILES) * below[-1]
+            bins = np.searchsorted(below[1:], wanted)
+            into = (wanted - below[bins]) / counts[at][bins]
+            found[at] = edges[bins] + into * (edges[bins + 1] - edges[bins])
+    return found
+
+
+def _ratio(over: npt.NDArray[np.int64], under: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Divide; NaN where there is nothing to divide by."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(under == 0, np.nan, over / np.where(under == 0, 1, under))

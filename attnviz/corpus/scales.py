@@ -1,0 +1,43 @@
+"""The ranges of the measures, for sums in whole numbers and for histograms.
+
+Sums of floats depend on their order. Those of whole numbers don't, so parts of a corpus may be added in any order and
+give the same result, bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import boost_histogram as bh
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.measures.names import NAMES
+
+Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
+"""A histogram that counts"""
+LARGEST = {"entropy": 9.0, "distance": 512.0}
+"""The largest value of a measure; of the others it is 1. A text of 512 tokens has log₂ 512 = 9 bits at most"""
+UNIT = 2**28
+"""A measure of its largest value counts so much: its rounding, 4e-9 of that, is below float32's. 64 bits then hold the
+sum of 3e10 sentences"""
+BINS = 512
+SCALES = np.array([LARGEST.get(name, 1.0) for name in NAMES])
+
+
+def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    """Return fractions of the largest value as whole numbers; NaN counts 0."""
+    numbers: npt.NDArray[np.int64] = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
+    return numbers
+
+
+def histogram(measure: int, heads: int) -> Counts:
+    """Return an empty histogram of one measure, of so many heads.
+
+    Bins of equal width, but for the distance: there they are narrower the nearer, since most heads look at most a few
+    tokens away.
+    """
+    largest = SCALES[measure]
+    how = bh.axis.transform.sqrt if NAMES[measure] == "distance" else None
+    values = bh.axis.Regular(BINS, 0, largest, transform=how)
+    return bh.Histogram(bh.axis.Integer(0, heads, overflow=False, underflow=False), values, storage=bh.storage.Int64())

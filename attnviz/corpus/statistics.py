@@ -1,0 +1,166 @@
+"""Statistics of every head over sentences, as sums that add up in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.corpus.finished import CorpusStatistics, finished
+from attnviz.corpus.marks import PARTS, marks_of
+from attnviz.corpus.observing import OFFSETS, Observed, observe
+from attnviz.corpus.pairs import divergence_sums
+from attnviz.corpus.scales import SCALES, Counts, histogram, whole
+from attnviz.corpus.strongest import SHORTEST, Place, Strongest
+from attnviz.measures.labels import BROAD_HEAD, DIAGONAL, holding
+from attnviz.measures.names import NAMES
+from attnviz.trace.model import Kind
+from attnviz.trace.whole import Trace
+
+LABELLED = ("previous", "next", "same", "first", "cls", "sep", "punctuation")
+"""The measures that give a label"""
+LABELS = (*LABELLED, DIAGONAL, BROAD_HEAD)
+
+
+class OtherHeadsError(ValueError):
+    """Two statistics are of different numbers of layers and heads, or of different kinds of attention."""
+
+
+@dataclass(slots=True, eq=False)
+class HeadStatistics:
+    """Sums over sentences for each head of one kind of self-attention. `merge` is associative and commutative, exactly.
+
+    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.scales`).
+    """
+
+    layers: int
+    heads: int
+    causal: bool = False
+    sums: dict[str, npt.NDArray[np.int64]] = field(init=False)
+    """By name; see `_shapes`"""
+    histograms: list[Counts] = field(init=False)
+    """Of each measure, (L · H, bins)"""
+    strongest: Strongest = field(init=False)
+    """Of (L, H, M)"""
+
+    def __post_init__(self) -> None:
+        if self.layers < 1 or self.heads < 1:
+            raise ValueError(f"{self.layers} layers of {self.heads} heads: there must be at least one of each")
+        self.sums = {name: np.zeros(shape, np.int64) for name, shape in _shapes(self.layers, self.heads).items()}
+        self.histograms = [histogram(measure, self.layers * self.heads) for measure in range(len(NAMES))]
+        self.strongest = Strongest.none((self.layers, self.heads, len(NAMES)))
+
+    def add(self, trace: Trace, place: Place | None = None, *, kind: Kind | None = None, pairs: bool = False) -> None:
+        """Add one sentence.
+
+        Args:
+            trace: of the sentence.
+            place: where it stands in the corpus; without one, it is not among the strongest.
+            kind: "encoder" or "decoder"; the model's first if None.
+            pairs: whether it counts for the divergence between heads too, which takes (L · H)² T² logarithms.
+
+        Raises:
+            OtherHeadsError: the model has other layers or heads, or another mask.
+            ValueError: the kind is "cross", where queries and keys are of different texts.
+        """
+        import torch
+
+        kind = trace.kinds[0] if kind is None else kind
+        if kind == "cross":
+            raise ValueError("statistics are of self-attention: in cross-attention, positions can't be compared")
+        layers, tokens = trace.layers[kind], trace.query_tokens(kind)
+        self._check(len(layers), layers[0].heads, causal=kind == "decoder")
+        with torch.inference_mode():
+            weights = [layer.attentions() for layer in layers]
+            self.add_observed(
+                observe((one[None] for one in weights), marks_of([tokens]), causal=self.causal),
+                [len(tokens)],
+                None if place is None else ([place], [tokens.text]),
+            )
+            if pairs:
+                self.add_pairs(divergence_sums(torch.cat(weights)).numpy(), len(tokens))
+
+    def add_observed(
+        self, of: Observed, lengths: Sequence[int], sentences: tuple[list[Place], list[str]] | None = None
+    ) -> None:
+        """Add what was observed of N sentences.
+
+        Args:
+            of: of all layers and heads.
+            lengths: of the sentences in tokens.
+            sentences: their places and texts; without them, none is among the strongest.
+        """
+        exists = ~np.isnan(of.values)  # (N, L, H, M)
+        shares = of.values.astype(np.float64) / SCALES
+        uniform = of.uniform.astype(np.float64) / SCALES
+        labels = self._labels(of)  # (K, N, L, H)
+        for name, found in {
+            "sentences": len(lengths), "tokens": sum(lengths),
+            "count": exists.sum(0), "sum": whole(shares).sum(0), "square": whole(shares**2).sum(0),
+            "uniform_count": (~np.isnan(uniform)).sum(0), "uniform": whole(uniform).sum(0),
+            "label": labels.sum(1),
+            "offset": whole(of.offset_sum), "offset_count": of.offset_count,
+            "part": whole(of.part_sum), "part_count": of.part_count,
+        }.items():  # fmt: skip
+            self.sums[name] += found
+        number = np.broadcast_to(np.arange(self.layers * self.heads), (len(lengths), self.layers * self.heads))
+        for measure, counts in enumerate(self.histograms):
+            column, there = (one[..., measure].reshape(number.shape) for one in (of.values, exists))
+            counts.fill(number[there], np.clip(column[there], 0, SCALES[measure] * (1 - 1e-9)))
+        if sentences is not None:
+            long = np.array(lengths) >= SHORTEST
+            values = np.where(long[:, None, None, None], of.values, np.nan)
+            self.strongest.merge(Strongest.of(values, *sentences))
+
+    def add_pairs(self, divergence: npt.NDArray[np.float64], queries: int) -> None:
+        """Add the sums of the divergence of each two heads, (L · H, L · H), over so many queries."""
+        self.sums["pair"] += whole(divergence)
+        self.sums["pair_count"] += queries
+
+    def merge(self, other: HeadStatistics) -> None:
+        """Add another part of the corpus, or of another corpus.
+
+        Raises:
+            OtherHeadsError: it is of other layers or heads.
+        """
+        self._check(other.layers, other.heads, causal=other.causal)
+        for name, found in other.sums.items():
+            self.sums[name] += found
+        self.histograms = [mine + theirs for mine, theirs in zip(self.histograms, other.histograms, strict=True)]
+        self.strongest.merge(other.strongest)
+
+    def finish(self) -> CorpusStatistics:
+        """Return means, deviations, quantiles and shares."""
+        return finished(self.sums, self.histograms, self.strongest, LABELS)
+
+    def _labels(self, of: Observed) -> npt.NDArray[np.bool_]:
+        """Return which labels hold, (K, N, L, H)."""
+        names = [name for name in NAMES if not (self.causal and name == "next")]
+        values = {name: of.values[..., NAMES.index(name)] for name in names}
+        uniform = {name: of.uniform[:, None, None, NAMES.index(name)] for name in names}
+        found = holding(values, uniform, [name for name in LABELLED if name in names])
+        nothing = np.zeros(of.values.shape[:3], bool)
+        return np.stack([found.get(name, nothing) for name in LABELS])
+
+    def _check(self, layers: int, heads: int, *, causal: bool) -> None:
+        if (layers, heads, causal) != (self.layers, self.heads, self.causal):
+            raise OtherHeadsError(
+                f"statistics of {self.layers} x {self.heads} heads can't take {layers} x {heads}"
+                f"{'' if causal == self.causal else ', of another mask'}"
+            )
+
+
+def _shapes(layers: int, heads: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the sums by name."""
+    each = (layers, heads)
+    return {
+        "sentences": (), "tokens": (),
+        "count": (*each, len(NAMES)), "sum": (*each, len(NAMES)), "square": (*each, len(NAMES)),
+        "uniform_count": (len(NAMES),), "uniform": (len(NAMES),),
+        "label": (len(LABELS), *each),
+        "offset": (*each, len(OFFSETS)), "offset_count": (len(OFFSETS),),
+        "part": (*each, len(PARTS), len(PARTS)), "part_count": (len(PARTS),),
+        "pair": (layers * heads, layers * heads), "pair_count": (),
+    }  # fmt: skip
