@@ -6,7 +6,10 @@ Commands import heavy modules only when they run, so that `--help` is fast.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -22,3 +25,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     code: int = parsed.run(parsed)
     return code
+
+
+def failed(message: str, code: int) -> int:
+    """Write a sentence to the standard error, and return the exit code."""
+    sys.stderr.write(f"attnviz: {message}\n")
+    return code
+
+
+@contextmanager
+def wish_to_stop() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C and SIGTERM as a wish to stop; return what says whether one came."""
+    came = False
+
+    def take(*_: object) -> None:
+        nonlocal came
+        came = True
+
+    before = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: came
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnviz.cli import failed, wish_to_stop
 from attnviz.training.recipes import NAMES
 
 if TYPE_CHECKING:
@@ -64,11 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
         making = _begin(arguments, out)
         return _train(making, arguments, out)
     except (CheckpointError, DivergedError, BadUploadError, TextError, ModelError) as error:
-        return _fail(str(error), 1)
+        return failed(str(error), 1)
     except OSError as error:
-        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
+        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
     except ValueError as error:  # a setting is out of range
-        return _fail(str(error), 2)
+        return failed(str(error), 2)
 
 
 def _begin(arguments: argparse.Namespace, out: Path) -> Making:
@@ -108,7 +106,7 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
     from attnviz.training.checkpoint import write_whole
 
     steps, first = making.given.plan.training.steps, making.trainer.step
-    with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, _interrupted() as is_stopped:
+    with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, wish_to_stop() as is_stopped:
 
         def stepped(loss: float) -> None:
             bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
@@ -121,7 +119,7 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
         is_done = making.run(is_stopped, stepped, validated)
     if not is_done:
         again = f"--resume {making.checkpoint}"
-        return _fail(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
+        return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", 130)
     data, card = making.finish(_command(arguments, making.given.plan.training))
     write_whole(out, data)
     write_whole(out.with_suffix(".json"), as_file(making.given.plan, card))
@@ -129,23 +127,6 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
     if not arguments.quiet:
         sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")
     return 0
-
-
-@contextmanager
-def _interrupted() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C and SIGTERM as a wish to stop after the step; return what says whether one came."""
-    came = False
-
-    def take(*_: object) -> None:
-        nonlocal came
-        came = True
-
-    before = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: came
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
@@ -163,8 +144,3 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
         value = getattr(training, name)
         words += [] if value == getattr(usual, name) else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
-
-
-def _fail(message: str, code: int) -> int:
-    sys.stderr.write(f"attnviz: {message}\n")
-    return code

@@ -20,6 +20,8 @@ from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, recording
 
+CUT, EMPTY = "longer than the model takes, so cut", "without a token"
+"""What may be noted of a sentence"""
 PAIRS_EVERY = 64
 """Of so many sentences, one counts for the divergence between heads, which takes longer than all else"""
 
@@ -54,7 +56,7 @@ class Reader:
         sentences: Sequence[str],
         places: Sequence[Place] | None = None,
         *,
-        on_cut: Callable[[int], object] = lambda _: None,
+        on_note: Callable[[int, str], object] = lambda *_: None,
     ) -> HeadStatistics:
         """Return the statistics of sentences.
 
@@ -64,48 +66,53 @@ class Reader:
         Args:
             sentences: the sentences.
             places: where they stand in the corpus; if None, none of them is among the strongest.
-            on_cut: is called with the number of each sentence that is longer than the model takes, and is cut.
+            on_note: is called with the number of a sentence and `CUT`, if its end is left out, or `EMPTY`.
         """
         found = self.nothing()
-        if not isinstance(self._model, BuiltInModel):
-            for number, sentence in enumerate(sentences):
-                tokens, decoder_tokens = self._model.read(sentence)
-                if len(tokens) and (decoder_tokens is None or len(decoder_tokens)):
-                    if tokens.dropped:
-                        on_cut(number)
-                    place = None if places is None else places[number]
-                    pairs = number % self._pairs_every == 0
-                    found.add(self._model.trace(sentence), place, kind=self.kind, pairs=pairs)
+        read = [self._tokens(sentence) for sentence in sentences]
+        for number, tokens in enumerate(read):
+            if tokens is None or tokens.dropped:
+                on_note(number, EMPTY if tokens is None else CUT)
+        numbers = [number for number, tokens in enumerate(read) if tokens is not None]
+        if isinstance(self._model, BuiltInModel):
+            every = [tokens for tokens in read if tokens is not None]
+            for batch in places_by_length(list(map(len, every)), found.heads, self._batch):
+                self._add_batch(found, self._model, [(numbers[at], every[at]) for at in batch], places)
             return found
-        every = [self._model.tokenize(sentence) for sentence in sentences]
-        for number, tokens in enumerate(every):
-            if tokens.dropped:
-                on_cut(number)
-        for numbers in places_by_length([len(tokens) for tokens in every], found.heads, self._batch):
-            self._add_batch(found, self._model, every, numbers, places)
+        for number in numbers:
+            place = None if places is None else places[number]
+            trace = self._model.trace(sentences[number])
+            found.add(trace, place, kind=self.kind, pairs=self._is_sampled(number))
         return found
+
+    def _tokens(self, sentence: str) -> Tokens | None:
+        """Return the tokens that attention looks at; None if none of them is the sentence's own."""
+        tokens, decoder_tokens = self._model.read(sentence)
+        own = tokens if decoder_tokens is None or self.kind == "encoder" else decoder_tokens
+        return None if all(own.special) else own
+
+    def _is_sampled(self, number: int) -> bool:
+        return number % self._pairs_every == 0
 
     def _add_batch(
         self,
         found: HeadStatistics,
         model: BuiltInModel,
-        every: Sequence[Tokens],
-        numbers: Sequence[int],
+        batch: Sequence[tuple[int, Tokens]],
         places: Sequence[Place] | None,
     ) -> None:
-        """Add the sentences of a batch."""
-        tokens = [every[number] for number in numbers]
-        with torch.inference_mode(), recording(keeps_batch=True) as recorder:
-            padded_forward(model, [one.ids for one in tokens])
+        """Add the sentences of a batch: their numbers and tokens."""
+        tokens = [own for _, own in batch]
+        sampled = [(place, len(own)) for place, (number, own) in enumerate(batch) if self._is_sampled(number)]
+        kept: list[list[Tensor]] = [[] for _ in sampled]
         with torch.inference_mode():
-            sampled = [place for place, number in enumerate(numbers) if number % self._pairs_every == 0]
-            kept: list[list[Tensor]] = [[] for _ in sampled]
-            layers = self._weights(recorder.calls, [(place, len(tokens[place])) for place in sampled], kept)
-            observed = observe(layers, marks_of(tokens))
-            for place, weights in zip(sampled, kept, strict=True):
-                found.add_pairs(divergence_sums(torch.cat(weights)).numpy(), len(tokens[place]))
-        named = None if places is None else ([places[number] for number in numbers], [one.text for one in tokens])
-        found.add_observed(observed, [len(one) for one in tokens], named)
+            with recording(keeps_batch=True) as recorder:
+                padded_forward(model, [own.ids for own in tokens])
+            observed = observe(self._weights(recorder.calls, sampled, kept), marks_of(tokens))
+            for (_, length), weights in zip(sampled, kept, strict=True):
+                found.add_pairs(divergence_sums(torch.cat(weights)).numpy(), length)
+        named = None if places is None else ([places[number] for number, _ in batch], [own.text for own in tokens])
+        found.add_observed(observed, list(map(len, tokens)), named)
 
     @staticmethod
     def _weights(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +135,35 @@ class HeadStatistics:
     def finish(self) -> CorpusStatistics:
         """Return means, deviations, quantiles and shares."""
         return finished(self.sums, self.histograms, self.strongest, LABELS)
+
+    def settings(self) -> dict[str, int | bool | list[tuple[Place, str]]]:
+        """Return what `from_arrays` needs beside the arrays, as values for JSON."""
+        texts = sorted(self.strongest.texts.items())
+        return {"layers": self.layers, "heads": self.heads, "causal": self.causal, "texts": texts}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all sums by name."""
+        counts = np.stack([one.view(flow=True) for one in self.histograms])
+        return self.sums | {"histograms": counts, "values": self.strongest.values, "places": self.strongest.places}
+
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> HeadStatistics:
+        """Return the statistics of `settings` and `arrays`.
+
+        Raises:
+            ValueError: an array has another shape or type.
+            KeyError: one is missing.
+        """
+        found = cls(int(settings["layers"]), int(settings["heads"]), bool(settings["causal"]))
+        for name, mine in found.arrays().items():
+            if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
+                raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {mine.dtype} {mine.shape}")
+        found.sums = {name: arrays[name].copy() for name in found.sums}
+        for histogram_of, counts in zip(found.histograms, arrays["histograms"], strict=True):
+            histogram_of.view(flow=True)[...] = counts
+        texts = {Place(*place): str(text) for place, text in settings["texts"]}
+        found.strongest = Strongest(arrays["values"].copy(), arrays["places"].copy(), texts)
+        return found
 
     def _labels(self, of: Observed) -> npt.NDArray[np.bool_]:
         """Return which labels hold, (K, N, L, H)."""

@@ -1,0 +1,174 @@
+"""`python -m attnviz corpus`: what every head of a model does, over files of sentences."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from attnviz.cli import failed, wish_to_stop
+
+if TYPE_CHECKING:
+    from attnviz.corpus.blocks import Block, Read, Source
+    from attnviz.corpus.job import Job
+    from attnviz.corpus.run import Run
+
+ENGINES = ("local", "ray")
+SAVED_EVERY = 30.0
+"""Seconds between two checkpoints"""
+ABOUT = """Read files of sentences, one a line, and write statistics of every head of a model: a Parquet file with a row
+for each layer, head and measure. Ctrl-C, or a kill, leaves a checkpoint beside it, from which the same command goes
+on: no sentence is counted twice, and none is left out."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add this command to the command line."""
+    parser = subparsers.add_parser("corpus", help="statistics of every head over many sentences", description=ABOUT)
+    add = parser.add_argument
+    add("files", nargs="+", type=Path, metavar="FILE", help="texts in UTF-8, one sentence a line")
+    add("--model", default="minilm", metavar="NAME", help="minilm, a name on the hub, or a folder (%(default)s)")
+    add("--out", type=Path, default=Path("stats.parquet"), metavar="FILE", help="(default: %(default)s)")
+    add("--engine", choices=ENGINES, default="local", help="processes of this machine, or a Ray cluster (%(default)s)")
+    add("--processes", type=int, metavar="N", help="how many, or actors of the cluster (default: one per processor)")
+    add("--gpus", type=float, default=0.0, metavar="SHARE", help="of a GPU for each actor of ray (%(default)s)")
+    add("--address", metavar="ADDRESS", help="of a running Ray cluster (default: Ray on this machine)")
+    add("--batch", type=int, default=32, metavar="N", help="most sentences computed at once (%(default)s)")
+    add("--pairs-every", type=int, default=64, metavar="N", help="compare all heads on each Nth sentence (%(default)s)")
+    add("--name", default="", metavar="TEXT", help="what the corpus is called on the page (default: the files' names)")
+    add("--licence", default="", metavar="TEXT", help="under which it may be used, for the page")
+    add("--quote", nargs="+", type=Path, metavar="FILE", help="files whose sentences may be kept as the strongest "
+        "examples of a head (default: all)")  # fmt: skip
+    add("--restart", action="store_true", help="begin anew, though there is a checkpoint")
+    add("--force", action="store_true", help="overwrite an existing file")
+    add("--quiet", action="store_true", help="no progress bar, no report")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the corpus. Exit codes: 0 done, 1 a file or the model can't be used, 2 wrong usage, 130 stopped."""
+    from attnviz.corpus.engines.local import EngineError
+    from attnviz.corpus.run import ResumeError
+    from attnviz.pretrained.names import ModelError
+
+    try:
+        if arguments.out.exists() and not arguments.force:
+            raise FileExistsError(0, "it already exists; --force overwrites it", str(arguments.out))
+        return _read(arguments)
+    except (ModelError, ResumeError, EngineError) as error:
+        return failed(str(error), 1)
+    except OSError as error:
+        return failed(f"{error.filename or arguments.out}: {error.strerror or 'it can’t be used'}", 1)
+    except ValueError as error:  # a setting is out of range
+        return failed(str(error), 2)
+
+
+def _read(arguments: argparse.Namespace) -> int:
+    from attnviz.corpus.blocks import sources
+    from attnviz.corpus.job import Job
+
+    job = Job(arguments.model, arguments.batch, arguments.pairs_every)
+    quoted = arguments.quote
+    if quoted is not None and not set(quoted) <= set(arguments.files):
+        raise ValueError("--quote names files that are not among those that are read")
+    files = sources(arguments.files, quoted)
+    engine = _engine(arguments, job)
+    checkpoint = arguments.out.with_suffix(".checkpoint")
+    begun = _begin(job, files, checkpoint, anew=arguments.restart)
+    with wish_to_stop() as is_stopped:
+        is_done = _fold_all(begun, engine, checkpoint, is_stopped, quiet=arguments.quiet)
+    if not is_done:
+        begun.save(checkpoint)
+        return failed(f"stopped after {begun.lines:,} of {begun.total:,} lines; the same command goes on", 130)
+    return _finish(begun, arguments, checkpoint)
+
+
+def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block]], Iterator[Read]]:
+    from attnviz.corpus.engines.local import cores, run_local
+
+    processes = arguments.processes or cores()
+    if arguments.engine == "local":
+        if arguments.gpus or arguments.address:
+            raise ValueError("--gpus and --address go with --engine ray")
+        return lambda blocks: run_local(job, blocks, processes)
+    from attnviz.corpus.engines.ray import run_ray
+
+    return lambda blocks: run_ray(
+        job, blocks, actors=arguments.processes, gpus=arguments.gpus, address=arguments.address
+    )
+
+
+def _begin(job: Job, files: Sequence[Source], checkpoint: Path, *, anew: bool) -> Run:
+    """Return a run that goes on from the checkpoint, if there is one."""
+    from attnviz.corpus.run import Run
+
+    return Run.resume(checkpoint, job, files) if checkpoint.exists() and not anew else Run(job, files)
+
+
+def _fold_all(
+    begun: Run,
+    engine: Callable[[Iterator[Block]], Iterator[Read]],
+    checkpoint: Path,
+    is_stopped: Callable[[], bool],
+    *,
+    quiet: bool,
+) -> bool:
+    """Fold all blocks; return whether nothing is left."""
+    from tqdm import tqdm
+
+    saved, results = monotonic(), engine(begun.remaining())
+    try:
+        with tqdm(total=begun.total, initial=begun.lines, unit="sentence", disable=quiet) as bar:
+            for read in results:
+                begun.fold(read)
+                bar.update(read.block.lines)
+                if is_stopped():
+                    return False
+                if monotonic() - saved > SAVED_EVERY:
+                    begun.save(checkpoint)
+                    saved = monotonic()
+        return True
+    finally:
+        close = getattr(results, "close", None)
+        if close is not None:
+            close()  # processes end now, not when the generator is collected
+
+
+def _finish(begun: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
+    """Write the statistics, and say what was left out."""
+    if begun.statistics is None:
+        raise ValueError("the files have no line")
+    from attnviz.corpus.card import card_of
+    from attnviz.corpus.table import write
+
+    name = arguments.name or ", ".join(source.name for source in begun.sources)
+    found = begun.statistics.finish()
+    write(arguments.out, found, card_of(begun, corpus=name, licence=arguments.licence, command=_command(arguments)))
+    checkpoint.unlink(missing_ok=True)
+    if not arguments.quiet:
+        sys.stdout.write(f"{arguments.out}: {found.sentences:,} sentences, {found.tokens:,} tokens\n{_report(begun)}")
+    return 0
+
+
+def _report(begun: Run) -> str:
+    """Say which lines were left out or cut, and name the first of them."""
+    lines = [f"{count:,} {'line' if count == 1 else 'lines'}: {reason}" for reason, count in
+             begun.problems.counts.most_common()]  # fmt: skip
+    lines += [f"  {begun.sources[place.file].name}, line {place.line:,}: {reason}"
+              for place, reason in begun.problems.named]  # fmt: skip
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Write the command that makes the same, with the files' names without their folders."""
+    words = ["python", "-m", "attnviz", "corpus", *(file.name for file in arguments.files)]
+    words += ["--model", arguments.model]
+    for name, usual in (("batch", 32), ("pairs_every", 64), ("name", ""), ("licence", "")):
+        value = getattr(arguments, name)
+        words += [] if value == usual else [f"--{name.replace('_', '-')}", str(value)]
+    if arguments.quote is not None:
+        words += ["--quote", *(file.name for file in arguments.quote)]
+    return shlex.join(words)

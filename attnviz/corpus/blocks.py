@@ -1,0 +1,200 @@
+"""Files of sentences, one a line, in blocks of lines: what one process reads at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from attnviz.corpus.sentences import Reader
+from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.strongest import Place
+
+LINES = 512
+"""Lines of a block: some seconds of work, and 3 MB of sums"""
+LONGEST = 20_000
+"""The most bytes of a line: ten times what 512 tokens usually take"""
+NAMED = 20
+"""Problems that are named; the others are only counted"""
+NOT_UTF8, TOO_LONG = "not UTF-8", f"longer than {LONGEST:,} bytes"
+EMPTY_LINE = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was when the run began."""
+
+    path: str
+    size: int
+    lines: int
+    sha256: str
+    quoted: bool = True
+    """Whether its sentences may be the strongest examples, with their text"""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return Path(self.path).name
+
+
+class Block(NamedTuple):
+    """Some lines of a file."""
+
+    number: int
+    """Of all blocks of all files, from 0"""
+    file: int
+    """The number of the file"""
+    path: str
+    start: int
+    """Where it begins, in bytes"""
+    size: int
+    """In bytes"""
+    first_line: int
+    """From 1"""
+    lines: int
+    quoted: bool
+    """As in `Source`"""
+
+
+@dataclass(slots=True)
+class Problems:
+    """Lines that were left out or cut: how many for each reason, and the first of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    named: list[tuple[Place, str]] = field(default_factory=list)
+    """The first `NAMED`, in the order of the corpus; empty lines are only counted"""
+
+    def add(self, place: Place, reason: str) -> None:
+        """Count a line."""
+        self.merge(Problems(Counter([reason]), [] if reason == EMPTY_LINE else [(place, reason)]))
+
+    def merge(self, other: Problems) -> None:
+        """Add those of another part."""
+        self.counts.update(other.counts)
+        self.named = sorted([*self.named, *other.named])[:NAMED]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """What a block gave."""
+
+    block: Block
+    statistics: HeadStatistics
+    problems: Problems
+
+
+def sources(paths: Sequence[Path], quoted: Collection[Path] | None = None) -> list[Source]:
+    """Read files once, to know their digests and how many lines they have.
+
+    Args:
+        paths: the files.
+        quoted: those whose sentences may be the strongest examples; all if None.
+
+    Raises:
+        OSError: a file can't be read.
+        ValueError: a file is given twice.
+    """
+    found = []
+    for path in paths:
+        digest, size, lines = hashlib.sha256(), 0, 0
+        with path.open("rb") as file:
+            for line in _lines(file):
+                digest.update(line.data)
+                size += len(line.data)
+                lines += line.ends
+        is_quoted = quoted is None or path in quoted
+        found.append(Source(str(path.resolve()), size, lines, digest.hexdigest(), is_quoted))
+    if len({one.path for one in found}) < len(found):
+        raise ValueError("a file is given twice, so its sentences would count twice")
+    return found
+
+
+def blocks(files: Sequence[Source], lines: int = LINES) -> Iterator[Block]:
+    """Yield the blocks of files, in order; the same for the same files.
+
+    Raises:
+        OSError: a file can't be read.
+    """
+    number = 0
+    for index, source in enumerate(files):
+        with Path(source.path).open("rb") as file:
+            start, size, first, count = 0, 0, 1, 0
+            for line in _lines(file):
+                size += len(line.data)
+                count += line.ends
+                if count == lines:
+                    yield Block(number, index, source.path, start, size, first, count, source.quoted)
+                    number, start, size, first, count = number + 1, start + size, 0, first + count, 0
+            if count:
+                yield Block(number, index, source.path, start, size, first, count, source.quoted)
+                number += 1
+
+
+def read_block(reader: Reader, block: Block) -> Read:
+    """Read a block's sentences.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    problems, texts, places = Problems(), [], []
+    for line, data in enumerate(_whole_lines(block), block.first_line):
+        place = Place(block.file, line)
+        text, reason = _decoded(data)
+        if reason:
+            problems.add(place, reason)
+        else:
+            texts.append(text)
+            places.append(place)
+    found = reader.read(
+        texts,
+        places if block.quoted else None,
+        on_note=lambda number, reason: problems.add(places[number], reason),
+    )
+    return Read(block, found, problems)
+
+
+def _decoded(data: bytes | None) -> tuple[str, str]:
+    """Return a line's text, and why it is left out: "" if it isn't. None stands for a line that is too long."""
+    if data is None:
+        return "", TOO_LONG
+    try:
+        text = data.decode().strip()
+    except UnicodeDecodeError:
+        return "", NOT_UTF8
+    return text, "" if text else EMPTY_LINE
+
+
+class _Piece(NamedTuple):
+    """A line, or a piece of one that is too long."""
+
+    data: bytes
+    ends: bool
+    """Whether the line ends with it"""
+
+
+def _lines(file: BinaryIO) -> Iterator[_Piece]:
+    """Yield the lines of a file, those that are too long in pieces, so that memory stays flat."""
+    before = b""
+    while piece := file.readline(LONGEST + 1):
+        if before:
+            yield _Piece(before, before.endswith(b"\n"))
+        before = piece
+    if before:
+        yield _Piece(before, True)  # the last line of a file may have no end
+
+
+def _whole_lines(block: Block) -> Iterator[bytes | None]:
+    """Yield the lines of a block; None for one that is too long."""
+    with Path(block.path).open("rb") as file:
+        file.seek(block.start)
+        left, is_long = block.size, False
+        while left > 0 and (piece := file.readline(min(left, LONGEST + 1))):
+            left -= len(piece)
+            ends = piece.endswith(b"\n") or left == 0
+            is_long = is_long or (not ends or len(piece.rstrip(b"\r\n")) > LONGEST)
+            if ends:
+                yield None if is_long else piece
+                is_long = False

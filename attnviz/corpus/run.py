@@ -1,0 +1,143 @@
+"""A run over a corpus: what has been read, folded into one, and the checkpoint from which it goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnviz.corpus.blocks import Block, Problems, Read, Source, blocks
+from attnviz.corpus.job import Job
+from attnviz.corpus.statistics import HeadStatistics
+from attnviz.corpus.strongest import Place
+from attnviz.training.checkpoint import write_whole
+
+FORMAT = 1
+"""Of checkpoints; another one can't be read"""
+
+
+class ResumeError(ValueError):
+    """A checkpoint can't be gone on from. The message is one sentence."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A run over files. Blocks may come in any order; each counts once."""
+
+    job: Job
+    sources: Sequence[Source]
+    statistics: HeadStatistics | None = None
+    """None before the first block"""
+    problems: Problems = field(default_factory=Problems)
+    first: int = 0
+    """All blocks before this one are folded"""
+    later: set[int] = field(default_factory=set)
+    """The numbers of the others that are"""
+    lines: int = 0
+    """The lines of all folded blocks"""
+
+    @property
+    def total(self) -> int:
+        """The lines of all files."""
+        return sum(source.lines for source in self.sources)
+
+    def remaining(self) -> Iterator[Block]:
+        """Yield the blocks that are not folded yet, in order.
+
+        Raises:
+            OSError: a file can't be read.
+        """
+        done = self.first, frozenset(self.later)  # as of now: folding goes on while this is read
+        return (
+            block
+            for block in blocks(self.sources, self.job.lines)
+            if block.number >= done[0] and block.number not in done[1]
+        )
+
+    def fold(self, read: Read) -> None:
+        """Add a block.
+
+        Raises:
+            ValueError: it has been added before.
+        """
+        number = read.block.number
+        if number < self.first or number in self.later:
+            raise ValueError(f"block {number} is counted already")
+        if self.statistics is None:
+            self.statistics = read.statistics
+        else:
+            self.statistics.merge(read.statistics)
+        self.problems.merge(read.problems)
+        self.lines += read.block.lines
+        self.later.add(number)
+        while self.first in self.later:
+            self.later.remove(self.first)
+            self.first += 1
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint: either all of it, or the file stays as it was.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        said = {
+            "format": FORMAT,
+            "job": self.job.to_json(),
+            "sources": [asdict(source) for source in self.sources],
+            "problems": {"counts": self.problems.counts, "named": self.problems.named},
+            "first": self.first,
+            "later": sorted(self.later),
+            "lines": self.lines,
+        }
+        arrays: dict[str, Any] = {}
+        if self.statistics is not None:
+            said |= self.statistics.settings()
+            arrays = self.statistics.arrays()
+        written = io.BytesIO()
+        np.savez_compressed(written, said=np.frombuffer(json.dumps(said).encode(), np.uint8), **arrays)
+        write_whole(path, written.getvalue())
+
+    @classmethod
+    def resume(cls, path: Path, job: Job, files: Sequence[Source]) -> Run:
+        """Go on from a checkpoint. What it holds is arrays and plain values: nothing in it is run.
+
+        Raises:
+            ResumeError: it is of another job or of other files, or it is damaged.
+            OSError: it can't be read.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                said = json.loads(found["said"].tobytes())
+                arrays = {name: found[name] for name in found.files if name != "said"}
+            run = cls._of(said, arrays, job, files)
+        except (OSError, ResumeError):
+            raise
+        except Exception as error:  # of a damaged file, the reader raises almost every type
+            raise ResumeError(f"{path.name} is not a checkpoint of a corpus, or it is damaged.") from error
+        return run
+
+    @classmethod
+    def _of(cls, said: dict[str, Any], arrays: dict[str, Any], job: Job, files: Sequence[Source]) -> Run:
+        if said["format"] != FORMAT:
+            raise ResumeError("The checkpoint is of another version of this program.")
+        if Job(**said["job"]) != job:
+            raise ResumeError(
+                f"The checkpoint is of other settings: {_written(said['job'])}; not {_written(asdict(job))}."
+            )
+        before = [(one["size"], one["lines"], one["sha256"]) for one in said["sources"]]
+        if before != [(one.size, one.lines, one.sha256) for one in files]:
+            raise ResumeError("The checkpoint is of other files, or they have changed since.")
+        named = [(Place(*place), str(reason)) for place, reason in said["problems"]["named"]]
+        problems = Problems(Counter(said["problems"]["counts"]), named)
+        statistics = HeadStatistics.from_arrays(said, arrays) if arrays else None
+        return cls(job, files, statistics, problems, int(said["first"]), set(said["later"]), int(said["lines"]))
+
+
+def _written(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items())

@@ -1,0 +1,179 @@
+"""Statistics as one table in a Parquet file, a row for each layer, head and measure, and back.
+
+Kinds of rows: "measure", with all columns; "label", whose mean is the share of sentences on which it holds; "offset",
+the mean weight at a relative position; "part", the mean weight from one part of a sentence to another; "pair", the
+divergence from another head. Only measures have a deviation, quantiles, a histogram and strongest sentences.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from attnviz.corpus.card import CorpusCard
+from attnviz.corpus.finished import KEPT_BINS, QUANTILES, CorpusStatistics
+from attnviz.corpus.strongest import KEPT, Place, Strongest
+from attnviz.training.checkpoint import write_whole
+
+COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)
+"""The columns of the quantiles: q50 is the median"""
+FORMAT = 1
+EXAMPLE = pa.struct([("value", pa.float32()), ("file", pa.int32()), ("line", pa.int64()), ("text", pa.string())])
+"""A sentence; `file` is its number in the card's files"""
+SCHEMA = pa.schema(
+    [
+        ("kind", pa.dictionary(pa.int8(), pa.string())),
+        ("layer", pa.int16()),
+        ("head", pa.int16()),
+        ("measure", pa.dictionary(pa.int16(), pa.string())),
+        ("mean", pa.float64()),
+        ("count", pa.int64()),
+        ("std", pa.float64()),
+        *((name, pa.float64()) for name in COLUMNS),
+        ("histogram", pa.list_(pa.int64())),
+        ("strongest", pa.list_(EXAMPLE)),
+    ]
+)
+
+
+class TableError(ValueError):
+    """A file has no statistics of a corpus. The message is one sentence."""
+
+
+def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
+    """Write statistics: either the whole file, or it stays as it was.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    import io
+
+    layers, heads = found.shape
+    said = {
+        "format": FORMAT, "layers": layers, "heads": heads, "sentences": found.sentences, "tokens": found.tokens,
+        "measures": found.measures, "uniform": dict(zip(found.measures, _plain(found.uniform), strict=True)),
+        "labels": found.labels, "offsets": found.offsets, "parts": found.parts,
+    }  # fmt: skip
+    table = pa.Table.from_pylist(list(_rows(found)), SCHEMA.with_metadata(
+        {"attnviz": json.dumps(said), "card": card.to_json()}
+    ))  # fmt: skip
+    written = io.BytesIO()
+    pq.write_table(table, written, compression="zstd", compression_level=19)
+    write_whole(path, written.getvalue())
+
+
+def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
+    """Read what `write` wrote.
+
+    Raises:
+        TableError: the file has no statistics of a corpus, or is damaged.
+        OSError: it can't be read.
+    """
+    try:
+        table = pq.read_table(path)
+        said = json.loads(table.schema.metadata[b"attnviz"])
+        card = CorpusCard.from_json(table.schema.metadata[b"card"].decode())
+        if said["format"] != FORMAT or not table.schema.equals(SCHEMA):
+            raise TableError("The statistics are of another version of this program.")
+        return _statistics(table, said), card
+    except (OSError, TableError) as error:
+        if isinstance(error, pa.ArrowInvalid):
+            raise TableError(f"{path.name} is not a Parquet file, or it is damaged.") from error
+        raise
+    except Exception as error:  # of a damaged file, the reader raises almost every type
+        raise TableError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
+
+
+def _rows(found: CorpusStatistics) -> Iterator[dict[str, Any]]:
+    for layer, head in np.ndindex(found.shape):
+        at = {"layer": layer, "head": head}
+        for number, name in enumerate(found.measures):
+            mean, std, *quantiles = _plain(
+                [found.mean[layer, head, number], found.std[layer, head, number], *found.quantiles[layer, head, number]]
+            )
+            yield {
+                "kind": "measure", **at, "measure": name, "mean": mean, "std": std,
+                "count": int(found.count[layer, head, number]),
+                **dict(zip(COLUMNS, quantiles, strict=True)),
+                "histogram": found.histograms[layer, head, number].tolist(),
+                "strongest": _examples(found.strongest, (layer, head, number)),
+            }  # fmt: skip
+        shares = zip(found.labels, found.label_share[:, layer, head], strict=True)
+        offsets = zip(found.offsets, found.offset_mean[layer, head], found.offset_count, strict=True)
+        for kind, name, mean, count in (
+            *(("label", name, share, found.sentences) for name, share in shares),
+            *(("offset", f"{offset:+d}", mean, count) for offset, mean, count in offsets),
+            *(("part", f"{one} to {other}", found.part_mean[layer, head, row, column], found.part_count[row])
+              for row, one in enumerate(found.parts) for column, other in enumerate(found.parts)),
+            *(("pair", f"{other // found.shape[1]}.{other % found.shape[1]}", mean, found.pair_count)
+              for other, mean in enumerate(found.divergence[layer * found.shape[1] + head])),
+        ):  # fmt: skip
+            yield {"kind": kind, **at, "measure": name, "mean": _plain([mean])[0], "count": int(count)}
+
+
+def _examples(strongest: Strongest, at: tuple[int, int, int]) -> list[dict[str, Any]]:
+    return [
+        {"value": float(value), "file": file, "line": line, "text": strongest.texts[Place(file, line)]}
+        for value, (file, line) in zip(strongest.values[at], strongest.places[at].tolist(), strict=True)
+        if np.isfinite(value)
+    ]
+
+
+def _statistics(table: pa.Table, said: dict[str, Any]) -> CorpusStatistics:
+    layers, heads, measures = int(said["layers"]), int(said["heads"]), tuple(said["measures"])
+    kinds = np.array(table.column("kind").to_pylist())
+    rows = {kind: table.filter(pa.array(kinds == kind)) for kind in ("measure", "label", "offset", "part", "pair")}
+
+    def column(kind: str, name: str, *shape: int) -> Any:
+        """Return a column as (L, H, ...); raises ValueError if there are other rows than that."""
+        found = rows[kind].column(name)
+        return np.array(found.to_pylist(), np.int64 if name in ("count", "histogram") else np.float64).reshape(
+            layers, heads, *shape
+        )
+
+    many, parts = len(measures), len(said["parts"])
+    sentences = int(said["sentences"])
+    labels = np.moveaxis(column("label", "mean", len(said["labels"])), -1, 0)
+    return CorpusStatistics(
+        sentences=sentences,
+        tokens=int(said["tokens"]),
+        measures=measures,
+        count=column("measure", "count", many),
+        mean=column("measure", "mean", many),
+        std=column("measure", "std", many),
+        quantiles=np.stack([column("measure", name, many) for name in COLUMNS], -1),
+        histograms=column("measure", "histogram", many, KEPT_BINS),
+        uniform=np.array([said["uniform"][name] for name in measures], np.float64),
+        labels=tuple(said["labels"]),
+        label_count=np.rint(np.nan_to_num(labels) * sentences).astype(np.int64),
+        offsets=tuple(said["offsets"]),
+        offset_count=column("offset", "count", len(said["offsets"]))[0, 0],
+        offset_mean=column("offset", "mean", len(said["offsets"])),
+        parts=tuple(said["parts"]),
+        part_count=column("part", "count", parts, parts)[0, 0, :, 0],
+        part_mean=column("part", "mean", parts, parts),
+        pair_count=int(column("pair", "count", -1)[0, 0, 0]),
+        divergence=column("pair", "mean", layers * heads).reshape(layers * heads, -1),
+        strongest=_strongest(rows["measure"].column("strongest").to_pylist(), (layers, heads, many)),
+    )
+
+
+def _strongest(examples: list[list[dict[str, Any]]], shape: tuple[int, ...]) -> Strongest:
+    found = Strongest.none(shape)
+    for at, own in zip(np.ndindex(shape), examples, strict=True):
+        for rank, one in enumerate(own[:KEPT]):
+            place = Place(int(one["file"]), int(one["line"]))
+            found.values[*at, rank], found.places[*at, rank] = one["value"], place
+            found.texts[place] = one["text"]
+    return found
+
+
+def _plain(values: Any) -> list[float | None]:
+    """Return numbers, None for NaN: Parquet has a sign for nothing."""
+    return [None if value != value else float(value) for value in values]  # noqa: PLR0124
