@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from attnviz.corpus.marks import PARTS
 from attnviz.corpus.observing import OFFSETS
-from attnviz.corpus.scales import BINS, SCALES, UNIT, Counts, histogram
+from attnviz.corpus.scales import BINS, SCALES, Counts, amount, histogram
 from attnviz.corpus.strongest import Strongest
 from attnviz.measures.names import NAMES
 
@@ -97,8 +98,8 @@ def finished(
 ) -> CorpusStatistics:
     """Return the statistics of these sums (see `attnviz.corpus.statistics`)."""
     shape = sums["count"].shape
-    share = _ratio(sums["sum"], sums["count"] * UNIT)
-    squares = _ratio(sums["square"], sums["count"] * UNIT)
+    share = _ratio(amount(sums["sum"]), sums["count"])
+    squares = _ratio(amount(sums["square"]), sums["count"])
     counts: npt.NDArray[np.int64] = np.stack([one.view() for one in histograms], 1).reshape(*shape, BINS)
     return CorpusStatistics(
         sentences=int(sums["sentences"]),
@@ -109,17 +110,17 @@ def finished(
         std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
         quantiles=np.stack([_quantiles(counts[:, :, n], one.axes[1].edges) for n, one in enumerate(histograms)], 2),
         histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
-        uniform=_ratio(sums["uniform"], sums["uniform_count"] * UNIT) * SCALES,
+        uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
         labels=labels,
         label_count=sums["label"].copy(),
         offsets=OFFSETS,
         offset_count=sums["offset_count"].copy(),
-        offset_mean=_ratio(sums["offset"], sums["offset_count"] * UNIT),
+        offset_mean=_ratio(amount(sums["offset"]), sums["offset_count"]),
         parts=PARTS,
         part_count=sums["part_count"].copy(),
-        part_mean=_ratio(sums["part"], sums["part_count"][:, None] * UNIT),
+        part_mean=_ratio(amount(sums["part"]), sums["part_count"][:, None]),
         pair_count=int(sums["pair_count"]),
-        divergence=_ratio(sums["pair"], sums["pair_count"] * UNIT),
+        divergence=_ratio(amount(sums["pair"]), sums["pair_count"]),
         strongest=strongest,
     )
 
@@ -138,7 +139,7 @@ def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) ->
     return found
 
 
-def _ratio(over: npt.NDArray[np.int64], under: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _ratio(over: npt.NDArray[Any], under: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Divide; NaN where there is nothing to divide by."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(under == 0, np.nan, over / np.where(under == 0, 1, under))

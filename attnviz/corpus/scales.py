@@ -18,17 +18,23 @@ Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
 """A histogram that counts"""
 LARGEST = {"entropy": 9.0, "distance": 512.0}
 """The largest value of a measure; of the others it is 1. A text of 512 tokens has log₂ 512 = 9 bits at most"""
-UNIT = 2**28
-"""A measure of its largest value counts so much: its rounding, 4e-9 of that, is below float32's. 64 bits then hold the
-sum of 3e10 sentences"""
+UNIT, LOW = 2**44, 2**22
+"""A sum of 1 counts `UNIT`, and is kept as two numbers of 64 bits: multiples of `LOW`, and the rest. They hold the sum
+of 3e10 values, each rounded to 6e-14"""
 BINS = 512
 SCALES = np.array([LARGEST.get(name, 1.0) for name in NAMES])
 
 
 def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
-    """Return fractions of the largest value as whole numbers; NaN counts 0."""
-    numbers: npt.NDArray[np.int64] = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
-    return numbers
+    """Return numbers up to 2^18, (...), as two whole numbers each, (..., 2), which may be summed; NaN counts 0."""
+    numbers = np.rint(np.nan_to_num(values, nan=0.0) * UNIT).astype(np.int64)
+    return np.stack(np.divmod(numbers, LOW), -1)
+
+
+def amount(sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the sums of what `whole` gave, (..., 2), as numbers, (...)."""
+    total: npt.NDArray[np.float64] = sums[..., 0] * (LOW / UNIT) + sums[..., 1] / UNIT
+    return total
 
 
 def histogram(measure: int, heads: int) -> Counts:

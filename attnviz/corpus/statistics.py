@@ -183,14 +183,14 @@ class HeadStatistics:
 
 
 def _shapes(layers: int, heads: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the sums by name."""
+    """Return the shapes of the sums by name; two numbers each where values are summed (`scales.whole`)."""
     each = (layers, heads)
     return {
         "sentences": (), "tokens": (),
-        "count": (*each, len(NAMES)), "sum": (*each, len(NAMES)), "square": (*each, len(NAMES)),
-        "uniform_count": (len(NAMES),), "uniform": (len(NAMES),),
+        "count": (*each, len(NAMES)), "sum": (*each, len(NAMES), 2), "square": (*each, len(NAMES), 2),
+        "uniform_count": (len(NAMES),), "uniform": (len(NAMES), 2),
         "label": (len(LABELS), *each),
-        "offset": (*each, len(OFFSETS)), "offset_count": (len(OFFSETS),),
-        "part": (*each, len(PARTS), len(PARTS)), "part_count": (len(PARTS),),
-        "pair": (layers * heads, layers * heads), "pair_count": (),
+        "offset": (*each, len(OFFSETS), 2), "offset_count": (len(OFFSETS),),
+        "part": (*each, len(PARTS), len(PARTS), 2), "part_count": (len(PARTS),),
+        "pair": (layers * heads, layers * heads, 2), "pair_count": (),
     }  # fmt: skip

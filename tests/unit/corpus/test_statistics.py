@@ -1,0 +1,154 @@
+"""Sums over sentences: they add up in any order, and give numpy's means, deviations and quantiles."""
+
+from __future__ import annotations
+
+import random
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.corpus.finished import QUANTILES
+from attnviz.corpus.marks import Marks
+from attnviz.corpus.observing import observe
+from attnviz.corpus.scales import SCALES
+from attnviz.corpus.sentences import CUT, EMPTY, Reader
+from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
+from attnviz.corpus.strongest import KEPT, NOTHING, SHORTEST, Place
+from attnviz.measures.names import NAMES
+from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.trained import shipped
+from tests.unit.corpus.conftest import SENTENCES
+
+ON_KEYS = ("first", "cls", "sep", "punctuation")
+
+
+def places(count: int, first: int = 1) -> list[Place]:
+    return [Place(0, first + number) for number in range(count)]
+
+
+def same(one: HeadStatistics, other: HeadStatistics) -> bool:
+    """Whether two statistics are equal in every bit."""
+    mine, theirs = one.arrays(), other.arrays()
+    return one.settings() == other.settings() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+
+@pytest.fixture(scope="module")
+def each(reader: Reader) -> list[HeadStatistics]:
+    """Of each sentence alone."""
+    return [reader.read([text], places(1, line)) for line, text in enumerate(SENTENCES, 1)]
+
+
+def test_any_order_and_grouping_gives_the_same_bits(each: list[HeadStatistics]) -> None:
+    expected = deepcopy(each[0])
+    for one in each[1:]:
+        expected.merge(one)
+    for seed in range(5):
+        parts = deepcopy(each)
+        draw = random.Random(seed)
+        while len(parts) > 1:  # merge any two, in any order
+            one, other = (parts.pop(draw.randrange(len(parts))) for _ in range(2))
+            one.merge(other)
+            parts.append(one)
+        assert same(parts[0], expected)
+
+
+def test_a_batch_gives_what_each_sentence_alone_gives(minilm: BuiltInModel, reader: Reader) -> None:
+    """Within the rounding of sums in another order; by `add`, from traces, which have no padding."""
+    alone = reader.nothing()
+    for line, text in enumerate(SENTENCES, 1):
+        alone.add(minilm.trace(text), Place(0, line), pairs=(line - 1) % 2 == 0)
+    found, expected = reader.read(SENTENCES, places(len(SENTENCES))).finish(), alone.finish()
+    assert (found.count == expected.count).all() and found.tokens == expected.tokens
+    for name in ("mean", "label_share", "offset_mean", "part_mean", "divergence", "uniform"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=2e-6, err_msg=name)
+    np.testing.assert_array_equal(found.strongest.places, expected.strongest.places)
+
+
+def test_means_deviations_and_quantiles_are_numpy_s() -> None:
+    """Of made-up weights of one head: what is summed are their measures, one text after another."""
+    torch.manual_seed(0)
+    found, values = HeadStatistics(1, 1), []
+    for length in torch.randint(2, 20, (400,)).tolist():
+        weights = torch.softmax(3 * torch.randn(1, 1, length, length), -1)
+        nothing = torch.zeros(1, length, dtype=torch.bool)
+        marks = Marks(torch.tensor([length]), torch.full((1, length), 3), dict.fromkeys(ON_KEYS, nothing))
+        observed = observe([weights], marks)
+        values.append(observed.values[0, 0, 0])
+        found.add_observed(observed, [length])
+    done, raw = found.finish(), np.array(values, np.float64)
+    for number, name in enumerate(NAMES):
+        own = raw[:, number]
+        if np.isnan(own).all():
+            assert done.count[0, 0, number] == 0 and np.isnan(done.mean[0, 0, number])
+            continue
+        assert done.mean[0, 0, number] == pytest.approx(own.mean(), abs=1e-6)
+        assert done.std[0, 0, number] == pytest.approx(own.std(), rel=1e-6)
+        # A quantile may be off by a bin, and by the gap between two of 400 values.
+        bin_width = np.diff(done.edges(name)).max() / 8
+        low, high = (np.quantile(own, np.clip(np.array(QUANTILES) + by, 0, 1)) for by in (-1 / 400, 1 / 400))
+        assert (done.quantiles[0, 0, number] >= low - bin_width).all()
+        assert (done.quantiles[0, 0, number] <= high + bin_width).all()
+        middle = float(np.median(own))
+        assert done.share_below(0, 0, name, middle) == pytest.approx(0.5, abs=0.06)
+        assert done.histograms[0, 0, number].sum() == 400
+        assert done.edges(name)[-1] == pytest.approx(SCALES[number])
+
+
+def test_the_strongest_are_long_enough_sorted_and_bounded(minilm: BuiltInModel, reader: Reader) -> None:
+    texts = [f"{text} {number}" for number in range(3) for text in SENTENCES[:6]]
+    found = reader.read(texts, places(len(texts))).strongest
+    at = 0, 2, NAMES.index("previous")
+    values = found.values[at]
+    assert (np.diff(values) <= 0).all() and np.isfinite(values).sum() == KEPT
+    lines = [line for _, line in found.places[at].tolist()]
+    assert len(set(lines)) == KEPT
+    for value, line in zip(values.tolist(), lines, strict=True):
+        text = found.texts[Place(0, line)]
+        assert text == texts[line - 1] and len(minilm.tokenize(text)) >= SHORTEST
+        weights = minilm.trace(text).attentions(0)[2]
+        assert float(weights.diagonal(-1).mean()) == pytest.approx(value, abs=1e-5)
+    kept = {Place(*one) for one in np.unique(found.places.reshape(-1, 2), axis=0).tolist()}
+    assert set(found.texts) == kept - {(NOTHING, NOTHING)}
+
+
+def test_without_places_no_text_is_kept(reader: Reader) -> None:
+    assert not reader.read(SENTENCES).strongest.texts
+
+
+def test_sentences_that_are_cut_or_empty_are_named(reader: Reader) -> None:
+    notes: list[tuple[int, str]] = []
+    found = reader.read(["", "word " * 600, "\x00\u200b", "fine"], on_note=lambda *note: notes.append(note))
+    assert notes == [(0, EMPTY), (1, CUT), (2, EMPTY)]
+    assert found.sums["sentences"] == 2 and found.sums["tokens"] == 512 + 3
+
+
+def test_a_trained_model_s_previous_token_head_has_its_label() -> None:
+    """The model that learned to copy what followed a token before: its card names the head."""
+    model = shipped.load("induction")
+    found = HeadStatistics(*model.description.layers["decoder"], causal=True)
+    for text in ("5 2 7 1 9 5", "3 8 1 1 4 6 3 8", "9 0 9 0 2 4 9"):
+        found.add(model.trace(text))
+    share = found.finish().label_share
+    labels = found.finish().labels
+    assert share[labels.index("previous")].max() == 1
+    assert not share[labels.index("next")].any()  # no query sees the next token
+
+
+def test_statistics_of_other_heads_can_t_be_added(minilm: BuiltInModel, reader: Reader) -> None:
+    other = HeadStatistics(2, 3)
+    with pytest.raises(OtherHeadsError, match="6 x 12 heads can't take 2 x 3"):
+        reader.nothing().merge(other)
+    with pytest.raises(OtherHeadsError):
+        other.add(minilm.trace("A dog."))
+    with pytest.raises(ValueError, match="at least one"):
+        HeadStatistics(0, 12)
+    with pytest.raises(ValueError, match="at least 1"):
+        Reader(minilm, batch=0)
+
+
+def test_no_sentence_gives_no_number(reader: Reader) -> None:
+    found = reader.nothing().finish()
+    assert found.sentences == 0 and np.isnan(found.mean).all() and np.isnan(found.label_share).all()
+    assert np.isnan(found.share_below(0, 0, "previous", 0.5))
