@@ -14,6 +14,7 @@ setup(
             ".streamlit/config.toml",
             "pages/*.py",
             "assets/bert/*",
+            "assets/corpus/*",
             "assets/lessons/*.yaml",
             "assets/*.safetensors",
             "assets/weights/*.*",

@@ -160,7 +160,7 @@ def test_playing_goes_through_all_snapshots_and_so_does_the_exported_page(
     assert in_the_end(page, lambda: shown_step(page), lambda step: step < STEPS, seconds=10) < STEPS
     expect(page.locator(".training .said").first).to_have_text(f"after {STEPS} steps", timeout=MINUTE)
     expect(page.locator(".training .play")).to_have_attribute("aria-label", "Play the training")
-    page.locator(".st-key-export button").first.click()
+    settled(page).locator(".st-key-export button").first.click()  # a run of the page would close it
     page.get_by_role("tab", name="Web page").click()
     with page.expect_download(timeout=MINUTE) as download:
         page.get_by_role("button", name="Interactive page").click()
