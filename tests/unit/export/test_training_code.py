@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,7 @@ from attnviz.training.text.subject import Text, as_read, validation_loss
 
 CORPUS = built_in()[:4000] + 'é 👩‍👧 """ \\ \t end\r\n'
 V = len(set(as_read(CORPUS)))
-SETTINGS = TrainingSettings(steps=25, batch=4, seed=3)
+SETTINGS = TrainingSettings(steps=12, batch=4, seed=3)
 ATTENTION_ALONE = TokenConfig(V, 8, layers=1, heads=2, width=8, feed_forward=0, residual=False, norm=False)
 WHOLE = TokenConfig(V, 16, layers=2, heads=2, width=8, dropout=0.2)
 CASES: tuple[tuple[ModelConfig, TrainingSettings], ...] = (
@@ -73,47 +73,72 @@ def losses_in(printed: str) -> dict[int, str]:
     return {int(step): loss for step, loss in re.findall(r"step (\d+): loss ([\d.]+), in the app", printed)}
 
 
-@pytest.mark.parametrize(("config", "settings"), CASES)
-def test_the_script_trains_to_the_same_losses(config: ModelConfig, settings: TrainingSettings, tmp_path: Path) -> None:
-    plan = Plan(TEXT, config, settings)
-    text = subject_of(plan, CORPUS)
-    assert isinstance(text, Text)
-    trainer = Trainer(build(config, settings.seed), text.batch, settings)
-    losses = {step: trainer.advance() for step in range(settings.steps)}
-    digest = hashlib.sha256(as_read(CORPUS).encode()).hexdigest()
-    [printed] = run([training_script(plan, sha256=digest, losses=losses)], tmp_path)
-    assert {step: float(loss) for step, loss in losses_in(printed).items()} == pytest.approx(losses, abs=2e-5)
-    assert f"{sum(one.numel() for one in trainer.model.parameters())} parameters" in printed
-    whole = float(printed.split("validation loss ")[1])
-    assert whole == pytest.approx(validation_loss(trainer.model, text.validation, block_of(config)), abs=2e-5)
-    assert "not the text" not in printed
+def plans_of_texts() -> list[Plan]:
+    """Return the plans whose scripts are run: each kind of model, and each cut of a text."""
+    cuts: tuple[Cut, ...] = ("chunks", "plain")
+    return [
+        *(Plan(TEXT, config, settings) for config, settings in CASES),
+        *(Plan(TEXT, WHOLE, replace(SETTINGS, batch=16), cut) for cut in cuts),
+    ]
 
 
-@pytest.mark.parametrize("cut", ["chunks", "plain"])
-def test_the_script_of_a_text_that_is_cut_line_by_line_trains_to_the_same_losses(cut: Cut, tmp_path: Path) -> None:
-    plan = Plan(TEXT, WHOLE, replace(SETTINGS, batch=16), cut)
-    text = subject_of(plan, CORPUS)
-    assert isinstance(text, Documents)
-    trainer = Trainer(build(WHOLE, plan.training.seed), text.batch, plan.training)
-    losses = {step: trainer.advance() for step in range(plan.training.steps)}
-    digest = hashlib.sha256(as_read(CORPUS).encode()).hexdigest()
-    [printed] = run([training_script(plan, sha256=digest, losses=losses)], tmp_path)
-    assert losses_in(printed) == {step: f"{loss:.6f}" for step, loss in losses.items()}
-    assert float(printed.split("validation loss ")[1]) == pytest.approx(text.whole_loss(trainer.model), abs=2e-6)
+@dataclass(frozen=True)
+class Ran:
+    """A training here, and what its script has printed."""
+
+    trainer: Trainer
+    text: Text | Documents
+    losses: dict[int, float]
+    printed: str
 
 
-def test_a_file_with_other_line_endings_is_the_same_text(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def of_texts(tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
+    """Train each plan here, and run all scripts in one process, which imports torch once."""
+    trained, scripts = [], []
+    for plan in plans_of_texts():
+        text = subject_of(plan, CORPUS)
+        trainer = Trainer(build(plan.model, plan.training.seed), text.batch, plan.training)
+        losses = {step: trainer.advance() for step in range(plan.training.steps)}
+        digest = hashlib.sha256(as_read(CORPUS).encode()).hexdigest()
+        scripts.append(training_script(plan, sha256=digest, losses=losses))
+        trained.append((trainer, text, losses))
+    printed = run(scripts, tmp_path_factory.mktemp("texts"))
+    return [Ran(*one, said) for one, said in zip(trained, printed, strict=True)]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_the_script_trains_to_the_same_losses(number: int, of_texts: list[Ran]) -> None:
+    ran, (config, _) = of_texts[number], CASES[number]
+    assert isinstance(ran.text, Text)
+    assert {step: float(loss) for step, loss in losses_in(ran.printed).items()} == pytest.approx(ran.losses, abs=2e-5)
+    assert f"{sum(one.numel() for one in ran.trainer.model.parameters())} parameters" in ran.printed
+    whole = float(ran.printed.split("validation loss ")[1])
+    expected = validation_loss(ran.trainer.model, ran.text.validation, block_of(config))
+    assert whole == pytest.approx(expected, abs=2e-5)
+    assert "not the text" not in ran.printed
+
+
+@pytest.mark.parametrize("number", [-2, -1])
+def test_the_script_of_a_text_that_is_cut_line_by_line_trains_to_the_same_losses(
+    number: int, of_texts: list[Ran]
+) -> None:
+    ran = of_texts[number]
+    assert isinstance(ran.text, Documents)
+    assert losses_in(ran.printed) == {step: f"{loss:.6f}" for step, loss in ran.losses.items()}
+    whole = ran.text.whole_loss(ran.trainer.model)
+    assert float(ran.printed.split("validation loss ")[1]) == pytest.approx(whole, abs=2e-6)
+
+
+def test_a_file_with_other_line_endings_is_the_same_text_and_another_text_is_noticed(tmp_path: Path) -> None:
     as_unix, as_windows = "one two\nthree\n" * 20, "\ufeff" + "one two\r\nthree\r\n" * 20
     assert Text(as_windows[1:], 8).labels == Text(as_unix, 8).labels == tuple(sorted(set(as_unix)))
     assert as_read("a\r\nb\rc\n") == "a\nb\nc\n"
     plan = Plan(TEXT, BigramConfig(len(set(as_unix))), replace(SETTINGS, steps=1))
-    script = training_script(plan, sha256=hashlib.sha256(as_unix.encode()).hexdigest(), losses={})
-    assert "not the text" not in run([script], tmp_path, as_windows)[0]
-
-
-def test_another_text_is_noticed(tmp_path: Path) -> None:
-    plan = Plan(TEXT, BigramConfig(V), SETTINGS)
-    assert "not the text" in run([training_script(plan, sha256="0" * 64, losses={})], tmp_path)[0]
+    digests = hashlib.sha256(as_unix.encode()).hexdigest(), "0" * 64
+    same, other = run([training_script(plan, sha256=one, losses={}) for one in digests], tmp_path, as_windows)
+    assert "not the text" not in same
+    assert "not the text" in other
 
 
 def block_of(config: ModelConfig) -> int:
