@@ -112,7 +112,7 @@ class Run:
             OSError: it can't be read.
         """
         try:
-            with np.load(path, allow_pickle=False) as found:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 said = json.loads(found["said"].tobytes())
                 arrays = {name: found[name] for name in found.files if name != "said"}
             run = cls._of(said, arrays, job, files)

@@ -1,0 +1,96 @@
+"""`python -m attnviz corpus`: reads, is killed, goes on, and writes the same file as if nothing had happened."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from attnviz.cli import main
+from attnviz.corpus import table
+from attnviz.corpus.blocks import Block, Read, read_block
+from attnviz.corpus.job import Job
+from tests.unit.test_layers import ROOT
+
+SENTENCE = "The {} of number {} was painted by nobody in particular, they said.\n"
+
+
+def read(*arguments: str | Path) -> int:
+    return main(["corpus", *map(str, arguments), "--quiet"])
+
+
+def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed with its processes at work, then stopped by Ctrl-C, then to the end."""
+    file, checkpoint = tmp_path / "some.txt", tmp_path / "killed.checkpoint"
+    things = ("house", "bridge", "old boat", "refrigerator", "gate")
+    file.write_text("".join(SENTENCE.format(things[n % 5], n) for n in range(2100)))
+    wanted = ["corpus", file, "--out", tmp_path / "killed.parquet", "--pairs-every", "512", "--quote", file]
+    code = "import sys\nfrom attnviz.cli import corpus, main\ncorpus.SAVED_EVERY = 0\nsys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen([sys.executable, "-c", code, *map(str, wanted), "--quiet", "--processes", "1"], cwd=ROOT)
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    children = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    assert psutil.wait_procs(children, timeout=30)[1] == []  # none goes on alone
+
+    job = Job("minilm", pairs_every=512)
+    reader, counted = job.reader(), list[int]()
+
+    def stopped_after_one(blocks: Iterator[Block]) -> Iterator[Read]:
+        for number, block in enumerate(blocks):
+            counted.append(block.number)
+            if number == 1:
+                signal.raise_signal(signal.SIGINT)
+            yield read_block(reader, block)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("attnviz.cli.corpus._engine", lambda *_: stopped_after_one)
+        assert main([*map(str, wanted), "--quiet"]) == 130
+        assert checkpoint.exists()
+    before = len(counted)
+    monkeypatch.setattr(
+        "attnviz.cli.corpus._engine", lambda *_: lambda blocks: (read_block(reader, one) for one in blocks)
+    )
+    assert main([*map(str, wanted), "--quiet"]) == 0
+    assert counted[0] > 0 and before == 2
+    assert not checkpoint.exists()
+    assert main(["corpus", *map(str, (file, "--out", tmp_path / "whole.parquet", *wanted[4:])), "--quiet"]) == 0
+    assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    found, card = table.read(tmp_path / "whole.parquet")
+    assert found.sentences == 2100
+    assert card.command == "python -m attnviz corpus some.txt --model minilm --pairs-every 512 --quote some.txt"
+
+
+def test_what_can_t_be_read_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, empty = tmp_path / "some.txt", tmp_path / "empty.txt"
+    file.write_text("One sentence.\n")
+    empty.touch()
+    out = tmp_path / "out.parquet"
+    for arguments, code, said in (
+        ([tmp_path / "none.txt"], 1, "No such file"),
+        ([file, file], 2, "given twice"),
+        ([empty], 2, "have no line"),
+        ([file, "--batch", "0"], 2, "batch is 0"),
+        ([file, "--processes", "-1"], 2, "at least 1"),
+        ([file, "--gpus", "1"], 2, "--engine ray"),
+        ([file, "--quote", empty], 2, "not among those"),
+        ([file, "--model", tmp_path / "nowhere"], 1, "nowhere"),
+    ):
+        assert read(*arguments, "--out", out) == code, arguments
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1, error
+        assert not out.exists()
+    out.write_bytes(b"mine")
+    assert read(file, "--out", out) == 1
+    assert "--force" in capsys.readouterr().err and out.read_bytes() == b"mine"
+    (tmp_path / "out.checkpoint").write_bytes(b"no checkpoint")
+    assert read(file, "--out", out, "--force") == 1
+    assert "not a checkpoint" in capsys.readouterr().err

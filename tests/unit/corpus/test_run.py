@@ -1,0 +1,204 @@
+"""A run over files: its checkpoint, its table, and processes that die; the result is that of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attnviz.corpus import table
+from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
+from attnviz.corpus.card import CorpusCard, card_of
+from attnviz.corpus.engines import local
+from attnviz.corpus.engines.local import EngineError, run_local
+from attnviz.corpus.finished import CorpusStatistics
+from attnviz.corpus.job import Job
+from attnviz.corpus.run import ResumeError, Run
+from attnviz.corpus.sentences import Reader
+from attnviz.pretrained import ModelError
+from tests.unit.corpus.conftest import SENTENCES
+from tests.unit.corpus.test_statistics import same
+
+JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
+    file = tmp_path_factory.mktemp("corpus") / "one.txt"
+    file.write_bytes("\n".join([*SENTENCES, "", *SENTENCES[:5]]).encode() + b"\n\xff\n")
+    return sources([file])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(files: list[Source], reader: Reader) -> Run:
+    found = Run(JOB, files)
+    for block in found.remaining():
+        found.fold(read_block(reader, block))
+    return found
+
+
+def equal(one: Run, other: Run) -> bool:
+    assert one.statistics is not None and other.statistics is not None
+    return same(one.statistics, other.statistics) and one.problems == other.problems and one.lines == other.lines
+
+
+def test_a_run_goes_on_from_its_checkpoint_wherever_it_ended(
+    files: list[Source], reader: Reader, undisturbed: Run, tmp_path: Path
+) -> None:
+    """Blocks come out of order; after each the run is lost, and goes on from the file."""
+    path = tmp_path / "one.checkpoint"
+    Run(JOB, files).save(path)
+    while left := list(Run.resume(path, JOB, files).remaining()):
+        begun = Run.resume(path, JOB, files)
+        begun.fold(read_block(reader, left[len(left) // 2]))
+        with pytest.raises(ValueError, match="counted already"):
+            begun.fold(Read(left[len(left) // 2], reader.nothing(), begun.problems))
+        begun.save(path)
+    assert equal(Run.resume(path, JOB, files), undisturbed)
+    assert undisturbed.lines == undisturbed.total == 15
+
+
+def test_checkpoints_of_something_else_are_refused(files: list[Source], undisturbed: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.checkpoint"
+    undisturbed.save(path)
+    with pytest.raises(ResumeError, match=r"other settings: .*batch 4.*; not .*batch 5"):
+        Run.resume(path, Job("minilm", batch=5, pairs_every=2, lines=3), files)
+    other = tmp_path / "two.txt"
+    other.write_text("Another text.")
+    with pytest.raises(ResumeError, match="other files"):
+        Run.resume(path, JOB, sources([other]))
+    whole = path.read_bytes()
+    for damaged in (b"", b"text", whole[: len(whole) // 2], whole[:-30] + bytes(30)):
+        path.write_bytes(damaged)
+        with pytest.raises(ResumeError, match="not a checkpoint of a corpus"):
+            Run.resume(path, JOB, files)
+    with pytest.raises(FileNotFoundError):
+        Run.resume(tmp_path / "none", JOB, files)
+
+
+def _dying(job: Job, block: Block) -> Read:
+    """Read a block in a process that dies at the third one, if the file says so."""
+    marker = Path(block.path).with_suffix(".dies")
+    if block.number == 2 and marker.exists():
+        if marker.read_text() == "once":
+            marker.unlink()
+        os._exit(9)
+    return local._read_here(job, block)
+
+
+def test_processes_give_the_same_bits_also_if_one_dies(
+    files: list[Source], undisturbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Run(JOB, files)
+    marker = Path(files[0].path).with_suffix(".dies")
+    marker.write_text("once")
+    monkeypatch.setattr(local, "_read_here", _dying)
+    for read in run_local(JOB, found.remaining(), 2):
+        found.fold(read)
+    assert not marker.exists()
+    assert equal(found, undisturbed)
+
+
+def test_a_block_that_kills_every_process_is_named(files: list[Source], monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = Path(files[0].path).with_suffix(".dies")
+    marker.write_text("always")
+    monkeypatch.setattr(local, "_read_here", _dying)
+    try:
+        with pytest.raises(
+            EngineError, match=r"3 times in a row, the last time at lines [\d,]+ to [\d,]+ of .*one.txt"
+        ):
+            list(run_local(JOB, (block for block in Run(JOB, files).remaining() if block.number == 2), 1))
+    finally:
+        marker.unlink()
+
+
+def test_a_model_that_is_not_there_ends_the_run_with_its_sentence(files: list[Source]) -> None:
+    with pytest.raises(ModelError, match="nowhere"):
+        list(run_local(Job("./nowhere"), Run(JOB, files).remaining(), 1))
+    with pytest.raises(ValueError, match="at least 1"):
+        list(run_local(JOB, [], 0))
+    with pytest.raises(ValueError, match="batch is 0"):
+        Job(batch=0, model="minilm")
+
+
+@pytest.fixture(scope="module")
+def written(undisturbed: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CorpusStatistics, CorpusCard]:
+    path = tmp_path_factory.mktemp("table") / "stats.parquet"
+    assert undisturbed.statistics is not None
+    found = undisturbed.statistics.finish()
+    card = card_of(undisturbed, corpus="Some “sentences”", licence="CC0", command="python -m attnviz corpus one.txt")
+    table.write(path, found, card)
+    return path, found, card
+
+
+def test_the_table_gives_back_what_was_written(written: tuple[Path, CorpusStatistics, CorpusCard]) -> None:
+    path, found, card = written
+    again, its_card = table.read(path)
+    assert its_card == card
+    for name in CorpusStatistics.__slots__:
+        mine, theirs = getattr(found, name), getattr(again, name)
+        if isinstance(mine, np.ndarray):
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+        elif name != "strongest":
+            assert mine == theirs, name
+    np.testing.assert_array_equal(found.strongest.values, again.strongest.values)
+    np.testing.assert_array_equal(found.strongest.places, again.strongest.places)
+    assert found.strongest.texts == again.strongest.texts
+
+
+def test_the_table_has_a_row_for_each_head_and_measure(written: tuple[Path, CorpusStatistics, CorpusCard]) -> None:
+    """As pandas reads it, which knows nothing of this project."""
+    import pandas as pd
+
+    path, found, _ = written
+    rows = pd.read_parquet(path)
+    of_measures = rows[rows["kind"] == "measure"].set_index(["layer", "head", "measure"])
+    assert len(of_measures) == 6 * 12 * len(found.measures)
+    one = of_measures.loc[(0, 2, "previous")]
+    number = found.measures.index("previous")
+    assert one["mean"] == found.mean[0, 2, number] and one["count"] == found.count[0, 2, number]
+    assert one["q50"] == found.quantiles[0, 2, number, 3]
+    assert one["strongest"][0]["text"] in SENTENCES
+    labels = rows[(rows["kind"] == "label") & (rows["measure"] == "previous")].set_index(["layer", "head"])
+    assert labels.loc[(0, 2), "mean"] == found.label_share[found.labels.index("previous"), 0, 2]
+
+
+def test_a_damaged_table_is_refused(written: tuple[Path, CorpusStatistics, CorpusCard], tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    whole = written[0].read_bytes()
+    path = tmp_path / "stats.parquet"
+    for damaged in (b"", b"PAR1", whole[: len(whole) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(table.TableError, match=r"stats\.parquet"):
+            table.read(path)
+    pq.write_table(pa.table({"one": [1]}), path)
+    with pytest.raises(table.TableError, match="no statistics"):
+        table.read(path)
+
+
+def test_the_shipped_statistics_are_of_the_built_in_model_and_quote_only_this_project(reader: Reader) -> None:
+    from tests.unit.test_layers import ROOT
+
+    found, card = table.read(ROOT / "assets" / "corpus" / "minilm.parquet")
+    assert found.sentences > 60_000 and card.model == "minilm" and card.licence
+    assert found.shape == (6, 12) and not card.problems.get("not UTF-8")
+    own = "\n".join(path.read_text() for path in (ROOT / "assets" / "bert").glob("*.[ct][sx][vt]")).replace('""', '"')
+    assert {card.files[place.file].name for place in found.strongest.texts} == set(card.quoted)
+    assert all(text in own for text in found.strongest.texts.values())
+    # And they are what this model does: some sentences again.
+    texts = list(found.strongest.texts.values())[:200]
+    again = reader.read(texts).finish()
+    number = found.measures.index("previous")
+    assert np.corrcoef(again.mean[..., number].ravel(), found.mean[..., number].ravel())[0, 1] > 0.98
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting() -> Iterator[None]:
+    local._reader.cache_clear()
+    yield
+    local._reader.cache_clear()
