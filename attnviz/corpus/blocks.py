@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from attnviz.corpus.sentences import Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.strongest import Place
+from attnviz.corpus.sums.strongest import Place
 
 LINES = 512
 """Lines of a block: some seconds of work, and 3 MB of sums"""

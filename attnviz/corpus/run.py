@@ -15,7 +15,7 @@ import numpy as np
 from attnviz.corpus.blocks import Block, Problems, Read, Source, blocks
 from attnviz.corpus.job import Job
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.strongest import Place
+from attnviz.corpus.sums.strongest import Place
 from attnviz.training.checkpoint import write_whole
 
 FORMAT = 1

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from attnviz.attention import attend
 from attnviz.bert.encoding import BATCH, padded_forward, places_by_length
-from attnviz.corpus.marks import marks_of
-from attnviz.corpus.observing import observe
-from attnviz.corpus.pairs import divergence_sums
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.strongest import Place
+from attnviz.corpus.sums.marks import marks_of
+from attnviz.corpus.sums.observing import observe
+from attnviz.corpus.sums.pairs import divergence_sums
+from attnviz.corpus.sums.strongest import Place
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.model import PretrainedModel
 from attnviz.tokens import Tokens

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.corpus.finished import CorpusStatistics, finished
-from attnviz.corpus.marks import PARTS, marks_of
-from attnviz.corpus.observing import OFFSETS, Observed, observe
-from attnviz.corpus.pairs import divergence_sums
-from attnviz.corpus.scales import SCALES, Counts, histogram, whole
-from attnviz.corpus.strongest import SHORTEST, Place, Strongest
+from attnviz.corpus.sums.finished import CorpusStatistics, finished
+from attnviz.corpus.sums.marks import PARTS, marks_of
+from attnviz.corpus.sums.observing import OFFSETS, Observed, observe
+from attnviz.corpus.sums.pairs import divergence_sums
+from attnviz.corpus.sums.scales import SCALES, Counts, histogram, whole
+from attnviz.corpus.sums.strongest import SHORTEST, Place, Strongest
 from attnviz.measures.labels import BROAD_HEAD, DIAGONAL, holding
 from attnviz.measures.names import NAMES
 from attnviz.trace.model import Kind
@@ -33,7 +33,7 @@ class OtherHeadsError(ValueError):
 class HeadStatistics:
     """Sums over sentences for each head of one kind of self-attention. `merge` is associative and commutative, exactly.
 
-    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.scales`).
+    All counts are exact. Values are summed as whole numbers (`attnviz.corpus.sums.scales`).
     """
 
     layers: int

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attnviz.corpus.card import CorpusCard
-from attnviz.corpus.finished import KEPT_BINS, QUANTILES, CorpusStatistics
-from attnviz.corpus.strongest import KEPT, Place, Strongest
+from attnviz.corpus.sums.finished import KEPT_BINS, QUANTILES, CorpusStatistics
+from attnviz.corpus.sums.strongest import KEPT, Place, Strongest
 from attnviz.training.checkpoint import write_whole
 
 COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)

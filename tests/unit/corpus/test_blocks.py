@@ -24,7 +24,7 @@ from attnviz.corpus.blocks import (
 )  # fmt: skip
 from attnviz.corpus.sentences import CUT, Reader
 from attnviz.corpus.statistics import HeadStatistics
-from attnviz.corpus.strongest import Place
+from attnviz.corpus.sums.strongest import Place
 from tests.unit.corpus.test_statistics import same
 
 

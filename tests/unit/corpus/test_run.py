@@ -14,10 +14,10 @@ from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
 from attnviz.corpus.card import CorpusCard, card_of
 from attnviz.corpus.engines import local
 from attnviz.corpus.engines.local import EngineError, run_local
-from attnviz.corpus.finished import CorpusStatistics
 from attnviz.corpus.job import Job
 from attnviz.corpus.run import ResumeError, Run
 from attnviz.corpus.sentences import Reader
+from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.pretrained import ModelError
 from tests.unit.corpus.conftest import SENTENCES
 from tests.unit.corpus.test_statistics import same

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.corpus.finished import QUANTILES
-from attnviz.corpus.marks import Marks
-from attnviz.corpus.observing import observe
-from attnviz.corpus.scales import SCALES
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
 from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
-from attnviz.corpus.strongest import KEPT, NOTHING, SHORTEST, Place
+from attnviz.corpus.sums.finished import QUANTILES
+from attnviz.corpus.sums.marks import Marks
+from attnviz.corpus.sums.observing import observe
+from attnviz.corpus.sums.scales import SCALES
+from attnviz.corpus.sums.strongest import KEPT, NOTHING, SHORTEST, Place
 from attnviz.measures.names import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped

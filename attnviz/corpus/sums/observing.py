@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from attnviz.corpus.marks import NO_PART, PARTS, Marks
+from attnviz.corpus.sums.marks import NO_PART, PARTS, Marks
 from attnviz.measures.names import NAMES
 from attnviz.measures.rows import distance, entropy, weight_at
 from attnviz.measures.summary import average

@@ -1,0 +1,1 @@
+"""What is summed of sentences, and what the sums come to."""
