@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attnviz.figures.head_grid import Head, frames, targets
 from attnviz.figures.plots import SIDE, Spec, base, heatmap, labelled
 from attnviz.figures.style import Palette, escape
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Head = tuple[int, int]
-
 GRID, BESIDE = 330, 340
 """px: the heights of the grid of heads, and of the plot beside it"""
 LARGE = 420
 """px: of both in a lecture"""
-TARGET = 34
-"""px: of the invisible square over a cell of the grid"""
-INSET = 0.43
-"""Half a side of a frame, in cells: frames of neighbours stay apart"""
 THOUSANDTHS = 1000
 LEAST = 1e-7
 """Effects below it stand there on a logarithmic axis: they are float32's rounding"""
@@ -56,36 +51,20 @@ def grid(
             "text": [[short(THOUSANDTHS * one) for one in row] for row in numbers.tolist()],
             "texttemplate": "%{text}",
         }
-    places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    said = ["" if effects is None else f"<br>1 − cosine: <b>{float(numbers[place]):.3g}</b>" for place in places]
-    targets = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [head for _, head in places],
-        "y": [layer for layer, _ in places],
-        "marker": {"symbol": "square", "size": TARGET, "opacity": 0},
-        "customdata": [list(place) for place in places],
-        "hovertemplate": [
-            f"layer {layer} · head {head}{text}<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
-            "<extra></extra>"
-            for (layer, head), text in zip(places, said, strict=True)
-        ],
+    said = {
+        (layer, head): ("" if effects is None else f"<br>1 − cosine: <b>{float(numbers[layer, head]):.3g}</b>")
+        + f"<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
+        for layer in range(layers)
+        for head in range(heads)
     }
-    frames = [
-        {
-            "type": "rect", "x0": head - INSET, "x1": head + INSET, "y0": layer - INSET, "y1": layer + INSET,
-            "line": {"width": 3, "color": palette.ink.key},
-        }
-        for layer, head in off
-    ]  # fmt: skip
     layout = spec["layout"]
     layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False, "fixedrange": True}
     layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False, "fixedrange": True}
     layout |= {
-        "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40}, "shapes": frames,
-        "dragmode": False, "clickmode": "event+select",
+        "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40},
+        "shapes": frames(off, palette), "dragmode": False, "clickmode": "event+select",
     }  # fmt: skip
-    return {"data": [cells, targets], "layout": layout}
+    return {"data": [cells, targets(said)], "layout": layout}
 
 
 def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:

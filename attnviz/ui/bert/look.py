@@ -1,8 +1,7 @@
-"""What all parts of the page BERT at work say in the same way: what to notice, and their lines of torch."""
+"""What all parts of the page BERT at work share: the built-in model, and their lines of torch."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, cast
 
 import streamlit as st
@@ -10,7 +9,6 @@ import streamlit as st
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
 from attnviz.ui import state
-from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.model_box import open_model
 from attnviz.ui.sources import with_model
 
@@ -21,12 +19,6 @@ if TYPE_CHECKING:
 def built_in() -> BuiltInModel:
     """Return the built-in model, which all sessions share. If it is not installed, the page ends with the reason."""
     return cast("BuiltInModel", open_model(PRETRAINED, with_model(state.get, BUILT_IN)))
-
-
-def notice(sentence: str) -> None:
-    """Say what to notice. In a lesson the scene's sentence stands in its place."""
-    if not lesson_bar.is_open():
-        st.html(f'<div class="notice">{escape(sentence)}</div>')
 
 
 def in_torch(lines: str) -> None:

@@ -20,10 +20,11 @@ from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.arrays import Heads, offer_arrays
+from attnviz.ui.heads.corpus.choice import over_corpus
 from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.sources import RESOURCES, settle
 
-CAUTION = "A weight says where a head looks, not why the model answers as it does: see *With care*, below."
+CAUTION = "A weight says where a head looks, not why: see *With care*, below."
 MORE = {"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}
 
 
@@ -45,8 +46,15 @@ def show_heads(here: Shown) -> None:
         settle(here)
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(CAUTION, width="content")
+        is_over_corpus = over_corpus(here)
+        if not is_over_corpus:
+            st.caption(CAUTION, width="content")
         _way_to_steps(here)
+    if is_over_corpus:
+        from attnviz.ui.heads.corpus.view import show  # reads statistics, which takes a second once
+
+        show(here, survey)
+        return
     _explorer(here, trace, survey)
     more = state.bound(
         "more", st.segmented_control, "More", list(MORE), format_func=MORE.get, label_visibility="collapsed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -59,6 +60,12 @@ class Checks:
         """Show the choice of a check."""
         names = list(self.titles)
         state.bound(self.key, st.segmented_control, "Look further", names, format_func=self.titles.get, among=names)
+
+
+def notice(sentence: str) -> None:
+    """Say what to notice. In a lesson the scene's sentence stands in its place."""
+    if not lesson_bar.is_open():
+        st.html(f'<div class="notice">{escape(sentence)}</div>')
 
 
 def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:

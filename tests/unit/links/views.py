@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from attnviz.links.bert import BERT_PARTS, MAX_BLOCKS, MAX_KEPT, SUBSETS
-from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
+from attnviz.measures.names import NAMES as MEASURES
 from attnviz.sources.compared import B_KEYS
 from attnviz.steps import PARTS, STEPS
 
@@ -129,6 +130,9 @@ DEFAULTS: dict[str, Any] = {
     "sort": "",
     "label": "",
     "more": None,
+    "over": "text",
+    "corpus_view": "measures",
+    "corpus_measure": "previous",
     "recompute": None,
     "check": None,
     "other": "cat",
@@ -200,6 +204,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sort": st.sampled_from(["", "entropy", "distance", "previous", "punctuation"]),
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
+    "over": st.sampled_from(["text", "corpus"]),
+    "corpus_view": st.sampled_from(CORPUS_VIEWS),
+    "corpus_measure": st.sampled_from(MEASURES),
     "check": st.sampled_from(
         [None, "token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake"]
     ),

@@ -9,10 +9,10 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.agent.calls import WARNING
 from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.sentence import field, typed
-from attnviz.ui.bert.look import built_in, in_torch, notice
+from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 LINES = """hidden = model(**inputs).last_hidden_state[0]  # (T, C)
 logits = layer(hidden)  # (T, 4): four numbers at each token

@@ -13,8 +13,8 @@ from attnviz.ui import state
 from attnviz.ui.bert.back.chosen import Chosen, place_of
 from attnviz.ui.bert.back.look import named, percent, value
 from attnviz.ui.bert.back.look import show as show_html
-from attnviz.ui.bert.look import notice
 from attnviz.ui.plain import plain
+from attnviz.ui.walk.checks import notice
 
 FIRST = 5
 """The products of a logit that are written out"""

@@ -10,9 +10,10 @@ from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.results import Shown
 from attnviz.ui.bert.classifier.view import origin, percent, show_plot
-from attnviz.ui.bert.look import in_torch, notice
+from attnviz.ui.bert.look import in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
+from attnviz.ui.walk.checks import notice
 
 MOST_POINTS = 400
 LINES = """with torch.no_grad():  # the model is frozen

@@ -11,9 +11,9 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier import commands
 from attnviz.ui.bert.classifier.results import Shown, seed_results
 from attnviz.ui.bert.classifier.view import origin, percent, show_plot
-from attnviz.ui.bert.look import notice
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
+from attnviz.ui.walk.checks import notice
 
 TITLES = {"classifier": "linear layer", "bag_of_words": "bag of words", "majority": "most frequent class"}
 

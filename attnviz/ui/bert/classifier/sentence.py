@@ -18,9 +18,10 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.bert.classifier.result import features_in
 from attnviz.ui.bert.classifier.results import Shown, pooled_text
 from attnviz.ui.bert.classifier.view import percent, show_plot
-from attnviz.ui.bert.look import built_in, in_torch, notice
+from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
+from attnviz.ui.walk.checks import notice
 
 HEIGHT = 68
 """px: of the field, two lines"""

@@ -12,13 +12,13 @@ from attnviz.figures.bert.bars import bars
 from attnviz.pretrained.names import shown
 from attnviz.ui import state
 from attnviz.ui.bert.configuration.words import sizes
-from attnviz.ui.bert.look import in_torch, notice
+from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.models import choose, chosen, current
 from attnviz.ui.bert.part import Part
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.tokens.chips import shorten
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 MAX_TITLE = 18
 """The most characters of a model's name at the head of a column"""

@@ -16,12 +16,12 @@ from attnviz.ui import shell, state
 from attnviz.ui.bert.language.exports import script_of
 from attnviz.ui.bert.language.look import in_and_out, path
 from attnviz.ui.bert.language.results import Made, change_of, made_of, moved_by, setup_of
-from attnviz.ui.bert.look import built_in, in_torch, notice
+from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, chosen_row, colour_end, is_limited, last_of_text
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 if TYPE_CHECKING:
     from attnviz.bert.blocks.stack import Setup

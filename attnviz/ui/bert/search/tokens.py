@@ -8,11 +8,11 @@ import torch
 from attnviz.bert.search.index import TokenSimilarity
 from attnviz.formatting import number
 from attnviz.ui import state
-from attnviz.ui.bert.look import in_torch, notice
+from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.search.found import Found, similarity
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 SPECIAL = ("[CLS]", "[SEP]")
 CODE = """rows, columns = (

@@ -12,12 +12,12 @@ import streamlit as st
 from attnviz.formatting import number
 from attnviz.links.bert import SUBSETS
 from attnviz.ui import shell, state
-from attnviz.ui.bert.look import built_in, in_torch, notice
+from attnviz.ui.bert.look import built_in, in_torch
 from attnviz.ui.bert.rows import LIMITED, axis_labels, choose_row, colour_end, is_limited, numbered
 from attnviz.ui.bert.subsets.exports import script
 from attnviz.ui.bert.subsets.results import names, subsets_of, telling_row
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,12 +9,12 @@ import streamlit as st
 
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.bert.look import in_torch, notice
+from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.without.controls import choose, click
 from attnviz.ui.bert.without.exports import BY_MEAN, LINES
 from attnviz.ui.bert.without.results import Found, ask, effects_of, found
 from attnviz.ui.palette import palette
-from attnviz.ui.walk.checks import plot
+from attnviz.ui.walk.checks import notice, plot
 
 VIEWS = {
     "tokens": "Output",

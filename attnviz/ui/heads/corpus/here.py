@@ -1,0 +1,46 @@
+"""What the view of a corpus shows: one head's statistics, and the same head on this text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+
+from attnviz.corpus.card import CorpusCard
+from attnviz.corpus.sums.finished import CorpusStatistics
+from attnviz.measures.survey import Survey
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Here:
+    """A head over a corpus, beside a text."""
+
+    statistics: CorpusStatistics
+    card: CorpusCard
+    survey: Survey
+    """Of this text"""
+    layer: int
+    head: int
+
+    @property
+    def names(self) -> list[str]:
+        """The measures that this head has over the corpus."""
+        counts = self.statistics.count[self.layer, self.head].tolist()
+        return [name for name, count in zip(self.statistics.measures, counts, strict=True) if count]
+
+    def value(self, measure: str) -> float | None:
+        """Return this text's value; None if it has no such measure."""
+        for place, one in enumerate(self.survey.measures):
+            if one.name == measure:
+                found = float(self.survey.values[self.layer, self.head, place])
+                return None if isnan(found) else found
+        return None
+
+    def at(self, measure: str) -> tuple[int, int, int]:
+        """Return where the measure of this head stands in arrays (L, H, M)."""
+        return self.layer, self.head, self.statistics.measures.index(measure)
+
+    def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
+        """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""
+        shares = self.statistics.label_share[:, layer, head].tolist()
+        held = [(name, share) for name, share in zip(self.statistics.labels, shares, strict=True) if share > 0]
+        return sorted(held, key=lambda one: -one[1])

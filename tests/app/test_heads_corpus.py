@@ -1,0 +1,92 @@
+"""Heads over a corpus through `app.py`: what is shown is what the shipped statistics hold."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.corpus.shipped import shipped
+from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
+from attnviz.measures.survey import survey
+from attnviz.pretrained import load
+from attnviz.ui.heads.corpus.here import Here
+from attnviz.ui.heads.corpus.panels import all_heads
+from tests.app.pages import messages, open_page
+
+open_corpus = partial(open_page, "heads", over="corpus")
+STATISTICS, CARD = shipped("minilm")
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(one.value for one in (*at.markdown, *at.caption))
+
+
+def test_a_head_s_label_is_said_with_its_share_and_the_corpus_is_named() -> None:
+    found = said(open_corpus(layer="0", head="2"))
+    share = STATISTICS.label_share[STATISTICS.labels.index("previous"), 0, 2]
+    assert share > 0.99
+    assert "**Layer 0 · head 2**: **previous\\-token head** on 100 % of" in found
+    assert f"{STATISTICS.sentences:,} sentences" in found
+    assert "State of the Union" in found and "CC0" in found
+
+
+def test_this_text_stands_beside_the_corpus() -> None:
+    found = said(open_corpus(layer="1", head="8"))
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    value = float(trace.attentions(1)[8].diagonal(1).mean())
+    at = 1, 8, STATISTICS.measures.index("next")
+    below = STATISTICS.share_below(1, 8, "next", value)
+    row = next(line for line in found.splitlines() if line.startswith("| to next token"))
+    numbers = f"**{value:.3f}** | {STATISTICS.mean[at]:.3f} | {STATISTICS.std[at]:.3f} | {100 * below:.0f} %"
+    assert row == f"| to next token | {numbers} |"
+
+
+def test_all_heads_as_a_table() -> None:
+    trace = load("minilm").trace(DEFAULT_TEXT)
+    table = all_heads(Here(STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
+    assert len(table) == 72
+    row = table[(table["layer"] == 2) & (table["head"] == 4)].iloc[0]
+    assert row["label: attends to [CLS]"] == STATISTICS.label_share[STATISTICS.labels.index("cls"), 2, 4]
+    assert row["entropy mean"] == STATISTICS.mean[2, 4, 0]
+
+
+def test_the_strongest_open_this_head_on_a_sentence() -> None:
+    at = open_corpus(layer="1", head="8", corpus_view="examples", corpus_measure="next")
+    links = [one.proto for one in at.get("page_link") if "text=" in one.proto.query_string]
+    values = STATISTICS.strongest.values[1, 8, STATISTICS.measures.index("next")]
+    assert len(links) == np.isfinite(values).sum() == 10
+    assert [float(one.label.split(" · ")[0]) for one in links] == [
+        pytest.approx(float(one), abs=6e-4) for one in values
+    ]
+    assert all("layer=1" in one.query_string and "over=" not in one.query_string for one in links)
+
+
+@pytest.mark.parametrize("lecture", ["0", "1"])
+@pytest.mark.parametrize("view", CORPUS_VIEWS)
+def test_every_view_of_a_head_is_shown(view: str, lecture: str) -> None:
+    at = open_corpus(layer="5", head="11", corpus_view=view, lecture=lecture)
+    assert not at.exception and not at.warning
+    assert "Layer 5 · head 11" in said(at)
+
+
+def test_a_text_without_a_measure_and_one_with_512_tokens() -> None:
+    at = open_corpus(text="no dots here", corpus_view="distribution", corpus_measure="punctuation")
+    assert "has no measure “to punctuation”" in said(at)
+    assert "Layer 0" in said(open_corpus(text="word " * 600, corpus_view="measures"))
+
+
+def test_a_measure_that_the_model_never_has_falls_back_with_a_note() -> None:
+    at = open_corpus(corpus_view="distribution", corpus_measure="first")
+    assert "Measure first does not exist" in messages(at)
+    assert not at.exception
+
+
+def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: object) -> None:
+    from tests.unit.families import save
+
+    at = open_corpus(model=str(save("bert", tmp_path / "bert")))  # type: ignore[operator]
+    assert "no corpus statistics for this model" in messages(at)
+    assert "python -m attnviz corpus" in messages(at)
