@@ -47,6 +47,8 @@ MAX_OTHER = 40
 MAX_DRAW, MAX_PADS = 999, 16
 """The largest seed of a draw of dropout, and number of padding tokens"""
 
+CORPUS_VIEWS = ("measures", "distribution", "positions", "parts", "alike", "examples", "heads")
+"""What the page Heads shows of a head over a corpus"""
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
@@ -115,6 +117,9 @@ KEYS: dict[str, Key] = {
     "mistake": Key(MISTAKES[0], one_of(*MISTAKES)),
     "answer": Key(True, read_switch, write_switch),
     "more": Key(None, one_of("table", "measures", "care")),
+    "over": Key("text", one_of("text", "corpus")),
+    "corpus_view": Key("measures", one_of(*CORPUS_VIEWS)),
+    "corpus_measure": Key("previous", one_of(*MEASURES)),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
     **TRAIN_KEYS,

@@ -101,7 +101,8 @@ PAGES: dict[str, Page] = {
         Page(
             "heads", "Heads", "/heads",
             ("text", *PRETRAINED.keys, "rollout", "chosen", "q", "k", "show", "direction",
-             "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more"),
+             "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more",
+             "over", "corpus_view", "corpus_measure"),
             source=PRETRAINED.key,
         ),
         Page(

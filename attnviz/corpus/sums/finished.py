@@ -73,6 +73,13 @@ class CorpusStatistics:
         """The share of all sentences on which a label holds, (K, L, H)."""
         return _ratio(self.label_count, np.array(self.sentences))
 
+    def freeze(self) -> None:
+        """Make all arrays read-only, because sessions share them."""
+        values = (getattr(self, name) for name in self.__slots__)
+        for array in (*values, self.strongest.values, self.strongest.places):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
     def edges(self, measure: str) -> npt.NDArray[np.float64]:
         """Return the bounds of the bins of a measure, (`KEPT_BINS` + 1,), in its unit."""
         return edges_of(measure)
