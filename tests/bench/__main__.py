@@ -18,6 +18,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from tests.bench import (
     bertviz_views,
+    corpus,
     encoding,
     first_visit,
     forward,
@@ -48,6 +49,7 @@ PARTS = (
     "training",
     "tasks",
     "encoding",
+    "corpus",
 )
 
 
@@ -82,6 +84,7 @@ def main() -> None:
         "training": training.rows,
         "tasks": tasks.rows,
         "encoding": encoding.rows,
+        "corpus": corpus.rows,
     }
     rows = []
     for name in asked.only or PARTS:

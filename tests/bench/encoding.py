@@ -25,7 +25,7 @@ def rows() -> Iterator[Row]:
     torch.set_num_threads(1)
     model = load("minilm")
     assert isinstance(model, BuiltInModel)
-    for name, sentences in (("the built-in text", list(built_in().sentences)), ("reviews and reports", _reviews())):
+    for name, sentences in (("the built-in text", list(built_in().sentences)), ("reviews and reports", reviews())):
         texts = list(islice(cycle(sentences), COUNT))
         mean = sum(map(len, token_ids(model, texts))) / COUNT
         yield _against_one_by_one(model, f"{name}, {mean:.0f} tokens each", texts)
@@ -46,6 +46,7 @@ def _seconds(run: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def _reviews() -> list[str]:
+def reviews() -> list[str]:
+    """Return the texts of all reviews and reports."""
     files = (FOLDER / "assets" / "bert" / name for name in REVIEWS)
     return [row["text"] for file in files for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())]
