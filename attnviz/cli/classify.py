@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from attnviz.cli import failed
+
 NAMES = ("classifier", "agent")
 ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
 safetensors file with its card. The card also says how it and two baselines do with five seeds."""
@@ -41,11 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise FileExistsError(0, "it already exists; --force overwrites it", str(out))
         return _make(arguments, out)
     except ModelError as error:
-        return _fail(str(error), 1)
+        return failed(str(error), 1)
     except OSError as error:
-        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
+        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
     except ValueError as error:  # a setting is out of range
-        return _fail(str(error), 2)
+        return failed(str(error), 2)
 
 
 def _make(arguments: argparse.Namespace, out: Path) -> int:
@@ -80,8 +82,3 @@ def _command(arguments: argparse.Namespace) -> str:
     words += ["--tanh"] * arguments.tanh
     words += ["--seed", str(arguments.seed)] if arguments.seed else []
     return shlex.join(words)
-
-
-def _fail(message: str, code: int) -> int:
-    sys.stderr.write(f"attnviz: {message}\n")
-    return code

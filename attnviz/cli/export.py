@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from attnviz.cli import failed
 from attnviz.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         views, layers, heads = read_views(arguments)
         steps, formats = _steps(arguments.steps, _page(arguments.link)), _choices(arguments.format, FORMATS, "format")
     except UsageError as error:
-        return _fail(str(error), 2)
+        return failed(str(error), 2)
     from attnviz.export.drawing.themes import THEMES
     from attnviz.export.jobs import Exporter
     from attnviz.pretrained import ModelError
@@ -81,13 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         jobs = exporter.jobs(views, layers, heads)
     except IndexError as error:
-        return _fail(str(error), 2)
+        return failed(str(error), 2)
     except ModelError as error:
-        return _fail(str(error), 1)
+        return failed(str(error), 1)
     existing = [name for job in jobs for name in job.files(formats, steps) if (arguments.out / name).exists()]
     if existing and not arguments.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        return _fail(f"{arguments.out / existing[0]}{more} already exists; --force overwrites", 1)
+        return failed(f"{arguments.out / existing[0]}{more} already exists; --force overwrites", 1)
     return _write_all(arguments, exporter, jobs, formats, steps)
 
 
@@ -106,7 +107,7 @@ def _write_all(
     from attnviz.tokens import NoTokensError
 
     refusals = (NoTokensError, TooLongError, TooManyNumbersError, FontError, NoCodeError, NoPageError, NoStepError)
-    failed, written = [], 0
+    refused, written = [], 0
     with tqdm(total=len(jobs) * len(formats), unit="file", disable=arguments.quiet or None, file=sys.stderr) as bar:
         for job in jobs:
             for kind in formats:
@@ -115,15 +116,15 @@ def _write_all(
                     files = exporter.make(job, exporter.walk(job.view), kind, steps)
                     written += _save(arguments.out, files)
                 except refusals as error:
-                    failed.append(f"{job.stem}, {kind}: {error}")
+                    refused.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
-                    return _fail(f"{arguments.out} can't be written: {error.strerror or error}", 1)
+                    return failed(f"{arguments.out} can't be written: {error.strerror or error}", 1)
                 bar.update()
-    for message in failed:
-        _fail(message, 1)
+    for message in refused:
+        failed(message, 1)
     if not arguments.quiet:
         sys.stdout.write(f"{written} files in {arguments.out.resolve()}\n")
-    return 1 if failed else 0
+    return 1 if refused else 0
 
 
 def _save(folder: Path, files: dict[str, bytes]) -> int:
@@ -236,9 +237,3 @@ def _site(arguments: argparse.Namespace) -> str:
         return str(arguments.site).rstrip("/")
     link = urlsplit(arguments.link or LOCAL)
     return f"{link.scheme}://{link.netloc}"
-
-
-def _fail(message: str, code: int) -> int:
-    """Write one line to stderr and return the exit code."""
-    sys.stderr.write(f"attnviz: {' '.join(message.split())}\n")
-    return code

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from attnviz.cli import failed
+
 ABOUT = """Train as the page Train does by default, and write losses, evaluations and some snapshots to one safetensors
 file, with its card beside it."""
 
@@ -34,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     out: Path = arguments.out or Path(f"{arguments.name}.safetensors")
     if out.exists() and not arguments.force:
-        return _fail(f"{out}: it already exists; --force overwrites it")
+        return failed(f"{out}: it already exists; --force overwrites it", 1)
     torch.set_num_threads(1)
     try:
         recording = record(arguments.name)
@@ -42,16 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
         write_whole(out, data)
         write_whole(out.with_suffix(".json"), as_file(recording.plan, recording.card))
     except DivergedError as error:
-        return _fail(str(error))
+        return failed(str(error), 1)
     except OSError as error:
-        return _fail(f"{error.filename or out}: {error.strerror or 'it can’t be written'}")
+        return failed(f"{error.filename or out}: {error.strerror or 'it can’t be written'}", 1)
     kept, last = len(recording.view.snapshots), recording.view.evaluations[-1]
     sys.stdout.write(
         f"{out}: {len(data):,} bytes, {kept} snapshots, loss {last.loss:.4f}, accuracy {last.accuracy:.2%}\n"
     )
     return 0
-
-
-def _fail(message: str) -> int:
-    sys.stderr.write(f"attnviz: {message}\n")
-    return 1

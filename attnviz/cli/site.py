@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnviz.cli import failed
+
 if TYPE_CHECKING:
     from attnviz.lessons import Lesson
 
@@ -38,10 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         lesson = _lesson(arguments.lesson)
     except (LessonError, OSError) as error:
-        return _fail(f"{arguments.lesson} is no lesson: {error}", 2)
+        return failed(f"{arguments.lesson} is no lesson: {error}", 2)
     out: Path = arguments.out
     if (out / "index.html").exists() and not arguments.force:
-        return _fail(f"{out / 'index.html'} already exists; --force overwrites", 1)
+        return failed(f"{out / 'index.html'} already exists; --force overwrites", 1)
     written = 0
     try:
         for name, content in build_site(lesson, Direct()):
@@ -50,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
             file.write_bytes(content)
             written += 1
     except (ModelError, NoTokensError, FontError) as error:
-        return _fail(str(error), 1)
+        return failed(str(error), 1)
     except OSError as error:
-        return _fail(f"{out} can't be written: {error.strerror or error}", 1)
+        return failed(f"{out} can't be written: {error.strerror or error}", 1)
     if not arguments.quiet:
         sys.stdout.write(f"{written} files in {out.resolve()}: open index.html\n")
     return 0
@@ -69,9 +71,3 @@ def _lesson(name: str) -> Lesson:
 
     lessons = {**shipped(), "gallery": gallery_lesson()}
     return lessons[name] if name in lessons else read_lesson(Path(name).read_bytes(), OWN)
-
-
-def _fail(message: str, code: int) -> int:
-    """Write one line to stderr and return the exit code."""
-    sys.stderr.write(f"attnviz: {' '.join(message.split())}\n")
-    return code

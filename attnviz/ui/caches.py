@@ -7,13 +7,13 @@ import sys
 import threading
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from cachetools import LRUCache, TTLCache, cached
 
 from attnviz import trained
-from attnviz.serving.work.cache import SingleFlightCache
+from attnviz.serving.work.cache import SingleFlightCache, Sized
 from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.settings import settings
 from attnviz.ui.waiting import queue_note
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from attnviz.pretrained import Kind, PretrainedModel, Trace
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.model import Model, TraceBudget
+
+V = TypeVar("V", bound=Sized)
 
 MODELS = 2
 """The most models in memory; the least recently used one is evicted."""
@@ -217,4 +219,31 @@ def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
 
 @cache
 def _cache_of(name: str, capacity: int) -> SingleFlightCache[Any]:
+    return SingleFlightCache(name, capacity, worker_pool())
+
+
+def result(
+    name: str, capacity: int, key: Hashable, make: Callable[[], V], on_wait: Callable[[int], None] | None = None
+) -> V:
+    """Return what a part of a page shows from the cache of this name, or compute it in the worker pool.
+
+    Args:
+        name: of the cache; all calls with it give the same capacity.
+        capacity: in bytes, of all that it holds.
+        key: of the result.
+        make: computes it; what it returns is immutable and says its size (`Sized`).
+        on_wait: is called now and then while it is computed, with 0.
+    """
+    limit_threads()
+    with queue_note() as in_queue:
+
+        def wait(ahead: int) -> None:
+            (in_queue if ahead or on_wait is None else on_wait)(ahead)
+
+        value: V = _results(name, capacity).get(key, make, wait)
+        return value
+
+
+@cache
+def _results(name: str, capacity: int) -> SingleFlightCache[Any]:
     return SingleFlightCache(name, capacity, worker_pool())

@@ -3,9 +3,9 @@
     python -m attnviz.training.jobs.worker
 
 It serves one training after another, and ends when stdin ends, as it does when the server dies. Commands: `start` (a
-plan; the bytes are a text or the state to go on from), `pause`, `continue`, `step`, `speed` (steps a second), `drop`.
-Events: `ready`, and of a job `progress` (losses as float32), `evaluation`, `snapshot`, `paused` (the bytes are all that
-a later `start` needs to go on) and `end`.
+plan; the bytes are a text or vectors, and the state to go on from), `pause`, `continue`, `step`, `speed` (steps a
+second), `drop`. Events: `ready`, and of a job `progress` (losses as float32), `evaluation`, `snapshot`, `paused` (the
+bytes are all that a later `start` needs to go on) and `end`.
 """
 
 from __future__ import annotations

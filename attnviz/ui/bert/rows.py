@@ -1,25 +1,19 @@
-"""What several parts do alike: the choice of a row of the text, and results that all sessions share."""
+"""What several parts do alike: the choice of a row of the text, and where the colours of weights end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.serving.work.cache import SingleFlightCache, Sized
-from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-V = TypeVar("V", bound=Sized)
 
 LARGER = 0.99
 """Of the weights of a long text, the share that the colours tell apart"""
@@ -76,16 +70,3 @@ def colour_end(weights: Tensor) -> float:
         return float(weights.max())
     visible = weights[weights > 0].sort().values
     return float(visible[int(LARGER * (len(visible) - 1))])
-
-
-def computed(name: str, capacity: int, key: Hashable, make: Callable[[], V]) -> V:
-    """Return a result from the cache of this name, which holds `capacity` bytes, or compute it in the worker pool."""
-    limit_threads()
-    with queue_note() as on_wait:
-        value: V = _cache(name, capacity).get(key, make, on_wait)
-        return value
-
-
-@cache
-def _cache(name: str, capacity: int) -> SingleFlightCache[Any]:
-    return SingleFlightCache(name, capacity, worker_pool())

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from attnviz.bert.back import Back, Neighbours, Operands, neighbours, operands, there_and_back
 from attnviz.bert.ends import Ends, drawn, tied
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel
-from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.caches import result
 
 RESULT_BYTES = 8 * 2**20
 """A hundred texts of 512 tokens"""
@@ -58,11 +56,9 @@ class Chosen:
         return found
 
     def _cached(self, what: Hashable, make: Any) -> Any:
-        limit_threads()
         weights = ("random", self.seed) if self.is_random else ("tied", self.is_unit)
         key = self.model.name, self.model.trace_budget.number, weights, what
-        with queue_note() as on_wait:
-            return _results().get(key, make, on_wait)
+        return result("there and back", RESULT_BYTES, key, make)
 
 
 def chosen_of(model: PretrainedModel) -> Chosen | None:
@@ -84,8 +80,3 @@ def place_of(tokens: Tokens) -> int:
     if place is not None and place < len(tokens):
         return int(place)
     return next((index for index, special in enumerate(tokens.special) if not special), 0)
-
-
-@cache
-def _results() -> SingleFlightCache[Any]:
-    return SingleFlightCache("there and back", RESULT_BYTES, worker_pool())

@@ -19,6 +19,7 @@ SOFTMAX = (
 )
 
 
+ZEROS = "its own row is all zeros, so that no logit says anything of it"
 SAME = "two rows of the same direction can't be told apart"
 
 
@@ -104,11 +105,12 @@ def _lost(found: Chosen, place: int) -> str:
     other = int(back.tokens[place, 0])
     own, longer = (value(torch.linalg.vector_norm(table.weight[token]).item()) for token in (back.ids[place], other))
     length = "of nearly the same length" if own == longer else f"longer ({longer} instead of {own})"
+    row = f"a row of nearly the same direction, and {length}" if found.table.weight[back.ids[place]].any() else ZEROS
     count = f" Of all {len(table.weight):,} tokens {LOST} do not." if is_built_in else ""
     is_found = is_built_in or bool(replace(found, is_unit=True).back().returns[place])
     unit = "With rows of length 1 it comes back" if is_found else f"Nor does it with rows of length 1: {SAME}"
     return (
         f"“{table.labels[back.ids[place]]}” does not come back. Its logit is {value(back.own[place].item())}, that of "
-        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
-        f"{length}.{count} {unit}."
+        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: {row}."
+        f"{count} {unit}."
     )

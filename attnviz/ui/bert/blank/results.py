@@ -8,7 +8,7 @@ from attnviz.bert.blank import Blanks, fill, last_word, maskable, masks_in
 from attnviz.pretrained import PretrainedModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.rows import computed
+from attnviz.ui.caches import result
 
 NBYTES = 4 * 2**20
 """Thousands of sentences"""
@@ -35,4 +35,4 @@ def blanks_of(model: PretrainedModel, tokens: Tokens) -> Blanks | None:
         return None
     kept = state.get("blank_kept")
     key = model.name, model.trace_budget.number, tokens.text, chosen, kept
-    return computed("blanks", NBYTES, key, partial(fill, model, tokens, chosen, kept=kept))
+    return result("blanks", NBYTES, key, partial(fill, model, tokens, chosen, kept=kept))

@@ -37,7 +37,7 @@ from attnviz.ui import state
 from attnviz.ui.bert.classifier.data import chosen
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.bert.look import built_in
-from attnviz.ui.bert.rows import computed
+from attnviz.ui.caches import result
 from attnviz.ui.trained.visitor import visitor
 from attnviz.ui.waiting import queue_note
 
@@ -219,7 +219,7 @@ def _read(model: BuiltInModel, examples: Examples) -> Pooled:
 
 def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
     """Return the vectors of what a user has typed."""
-    return computed("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
+    return result("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
 
 
 def baselines_of(examples: Examples, seed: int) -> Baselines:

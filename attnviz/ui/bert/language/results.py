@@ -12,7 +12,8 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LinearMap
 from attnviz.ui import state
-from attnviz.ui.bert.rows import computed, last_of_text
+from attnviz.ui.bert.rows import last_of_text
+from attnviz.ui.caches import result
 
 RUN_BYTES = 48 * 2**20
 """Four texts of 512 tokens through six blocks, or hundreds of sentences"""
@@ -48,7 +49,7 @@ def setup_of() -> Setup:
 
 def made_of(model: BuiltInModel, tokens: Tokens, setup: Setup) -> Made:
     """Return what the blocks make of a text."""
-    return computed("language", RUN_BYTES, (setup, tokens.ids), partial(_make, model, tokens, setup))
+    return result("language", RUN_BYTES, (setup, tokens.ids), partial(_make, model, tokens, setup))
 
 
 def change_of(model: BuiltInModel, tokens: Tokens, other: str) -> Change | None:
@@ -69,7 +70,7 @@ def moved_by(model: BuiltInModel, tokens: Tokens, setup: Setup, change: Change) 
         ]
         return moved(states[0], states[1], model.bert.embeddings.token.weight)
 
-    return computed("language, moved", MOVED_BYTES, (setup, tokens.ids, change), make)
+    return result("language, moved", MOVED_BYTES, (setup, tokens.ids, change), make)
 
 
 def _make(model: BuiltInModel, tokens: Tokens, setup: Setup) -> Made:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
@@ -12,13 +11,11 @@ from torch import Tensor
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search.index import Index, Ranking, TokenSimilarity, token_similarity
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.serving.work.cache import SingleFlightCache
-from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in
 from attnviz.ui.bert.search.text import chosen_text
 from attnviz.ui.bert.search.work import Job, embedder
-from attnviz.ui.waiting import queue_note
+from attnviz.ui.caches import result
 
 QUERY_BYTES, SIMILARITY_BYTES = 2 * 2**20, 4 * 2**20
 """Some 1,300 queries; some 2,000 pairs of short sentences, or twenty of the longest"""
@@ -71,26 +68,12 @@ def at_hand() -> Found | None:
 
 def similarity(here: Found) -> TokenSimilarity:
     """Compare the tokens of query and hit."""
-    results: SingleFlightCache[TokenSimilarity] = _cache_of("token similarities", SIMILARITY_BYTES)
-    with queue_note() as on_wait:
-        key = here.query, here.sentence
-        return results.get(key, partial(_compare, here.model, *key), on_wait)
+    key = here.query, here.sentence
+    return result("token similarities", SIMILARITY_BYTES, key, partial(token_similarity, here.model, *key))
 
 
 def _embedded(model: BuiltInModel, query: str) -> Tensor:
-    results: SingleFlightCache[Tensor] = _cache_of("queries", QUERY_BYTES)
-    with queue_note() as on_wait:
-        return results.get(query, partial(_embed, model, query), on_wait)
-
-
-def _embed(model: BuiltInModel, query: str) -> Tensor:
-    limit_threads()
-    return embed_sentences([query], model=model)[0]
-
-
-def _compare(model: BuiltInModel, query: str, hit: str) -> TokenSimilarity:
-    limit_threads()
-    return token_similarity(model, query, hit)
+    return result("queries of the search", QUERY_BYTES, query, lambda: embed_sentences([query], model=model)[0])
 
 
 def _hit(ranking: Ranking) -> int:
@@ -107,8 +90,3 @@ def _visitor() -> str:
     """Return the id of this session."""
     run = get_script_run_ctx(suppress_warning=True)
     return run.session_id if run is not None else ""
-
-
-@cache
-def _cache_of(name: str, capacity: int) -> SingleFlightCache[Any]:
-    return SingleFlightCache(name, capacity, worker_pool())

@@ -98,9 +98,11 @@ class Embedder:
             return True
 
     def _find(self, visitor: str, text: Sentences, model: BuiltInModel) -> Index | Job:
-        for other in self._jobs.values():
+        for other in list(self._jobs.values()):
             if other.text.digest != text.digest:
                 other.watchers.pop(visitor, None)
+            if other.error is not None and not self._has_watchers(other):
+                self._forget(other)
         index = self._indexes.get(text.digest)
         if index is not None:
             return index
@@ -140,12 +142,15 @@ class Embedder:
 
     def _is_wanted(self, job: Job) -> bool:
         """Whether a visitor still asks for it; if not, it is removed, so that who asks now starts it anew."""
-        now = time.monotonic()
         with self._lock:
-            is_wanted = any(now - asked < self._lease for asked in job.watchers.values())
+            is_wanted = self._has_watchers(job)
             if not is_wanted:
                 self._forget(job)
             return is_wanted
+
+    def _has_watchers(self, job: Job) -> bool:
+        now = time.monotonic()
+        return any(now - asked < self._lease for asked in job.watchers.values())
 
 
 def _slice(steps: Iterator[int | Index]) -> int | Index:

@@ -9,7 +9,8 @@ from attnviz.bert.blocks.subsets import Subsets, attend_in_parts, most_apart
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.rows import computed, last_of_text, words_of
+from attnviz.ui.bert.rows import last_of_text, words_of
+from attnviz.ui.caches import result
 
 NBYTES = 64 * 2**20
 """A text of 512 tokens in 12 parts has 40 MiB, one of 64 tokens less than one"""
@@ -18,7 +19,7 @@ NBYTES = 64 * 2**20
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
     """Return both ways to attend, in as many parts as the view says."""
     heads = state.get("subset_heads")
-    return computed("subsets", NBYTES, (tokens.ids, heads), partial(_make, model, tokens, heads))
+    return result("subsets", NBYTES, (tokens.ids, heads), partial(_make, model, tokens, heads))
 
 
 def telling_row(subsets: Subsets, tokens: Tokens) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,12 +15,10 @@ from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.head_measures import HeadMeasures, head_measures
 from attnviz.bert.search.sentences import built_in as reference
 from attnviz.measures.survey import survey_name
-from attnviz.serving.work.cache import SingleFlightCache, Sized
-from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.ui import state
 from attnviz.ui.bert.look import built_in
+from attnviz.ui.caches import result
 from attnviz.ui.sources import RESOURCES
-from attnviz.ui.waiting import queue_note
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.trace.whole import Trace
-
-V = TypeVar("V", bound=Sized)
 
 HIDDEN_BYTES = 12 * 2**20
 """Output embeddings of 15 texts of 512 tokens, or of some 500 sentences"""
@@ -86,7 +82,7 @@ def found(text: str) -> Found:
     def compute() -> Tensor:
         return hidden_without(model, trace.tokens, off, means_of(model) if by == "mean" else None)
 
-    return Found(model, trace, off, by, _get("heads off", HIDDEN_BYTES, key, compute))
+    return Found(model, trace, off, by, result("heads off", HIDDEN_BYTES, key, compute))
 
 
 def off_in(model: BuiltInModel) -> tuple[Head, ...]:
@@ -102,7 +98,7 @@ def off_in(model: BuiltInModel) -> tuple[Head, ...]:
 
 def means_of(model: BuiltInModel) -> Tensor:
     """Return each head's mean output over the reference sentences, (L, H, D)."""
-    return _get("head means", EFFECT_BYTES, model.name, partial(head_means, model, reference().sentences))
+    return result("head means", EFFECT_BYTES, model.name, partial(head_means, model, reference().sentences))
 
 
 def ranked(here: Found) -> tuple[Tensor, Tensor]:
@@ -111,7 +107,7 @@ def ranked(here: Found) -> tuple[Tensor, Tensor]:
     The sentences are embedded by the whole model.
     """
     sentences = reference().sentences
-    index: Tensor = _get(
+    index: Tensor = result(
         "sentences", INDEX_BYTES, here.model.name, partial(embed_sentences, sentences, model=here.model)
     )
     text = here.trace.tokens.text
@@ -120,13 +116,13 @@ def ranked(here: Found) -> tuple[Tensor, Tensor]:
         with without(here.model, off, here.means):
             return embed_sentences([text], model=here.model)[0]
 
-    before, after = (_get("queries", EFFECT_BYTES, (here.key, off), partial(query, off)) for off in ((), here.off))
+    before, after = (result("queries", EFFECT_BYTES, (here.key, off), partial(query, off)) for off in ((), here.off))
     return (index @ before).clamp(-1, 1), (index @ after).clamp(-1, 1)
 
 
 def measures_of(here: Found) -> HeadMeasures:
     """Return the measures of the attention of all heads."""
-    return _get("head measures", EFFECT_BYTES, here.key[0], partial(head_measures, here.trace))
+    return result("head measures", EFFECT_BYTES, here.key[0], partial(head_measures, here.trace))
 
 
 def effects_of(here: Found) -> Effects | None:
@@ -150,7 +146,7 @@ def effects_of(here: Found) -> Effects | None:
             _progress.pop(here.key, None)
 
     try:
-        return _get("head effects", EFFECT_BYTES, here.key, compute, on_wait)
+        return result("head effects", EFFECT_BYTES, here.key, compute, on_wait)
     finally:
         for bar in bars:
             bar.empty()
@@ -163,21 +159,3 @@ def ask(here: Found) -> None:
 
 _progress: dict[tuple[str, str], int] = {}
 """How many heads are done of what is computed now: at most one entry a thread of the pool"""
-
-
-def _get(
-    name: str, capacity: int, key: Hashable, compute: Callable[[], V], on_wait: Callable[[int], None] | None = None
-) -> V:
-    limit_threads()
-    with queue_note() as in_queue:
-
-        def wait(ahead: int) -> None:
-            (in_queue if ahead or on_wait is None else on_wait)(ahead)
-
-        value: V = _cache(name, capacity).get(key, compute, wait)
-        return value
-
-
-@cache
-def _cache(name: str, capacity: int) -> SingleFlightCache[Any]:
-    return SingleFlightCache(name, capacity, worker_pool())
