@@ -16,10 +16,10 @@ from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.head_measures import head_measures
 from attnviz.bert.search.sentences import built_in as reference
+from attnviz.export.code.bert.without import BY_MEAN, LINES
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.ui.bert.without.exports import BY_MEAN, LINES
 from tests.app.pages import BAD_SELECTIONS, messages, open_page, select
 
 LONG = "one word after another " * 60

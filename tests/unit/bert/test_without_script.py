@@ -12,10 +12,10 @@ from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.ablation import cosine, head_means, hidden_without
 from attnviz.bert.search.sentences import built_in as reference
+from attnviz.export.code.bert.without import BY_MEAN, LINES, script_of
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
-from attnviz.ui.bert.without.exports import BY_MEAN, LINES, script_of
 
 TEXT = 'He said: "it\'s {odd}", and \\n left.\nThen """ 🙂'
 OFF = [(0, 2), (3, 1), (5, 11)]

@@ -7,11 +7,11 @@ from importlib import import_module
 
 import streamlit as st
 
+from attnviz.export.code.bert.without import BY_MEAN, LINES
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.bert.look import in_torch
 from attnviz.ui.bert.without.controls import choose, click
-from attnviz.ui.bert.without.exports import BY_MEAN, LINES
 from attnviz.ui.bert.without.results import Found, ask, effects_of, found
 from attnviz.ui.palette import palette
 from attnviz.ui.walk.checks import notice, plot
