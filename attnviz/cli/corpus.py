@@ -38,6 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--address", metavar="ADDRESS", help="of a running Ray cluster (default: Ray on this machine)")
     add("--batch", type=int, default=32, metavar="N", help="most sentences computed at once (%(default)s)")
     add("--pairs-every", type=int, default=64, metavar="N", help="compare all heads on each Nth sentence (%(default)s)")
+    add("--lines", type=int, default=512, metavar="N", help="lines that a process reads at a time (%(default)s)")
     add("--name", default="", metavar="TEXT", help="what the corpus is called on the page (default: the files' names)")
     add("--licence", default="", metavar="TEXT", help="under which it may be used, for the page")
     add("--quote", nargs="+", type=Path, metavar="FILE", help="files whose sentences may be kept as the strongest "
@@ -70,7 +71,7 @@ def _read(arguments: argparse.Namespace) -> int:
     from attnviz.corpus.blocks import sources
     from attnviz.corpus.job import Job
 
-    job = Job(arguments.model, arguments.batch, arguments.pairs_every)
+    job = Job(arguments.model, arguments.batch, arguments.pairs_every, arguments.lines)
     quoted = arguments.quote
     if quoted is not None and not set(quoted) <= set(arguments.files):
         raise ValueError("--quote names files that are not among those that are read")
@@ -166,7 +167,7 @@ def _command(arguments: argparse.Namespace) -> str:
     """Write the command that makes the same, with the files' names without their folders."""
     words = ["python", "-m", "attnviz", "corpus", *(file.name for file in arguments.files)]
     words += ["--model", arguments.model]
-    for name, usual in (("batch", 32), ("pairs_every", 64), ("name", ""), ("licence", "")):
+    for name, usual in (("batch", 32), ("pairs_every", 64), ("lines", 512), ("name", ""), ("licence", "")):
         value = getattr(arguments, name)
         words += [] if value == usual else [f"--{name.replace('_', '-')}", str(value)]
     if arguments.quote is not None:
