@@ -1,4 +1,4 @@
-"""Caches that all sessions share: models, traces, surveys and mistakes. Values are immutable, sizes are bounded."""
+"""Caches that all sessions share, of models, traces and what pages compute. Values are immutable, sizes are bounded."""
 
 from __future__ import annotations
 
@@ -170,9 +170,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     """Return the cached survey of all heads, or compute it; `name` is `survey_name(trace, kind)`."""
     from attnviz.measures import survey as heads
 
-    results: SingleFlightCache[Survey] = _cache_of("surveys", SURVEY_BYTES)
-    with queue_note() as on_wait:
-        return results.get(name, partial(heads.survey, trace, kind, name), on_wait)
+    return result("surveys", SURVEY_BYTES, name, partial(heads.survey, trace, kind, name))
 
 
 def most_striking(trace: Trace, kind: Kind) -> Ranking:
@@ -180,18 +178,15 @@ def most_striking(trace: Trace, kind: Kind) -> Ranking:
     from attnviz.measures import striking
     from attnviz.measures.survey import survey_name
 
-    results: SingleFlightCache[Ranking] = _cache_of("rankings", RANKING_BYTES)
-    with queue_note() as on_wait:
-        return results.get(survey_name(trace, kind), partial(striking.most_striking, trace, kind), on_wait)
+    name = survey_name(trace, kind)
+    return result("rankings", RANKING_BYTES, name, partial(striking.most_striking, trace, kind))
 
 
 def rolled_out(trace: Trace, kind: Kind, name: str) -> NDArray[np.float32]:
     """Return the cached rollout, (L, T, T), or compute it; `name` as for `survey`."""
     from attnviz.measures import survey as heads
 
-    results: SingleFlightCache[NDArray[np.float32]] = _cache_of("rollouts", ROLLOUT_BYTES)
-    with queue_note() as on_wait:
-        return results.get(name, partial(heads.rolled_out, trace, kind), on_wait)
+    return result("rollouts", ROLLOUT_BYTES, name, partial(heads.rolled_out, trace, kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,15 +206,8 @@ def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:
     """
     from attnviz.measures.survey import survey_name
 
-    results: SingleFlightCache[_Html] = _cache_of("mistakes", MISTAKE_BYTES)
     key = survey_name(trace, trace.kinds[0]), settings
-    with queue_note() as on_wait:
-        return results.get(key, lambda: _Html(draw()), on_wait).text
-
-
-@cache
-def _cache_of(name: str, capacity: int) -> SingleFlightCache[Any]:
-    return SingleFlightCache(name, capacity, worker_pool())
+    return result("mistakes", MISTAKE_BYTES, key, lambda: _Html(draw())).text
 
 
 def result(
