@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from attnviz.bert.encoding import AT_ONCE
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.layers import EncoderLayer
@@ -24,9 +25,6 @@ from attnviz.trace.whole import Trace
 
 Head = tuple[int, int]
 """Layer and head"""
-
-AT_ONCE = 2**21
-"""Cells of weights, over all heads, that are computed at once: 8 MB, of which a forward pass holds three at a time"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

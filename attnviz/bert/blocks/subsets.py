@@ -14,9 +14,6 @@ from attnviz.attention import AttentionSteps, attend
 from attnviz.measures.rows import entropy
 from attnviz.reprs import ShortRepr
 
-HEADS = (1, 2, 3, 4, 6, 8, 12)
-"""The numbers of parts that are offered. All divide 384, the width of the built-in model"""
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Subsets(ShortRepr):

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attnviz.bert.blocks import stack
 from attnviz.bert.blocks.stack import KEPT, Setup, draw_layers, embed, guess, moved, run
-from attnviz.bert.blocks.subsets import HEADS, attend_in_parts, most_apart, row_of
+from attnviz.bert.blocks.subsets import attend_in_parts, most_apart, row_of
 from attnviz.export.code.bert.blocks import language_script, subsets_script
 from attnviz.links.bert import SUBSETS
 from attnviz.pretrained.built_in import BuiltInModel
@@ -127,7 +127,7 @@ def test_a_layer_of_another_width_is_refused() -> None:
         run(torch.zeros(2, 12), draw_layers(0, 1, 13), causal=True)
 
 
-@pytest.mark.parametrize("heads", HEADS)
+@pytest.mark.parametrize("heads", SUBSETS)
 def test_heads_on_subsets_are_torchs_attention_on_slices(heads: int, model: BuiltInModel, tokens: Tokens) -> None:
     x = embed(model, tokens.ids, tokens.segments, "embeddings")
     found, size = attend_in_parts(x, heads), 384 // heads
@@ -170,7 +170,6 @@ def test_one_token_alone_has_no_other_key() -> None:
 
 
 def test_parts_divide_the_width_and_those_of_links_do() -> None:
-    assert HEADS == SUBSETS
     for heads in (0, -1, 5):
         with pytest.raises(ValueError, match=f"into {heads} equal parts"):
             attend_in_parts(torch.zeros(2, 12), heads)

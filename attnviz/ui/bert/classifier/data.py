@@ -14,15 +14,15 @@ from attnviz.bert.classification.table import MOST_BYTES, CsvError, Table, read_
 from attnviz.settings import settings
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.plain import plain
+from attnviz.ui.tokens.own_text import source_choice, source_of
 
 SOURCES = {"built_in": "Film reviews", "own": "Your CSV"}
 FORMAT = (
     "UTF-8, with column names in row 1: a column of texts, and one of 2 to 8 classes with at least 5 rows each; up to "
     "2,000 rows. It stays in this session: no link holds it."
 )
-_FROM, _CHOSEN, _FILE, _OWN, _REFUSED, _MADE = (
-    f"class_{name}" for name in ("from", "source", "file", "own", "refused", "made")
-)
+_NAME = "class"
+_FILE, _OWN, _REFUSED, _MADE = (f"{_NAME}_{name}" for name in ("file", "own", "refused", "made"))
 _COLUMNS = {"text": "class_text_column", "label": "class_label_column"}
 
 
@@ -41,7 +41,7 @@ class Own:
 
 def chosen(what: What) -> Examples | None:
     """Return what is learned from; None if a user's file is wanted and there is none that can be used."""
-    if not what.takes_files or st.session_state.get(_CHOSEN, "built_in") != "own":
+    if not what.takes_files or source_of(_NAME) != "own":
         return built_in(NAMES[what.name])
     own: Own | None = st.session_state.get(_OWN)
     if own is None:
@@ -70,13 +70,7 @@ def data_choice(what: What) -> None:
     """Show the choice of the texts, where files may be uploaded."""
     if not what.takes_files or not settings().uploads:
         return
-    known = (st.session_state.get(name) for name in (_FROM, _CHOSEN))
-    # Set at each run: otherwise a page that is opened anew would show the choice without its value.
-    st.session_state[_FROM] = next((one for one in known if one in SOURCES), "built_in")
-    source = st.segmented_control(
-        "Learn from", list(SOURCES), key=_FROM, format_func=SOURCES.__getitem__, required=True, width="stretch"
-    )
-    st.session_state[_CHOSEN] = source if source in SOURCES else "built_in"
+    source = source_choice(_NAME, "Learn from", SOURCES)
     if source == "own":
         most = min(MOST_BYTES // 2**20, settings().largest_upload)
         st.file_uploader(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -49,7 +49,7 @@ def forget_part() -> None:
         state.put(key, None)
 
 
-def part_choice(whole: Facts, changed: partial[None]) -> None:
+def part_choice(whole: Facts, changed: Callable[[], None]) -> None:
     """Show the fields for a part, folded; call `changed` before another part is shown."""
     count = len(whole.text)
     for key in KEYS:
@@ -75,7 +75,7 @@ def part_choice(whole: Facts, changed: partial[None]) -> None:
         )
 
 
-def _find(whole: Facts, changed: partial[None]) -> None:
+def _find(whole: Facts, changed: Callable[[], None]) -> None:
     """Show where some words are, with buttons that make the part begin or end there."""
     words = st.text_input(
         "Find a place", key=_WORDS, max_chars=LONGEST, placeholder="words such as a chapter's title"
@@ -98,6 +98,6 @@ def _find(whole: Facts, changed: partial[None]) -> None:
         st.caption("And at further places: search for more words.")
 
 
-def _take(key: str, at: int, changed: partial[None]) -> None:
+def _take(key: str, at: int, changed: Callable[[], None]) -> None:
     changed()
     state.put(key, at or None)
