@@ -62,6 +62,14 @@ def test_rows_of_length_1_help_only_against_a_longer_row_of_another_direction(mo
     assert equal.endswith("can't be told apart.")
 
 
+@pytest.mark.parametrize("is_unit", [False, True])
+def test_a_row_of_zeros_has_no_direction(is_unit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    found = said(weight, 0, 2, is_unit=is_unit, monkeypatch=monkeypatch)
+    assert "“c” does not come back: its row of the table is all zeros, so its logits are all 0." in found
+    assert "direction" not in found
+
+
 def test_labels_of_buttons_are_escaped_and_differ() -> None:
     labels = _told_apart(["[CLS]", "##s", "*", "##s"])
     assert labels == [r"\[CLS\]", r"\#\#s (1)", r"\*", r"\#\#s (3)"]

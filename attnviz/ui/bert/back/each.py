@@ -18,8 +18,7 @@ SOFTMAX = (
     "nothing, or jumps. The softmax is a maximum that has one, so training can raise the right token."
 )
 
-
-ZEROS = "its own row is all zeros, so that no logit says anything of it"
+ZEROS = "its row of the table is all zeros, so its logits are all 0"
 SAME = "two rows of the same direction can't be told apart"
 
 
@@ -81,9 +80,13 @@ def _notice(found: Chosen) -> str:
 
 def _cosines(found: Chosen) -> str:
     """Say what comes back with rows of length 1: all, unless another row has a token's direction."""
-    if found.back().returns.all():
+    back = found.back()
+    lost = (~back.returns).nonzero().flatten().tolist()
+    if not lost:
         return "Logits are cosines: 1 for a token with itself, less with all others. So every token comes back."
-    return f"Logits are cosines: 1 for a token with itself, and not more with any other. But {SAME}."
+    label = found.table.labels[back.ids[lost[0]]]
+    why = f"“{label}” does not come back: {ZEROS}" if _is_zero(found, lost[0]) else SAME
+    return f"Logits are cosines: 1 for a token with itself, and not more with any other. But {why}."
 
 
 def _sharpness(found: Chosen) -> str:
@@ -102,15 +105,22 @@ def _sharpness(found: Chosen) -> str:
 def _lost(found: Chosen, place: int) -> str:
     """Say truly why a token does not come back: only a longer row, or an equal one, can have as large a product."""
     back, table, is_built_in = found.back(), found.table, found.model.name == BUILT_IN
+    label = table.labels[back.ids[place]]
+    if _is_zero(found, place):
+        return f"“{label}” does not come back: {ZEROS}. Nor does it with rows of length 1."
     other = int(back.tokens[place, 0])
     own, longer = (value(torch.linalg.vector_norm(table.weight[token]).item()) for token in (back.ids[place], other))
     length = "of nearly the same length" if own == longer else f"longer ({longer} instead of {own})"
-    row = f"a row of nearly the same direction, and {length}" if found.table.weight[back.ids[place]].any() else ZEROS
     count = f" Of all {len(table.weight):,} tokens {LOST} do not." if is_built_in else ""
     is_found = is_built_in or bool(replace(found, is_unit=True).back().returns[place])
     unit = "With rows of length 1 it comes back" if is_found else f"Nor does it with rows of length 1: {SAME}"
     return (
-        f"“{table.labels[back.ids[place]]}” does not come back. Its logit is {value(back.own[place].item())}, that of "
-        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: {row}."
-        f"{count} {unit}."
+        f"“{label}” does not come back. Its logit is {value(back.own[place].item())}, that of "
+        f"“{table.labels[other]}” {value(back.logits[place, 0].item())}: a row of nearly the same direction, and "
+        f"{length}.{count} {unit}."
     )
+
+
+def _is_zero(found: Chosen, place: int) -> bool:
+    """Whether the embedding of a token is 0, as that of padding is in some models."""
+    return not found.table.weight[found.back().ids[place]].any()
