@@ -118,7 +118,8 @@ def test_with_positions_x_is_what_the_model_itself_reads() -> None:
 def test_a_block_that_is_not_there_and_a_row_beyond_the_text_are_said() -> None:
     at = opened(lm_block="5", q="400")
     assert "Weights of block 5 does not exist" in messages(at)
-    assert "400 does not exist" in messages(at)
+    assert "Row 400 does not exist: they go from 0 to 15." in messages(at)
+    assert at.selectbox(key="q").value == 13
     at = opened(lm_blocks="7", lm_x="nonsense", lm_mask="2", seed="-1")
     for name in ("lm_blocks", "lm_x", "lm_mask", "seed"):
         assert f"The link's {name}=" in messages(at)

@@ -37,9 +37,12 @@ def chosen_row(tokens: Tokens, default: Callable[[], int]) -> int:
 
 
 def choose_row(tokens: Tokens, label: str, default: Callable[[], int]) -> int:
-    """Show the choice of a row, and return it."""
-    if state.get("q") is None:
-        state.put("q", default())
+    """Show the choice of a row, and return it. A row beyond the text is noted, and is the default."""
+    given, row = state.get("q"), chosen_row(tokens, default)
+    if given is not None and given != row:
+        state.note(f"Row {given} does not exist: they go from 0 to {len(tokens) - 1}.")
+    if given != row:
+        state.put("q", row)
     rows, names = list(range(len(tokens))), numbered(tokens.labels)
     return int(state.choice("q", st.selectbox, label, rows, format_func=names.__getitem__))
 
