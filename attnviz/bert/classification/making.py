@@ -16,7 +16,7 @@ from attnviz.bert.classification.baselines import baselines
 from attnviz.bert.classification.classifier import RATE, STEPS, Classifier, classifier_of, plan_of, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.features import How, Pooled, pool
-from attnviz.bert.classification.outcome import Outcome
+from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped
 from attnviz.training.evaluation import evaluate
@@ -94,15 +94,6 @@ def _train(
             losses.append(trainer.advance())
     classifier = classifier_of(layer, examples, making.how, tanh=making.tanh)
     return classifier, np.array(losses, np.float32), np.array(found, np.float32)
-
-
-def outcome_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> Outcome:
-    """Return what a classifier says of the texts that were held out with its seed."""
-    rows = split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist()
-    held = Pooled(pooled.cls[rows], pooled.mean[rows])
-    with torch.no_grad():
-        probabilities = classifier.probabilities(held).numpy()
-    return Outcome(tuple(rows), examples.classes[rows], probabilities)
 
 
 def result_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> SeedResult:

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from attnviz.bert.classification.classifier import Classifier
+from attnviz.bert.classification.examples import Examples
+from attnviz.bert.classification.features import Pooled
+from attnviz.training.vectors import split
 
 CONFIDENCE = 0.95
 
@@ -88,6 +94,15 @@ class Outcome:
         """Return the places of what is wrong among these texts, the most confident first."""
         places = np.flatnonzero(~self.is_right)
         return [int(place) for place in places[np.argsort(-self.confidence[places], kind="stable")]]
+
+
+def outcome_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> Outcome:
+    """Return what a classifier says of the texts that were held out with its seed."""
+    rows = split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist()
+    held = Pooled(pooled.cls[rows], pooled.mean[rows])
+    with torch.no_grad():
+        probabilities = classifier.probabilities(held).numpy()
+    return Outcome(tuple(rows), examples.classes[rows], probabilities)
 
 
 def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -101,7 +101,8 @@ class TokenSimilarity(ShortRepr):
 def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
     """Embed all sentences of a text in slices of some hundredths of a second: yields how many are done, then the index.
 
-    Whoever computes it may do other work between two slices, or stop.
+    Whoever computes it may do other work between two slices, or stop. The last two slices, words and plane, take up
+    to half a second each where there are `MOST_SENTENCES`.
 
     Raises:
         NoSentenceError: there is none.
@@ -119,7 +120,9 @@ def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
         embeddings[places] = embedded
         done += len(places)
         yield done
-    yield Index(text, embeddings, Words(text.sentences), Plane.of(embeddings), cut)
+    words = Words(text.sentences)
+    yield done
+    yield Index(text, embeddings, words, Plane.of(embeddings), cut)
 
 
 def token_similarity(model: BuiltInModel, query: str, hit: str) -> TokenSimilarity:

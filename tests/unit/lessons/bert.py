@@ -14,7 +14,7 @@ from attnviz.bert.agent import ASK, decide, over_positions, selective
 from attnviz.bert.back import there_and_back
 from attnviz.bert.classification.examples import built_in
 from attnviz.bert.classification.features import pool
-from attnviz.bert.classification.making import outcome_of
+from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_of

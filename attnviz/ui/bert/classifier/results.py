@@ -19,8 +19,7 @@ from attnviz.bert.classification.baselines import Baselines, baselines
 from attnviz.bert.classification.classifier import Classifier, classifier_of, plan_of, vectors_of
 from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
-from attnviz.bert.classification.making import outcome_of
-from attnviz.bert.classification.outcome import Outcome
+from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.seeds import SEEDS, SeedResult
 from attnviz.bert.classification.shipped import Card, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
@@ -154,6 +153,11 @@ def _shipped(what: What, examples: Examples, pooled: Pooled) -> Shown:
     return Shown(
         what, examples, pooled, found.classifier, plan, found.losses, found.evaluations, None, found.card
     )  # fmt: skip
+
+
+def job_of(examples: Examples) -> Job | None:
+    """Return the visitor's newest training of the texts with the view's settings."""
+    return _job(examples, current_plan(examples))
 
 
 def latest_job() -> Job | None:

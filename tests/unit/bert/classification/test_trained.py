@@ -16,7 +16,8 @@ from transformers import BertModel
 from attnviz.bert.classification.classifier import plan_of, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
 from attnviz.bert.classification.features import WAYS, How, Pooled, pool
-from attnviz.bert.classification.making import Making, make, outcome_of, result_of
+from attnviz.bert.classification.making import Making, make, result_of
+from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.seeds import SEEDS, beats
 from attnviz.bert.classification.shipped import NAMES, Card, Shipped, load, write
 from attnviz.cli import main
