@@ -20,6 +20,7 @@ from sklearn.metrics import confusion_matrix
 from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer, BertModel
 
+from attnviz.bert.classification.classifier import vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.features import Pooled, pool
 from attnviz.bert.classification.seeds import verdict
@@ -30,6 +31,8 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.loading import find_folder
 from attnviz.settings import PUBLIC
 from attnviz.training.jobs.job import Job
+from attnviz.training.jobs.jobs import Jobs
+from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.vectors import split
 from attnviz.ui.bert.classifier.exports import script, tables
 from attnviz.ui.bert.classifier.what import CLASSIFIER
@@ -232,14 +235,34 @@ def test_long_texts_of_a_file_are_cut_and_the_page_says_so() -> None:
     assert "more than 256 tokens" not in " ".join(boxes_of(at, "caption"))
 
 
-def test_a_training_that_fails_is_not_silent_where_what_ships_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job("someone", load("classifier").card.plan)
+def test_a_training_that_fails_is_not_silent_where_what_ships_is_shown(
+    reviews: tuple[Examples, Pooled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job("someone", load("classifier").card.plan, vectors_of(*reviews, "mean", tanh=False))
     job.set("failed", message="It needs *more* memory.")
-    monkeypatch.setattr("attnviz.ui.bert.classifier.view.latest_job", lambda: job)
+    monkeypatch.setattr(Jobs, "jobs", lambda *_: (job,))
     at = opened()
     assert [one.value for one in at.error] == [plain("It needs *more* memory.")]
     assert f"of {HELD.total} held-out reviews are right" in said(at)
-    assert not open_page("bert", {}, bert_part="agent").error  # it was of another number of classes
+    at.number_input(key="class_steps").set_value(50).run()  # with these settings, none has failed
+    assert not at.error
+    assert not open_page("bert", {}, bert_part="agent").error
+
+
+def test_why_a_training_is_refused_is_said_only_with_its_settings_and_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object, **__: object) -> None:
+        raise TooLargeError("*Too* much.")
+
+    monkeypatch.setattr(Jobs, "start", start)
+    at = opened()
+    at.button(key="class_train").click().run()
+    assert [one.value for one in at.warning] == [plain("*Too* much.")]
+    at.number_input(key="class_steps").set_value(50).run()
+    assert not at.warning
+    at.number_input(key="class_steps").set_value(load("classifier").card.plan.training.steps).run()
+    assert len(at.warning) == 1
+    at.button_group(key="bert_part").set_value("agent").run()
+    assert not at.warning
 
 
 BAD = [

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.seeds import SEEDS
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
@@ -17,24 +18,25 @@ from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.trained.visitor import visitor
 
 _REFUSED = "class_training_refused"
+"""By what is learned: the training that was refused last, and why"""
 
 
 def train(what: What, seeds: int = 1) -> None:
     """Train with the view's settings, from a callback: with its seed, or with several from this one on."""
-    st.session_state[_REFUSED] = ""
     examples = chosen(what)
     if examples is None:
         return
-    plan = current_plan(examples)
+    plan, why = current_plan(examples), ""
     first, *others = [
         replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)
     ]
     try:
         training_jobs().start(visitor(), first, vectors(examples), then=others)
-    except TooLargeError as why:
-        st.session_state[_REFUSED] = str(why)
-    except ValueError as why:
-        st.session_state[_REFUSED] = f"This can't be trained: {why}"
+    except TooLargeError as error:
+        why = str(error)
+    except ValueError as error:
+        why = f"This can't be trained: {error}"
+    st.session_state[_REFUSED] = {**st.session_state.get(_REFUSED, {}), what.name: (plan, why)}
 
 
 def train_five(what: What) -> None:
@@ -48,10 +50,10 @@ def stop() -> None:
         training_jobs().stop(visitor())
 
 
-def refusal() -> str:
-    """Return why the last training was not started; "" if it was."""
-    found: str = st.session_state.get(_REFUSED, "")
-    return found
+def refusal(what: What, examples: Examples) -> str:
+    """Return why a training with the view's settings was not started; "" if it was, or was not asked for."""
+    plan, why = st.session_state.get(_REFUSED, {}).get(what.name, (None, ""))
+    return why if plan == current_plan(examples) else ""
 
 
 def is_live() -> bool:

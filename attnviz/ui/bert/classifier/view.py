@@ -16,7 +16,7 @@ from attnviz.settings import settings
 from attnviz.ui import state
 from attnviz.ui.bert.classifier import commands
 from attnviz.ui.bert.classifier.data import FORMAT, chosen, refusal
-from attnviz.ui.bert.classifier.results import Shown, current_plan, latest_job, shown
+from attnviz.ui.bert.classifier.results import Shown, job_of, latest_job, shown
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.plain import plain
@@ -37,9 +37,9 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
     keep(visitor())
     training_jobs().prepare()
     _choose(what)
-    if commands.refusal():
-        st.warning(plain(commands.refusal()))
     examples = chosen(what)
+    if examples is not None and (why := commands.refusal(what, examples)):
+        st.warning(plain(why))
     if refusal() and what.takes_files and settings().uploads:
         st.error(plain(refusal()))
     here = shown(what)
@@ -81,11 +81,9 @@ def _choose(what: What) -> None:
 
 
 def _say_what_failed(examples: Examples) -> None:
-    """Say why the visitor's latest training has nothing to show, if it has failed; not where the other part's has."""
-    job = latest_job()
-    if job is None or job.plan.model != current_plan(examples).model:
-        return
-    if job.view.status in ("failed", "diverged") and job.view.message:
+    """Say why a training with these texts and settings has nothing to show, if it has failed."""
+    job = job_of(examples)
+    if job is not None and job.view.status in ("failed", "diverged") and job.view.message:
         st.error(plain(job.view.message))
 
 
