@@ -59,26 +59,7 @@ def plane_map(
         palette: the colours of the theme.
         is_large: in a lecture.
     """
-    ink, are_many = palette.ink, len(texts) > MANY
-
-    def points(name: str, which: Sequence[int], **marker: object) -> Spec:
-        chosen, longest = places[list(which)], SHORTEST if are_many else LONGEST
-        return {
-            "type": "scatter", "mode": "markers", "name": name, "x": chosen[:, 0].tolist(), "y": chosen[:, 1].tolist(),
-            "customdata": list(which), "text": [_lines(texts[one], longest) for one in which], "marker": marker,
-            "hovertemplate": "%{text}<extra></extra>", **UNFADED,
-        }  # fmt: skip
-
-    marked = {*nearest, hit}
-    rest = [one for one in range(len(texts) - 1) if one not in marked]
-    grown = 3 if is_large else 0
-    data = [
-        points("sentences", rest, color=palette.text, opacity=0.45, size=(4 if are_many else 7) + grown),
-        points("best hits", [one for one in nearest if one != hit], color=ink.key, size=10 + grown),
-        points("the hit", [hit], color=ink.key, size=15 + grown, line={"width": 3, "color": palette.text}),
-        points("query", [len(texts) - 1], color=ink.query, symbol="diamond", size=16 + grown),
-    ]  # fmt: skip
-    data[-1] |= {"customdata": None, "hovertemplate": "query: %{text}<extra></extra>"}
+    data = _points(texts, places, nearest, hit, palette, 3 if is_large else 0)
     titles = (f"component {n + 1}: {100 * share:.1f} % of the variance" for n, share in enumerate(kept))
     x, y = ({"title": {"text": title}, "gridcolor": palette.rule, "automargin": True} for title in titles)
     return {
@@ -94,6 +75,31 @@ def plane_map(
 
 UNFADED: Spec = {"selected": {"marker": {}}, "unselected": {"marker": {}}}
 """A point that is clicked leaves the others as they are"""
+
+
+def _points(
+    texts: Sequence[str], places: Tensor, nearest: Sequence[int], hit: int, palette: Palette, grown: int
+) -> list[Spec]:
+    """Return the traces of a map, of points that are larger by `grown` px."""
+    ink, are_many = palette.ink, len(texts) > MANY
+
+    def points(name: str, which: Sequence[int], **marker: object) -> Spec:
+        chosen, longest = places[list(which)], SHORTEST if are_many else LONGEST
+        return {
+            "type": "scatter", "mode": "markers", "name": name, "x": chosen[:, 0].tolist(), "y": chosen[:, 1].tolist(),
+            "customdata": list(which), "text": [_lines(texts[one], longest) for one in which], "marker": marker,
+            "hovertemplate": "%{text}<extra></extra>", **UNFADED,
+        }  # fmt: skip
+
+    marked = {*nearest, hit}
+    rest = [one for one in range(len(texts) - 1) if one not in marked]
+    return [
+        points("sentences", rest, color=palette.text, opacity=0.45, size=(4 if are_many else 7) + grown),
+        points("best hits", [one for one in nearest if one != hit], color=ink.key, size=10 + grown),
+        points("the hit", [hit], color=ink.key, size=15 + grown, line={"width": 3, "color": palette.text}),
+        points("query", [len(texts) - 1], color=ink.query, symbol="diamond", size=16 + grown)
+        | {"customdata": None, "hovertemplate": "query: %{text}<extra></extra>"},
+    ]
 
 
 def _numbered(labels: Sequence[str]) -> list[str]:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attnviz.figures.head_grid import Head, frames, targets
 from attnviz.figures.plots import SIDE, Spec, base, heatmap, labelled
 from attnviz.figures.style import Palette, escape
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+Head = tuple[int, int]
+
 GRID, BESIDE = 330, 340
 """px: the heights of the grid of heads, and of the plot beside it"""
 LARGE = 420
 """px: of both in a lecture"""
+TARGET = 34
+"""px: of the invisible square over a cell of the grid"""
+INSET = 0.43
+"""Half a side of a frame, in cells: frames of neighbours stay apart"""
 THOUSANDTHS = 1000
 LEAST = 1e-7
 """Effects below it stand there on a logarithmic axis: they are float32's rounding"""
@@ -38,10 +43,29 @@ def grid(
         heads: H.
         height: in px.
     """
+    cells, layout = _cells(effects, layers, heads, palette)
+    layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False, "fixedrange": True}
+    layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False, "fixedrange": True}
+    frames = [
+        {
+            "type": "rect", "x0": head - INSET, "x1": head + INSET, "y0": layer - INSET, "y1": layer + INSET,
+            "line": {"width": 3, "color": palette.ink.key},
+        }
+        for layer, head in off
+    ]  # fmt: skip
+    layout |= {
+        "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40}, "shapes": frames,
+        "dragmode": False, "clickmode": "event+select",
+    }  # fmt: skip
+    return {"data": [cells, _targets(effects, off, layers, heads)], "layout": layout}
+
+
+def _cells(effects: Tensor | None, layers: int, heads: int, palette: Palette) -> tuple[Spec, Spec]:
+    """Return the trace of the cells, with their numbers in thousandths if there are any, and its layout."""
     import torch
 
-    rows = [f"layer {layer}" for layer in range(layers)]
     numbers = torch.zeros(layers, heads) if effects is None else effects
+    rows = [f"layer {layer}" for layer in range(layers)]
     spec = heatmap(numbers, rows, [str(head) for head in range(heads)], palette, across="head", signed=False)
     (cells,) = spec["data"]
     cells |= {"xgap": 2, "ygap": 2, "hoverinfo": "skip", "showscale": False}
@@ -51,20 +75,26 @@ def grid(
             "text": [[short(THOUSANDTHS * one) for one in row] for row in numbers.tolist()],
             "texttemplate": "%{text}",
         }
-    said = {
-        (layer, head): ("" if effects is None else f"<br>1 − cosine: <b>{float(numbers[layer, head]):.3g}</b>")
-        + f"<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
-        for layer in range(layers)
-        for head in range(heads)
+    return cells, spec["layout"]
+
+
+def _targets(effects: Tensor | None, off: Collection[Head], layers: int, heads: int) -> Spec:
+    """Return the trace of an invisible square for each head, which takes clicks and says what they do."""
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    said = ["" if effects is None else f"<br>1 − cosine: <b>{float(effects[place]):.3g}</b>" for place in places]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [head for _, head in places],
+        "y": [layer for layer, _ in places],
+        "marker": {"symbol": "square", "size": TARGET, "opacity": 0},
+        "customdata": [list(place) for place in places],
+        "hovertemplate": [
+            f"layer {layer} · head {head}{text}<br>{'on again' if (layer, head) in off else 'switch off'} by a click"
+            "<extra></extra>"
+            for (layer, head), text in zip(places, said, strict=True)
+        ],
     }
-    layout = spec["layout"]
-    layout["xaxis"] |= {"range": [-0.5, heads - 0.5], "showgrid": False, "fixedrange": True}
-    layout["yaxis"] |= {"range": [layers - 0.5, -0.5], "autorange": False, "showgrid": False, "fixedrange": True}
-    layout |= {
-        "height": height, "showlegend": False, "margin": {"l": 60, "r": SIDE, "t": SIDE, "b": 40},
-        "shapes": frames(off, palette), "dragmode": False, "clickmode": "event+select",
-    }  # fmt: skip
-    return {"data": [cells, targets(said)], "layout": layout}
 
 
 def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:

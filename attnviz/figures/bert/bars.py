@@ -32,25 +32,8 @@ def bars(
     """
     colours = (palette.ink.attention, palette.rule)
     largest = max((number for numbers in series.values() for number in numbers), default=0) or 1
-    data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": escape(name),
-            "x": list(numbers),
-            "y": list(range(len(labels))),
-            "text": [f"{number:.3g}" if number else "" for number in numbers],
-            "textposition": "outside",
-            "textangle": 0,
-            "constraintext": "none",
-            "cliponaxis": False,
-            "marker": {"color": colour},
-            "hovertemplate": f"{escape(name)}<br>%{{y}}: <b>%{{x:,}}</b><extra></extra>",
-        }
-        for (name, numbers), colour in zip(series.items(), colours, strict=False)
-    ]
     return {
-        "data": data,
+        "data": [_trace(*one, colour) for one, colour in zip(series.items(), colours, strict=False)],
         "layout": {
             **base(palette, AROUND + bar * (len(series) + 1) * len(labels)),
             "margin": {"l": 60, "r": SIDE, "t": 8, "b": 40},
@@ -68,4 +51,22 @@ def bars(
             },
             "yaxis": labelled(labels, "", palette) | {"autorange": "reversed"},
         },
+    }
+
+
+def _trace(name: str, numbers: Sequence[float], colour: str) -> Spec:
+    """Return the bars of one colour."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": escape(name),
+        "x": list(numbers),
+        "y": list(range(len(numbers))),
+        "text": [f"{number:.3g}" if number else "" for number in numbers],
+        "textposition": "outside",
+        "textangle": 0,
+        "constraintext": "none",
+        "cliponaxis": False,
+        "marker": {"color": colour},
+        "hovertemplate": f"{escape(name)}<br>%{{y}}: <b>%{{x:,}}</b><extra></extra>",
     }

@@ -40,10 +40,6 @@ def multiples(
         limit: where the colours end.
         height: of the whole figure, in px.
     """
-    across = next(wide for most, wide in ACROSS if len(matrices) <= most)
-    down = math.ceil(len(matrices) / across)
-    wide, room = (1 - GAP * (across - 1)) / across, TITLE / (height - AROUND)
-    high = (1 - room * down) / down
     layout: Spec = {
         **base(palette, height),
         "margin": {"l": 10, "r": 10, "t": 10, "b": 30},
@@ -55,25 +51,16 @@ def multiples(
         },
         "annotations": [],
     }
-    axis = {
-        "tickvals": list(range(len(labels))),
-        "ticktext": [escape(shorten(label, LONGEST)) for label in labels],
-        "showticklabels": False,
-        "ticks": "",
-        "showgrid": False,
-        "zeroline": False,
-    }
-    data = []
+    axis, data = _axis(labels), []
     for number, (matrix, title) in enumerate(zip(matrices, titles, strict=True)):
-        row, column = divmod(number, across)
         name = "" if number == 0 else str(number + 1)
-        left, top = column * (wide + GAP), 1 - row * (high + room) - room
-        layout[f"xaxis{name}"] = axis | {"domain": [left, min(1.0, left + wide)], "anchor": f"y{name}"}
+        (left, right), (bottom, top) = _place(number, len(matrices), height)
+        layout[f"xaxis{name}"] = axis | {"domain": [left, min(1.0, right)], "anchor": f"y{name}"}
         layout[f"yaxis{name}"] = axis | {
-            "domain": [max(0.0, top - high), top], "anchor": f"x{name}", "autorange": "reversed",
+            "domain": [max(0.0, bottom), top], "anchor": f"x{name}", "autorange": "reversed",
         }  # fmt: skip
         layout["annotations"].append({
-            "text": escape(title), "x": left + wide / 2, "y": top, "xref": "paper", "yref": "paper",
+            "text": escape(title), "x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper",
             "xanchor": "center", "yanchor": "bottom", "showarrow": False,
         })  # fmt: skip
         data.append({
@@ -81,6 +68,29 @@ def multiples(
             "hovertemplate": f"{escape(title)}<br>%{{y}} → %{{x}}<br><b>%{{z:.4f}}</b><extra></extra>",
         })  # fmt: skip
     return {"data": data, "layout": layout}
+
+
+def _axis(labels: Sequence[str]) -> Spec:
+    """Return what all axes share: labels that only hovering shows."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escape(shorten(label, LONGEST)) for label in labels],
+        "showticklabels": False,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _place(number: int, count: int, height: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return where one of `count` matrices is, from left to right and from bottom to top, each from 0 to 1."""
+    across = next(wide for most, wide in ACROSS if count <= most)
+    down = math.ceil(count / across)
+    wide, room = (1 - GAP * (across - 1)) / across, TITLE / (height - AROUND)
+    high = (1 - room * down) / down
+    row, column = divmod(number, across)
+    left, top = column * (wide + GAP), 1 - row * (high + room) - room
+    return (left, left + wide), (top - high, top)
 
 
 def one_matrix(
