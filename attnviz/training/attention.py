@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -20,19 +19,9 @@ from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.ablation import Replaced, replaced
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import recording
+from attnviz.training.jobs.view import HeadOf, best_of
 from attnviz.training.loop import inputs_of
 from attnviz.training.tasks.task import Batch, Pattern
-
-
-@dataclass(frozen=True, slots=True)
-class HeadOf:
-    """A head of a model, and how much it shows a pattern."""
-
-    kind: Kind
-    layer: int
-    head: int
-    score: float
-    """From 0 to 1"""
 
 
 def attentions(model: TokenModel) -> dict[Place, MultiHeadAttention]:
@@ -69,12 +58,7 @@ def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -
 
 def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> HeadOf | None:
     """Return the head that shows a pattern most; None if the model has no attention of its kind."""
-    found = [
-        HeadOf(place.kind, place.layer, head, float(score))
-        for place, scores in scores_of(weights, batch, pattern).items()
-        for head, score in enumerate(scores)
-    ]
-    return max(found, key=lambda one: one.score, default=None)
+    return best_of({place: one.tolist() for place, one in scores_of(weights, batch, pattern).items()})
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.language.model import TokenModel
-from attnviz.training.attention import HeadOf, best_head, scores_of, weights_of
+from attnviz.training.attention import best_head, scores_of, weights_of
+from attnviz.training.jobs.view import HeadOf
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.tasks.task import Batch, Subject, Task
 from attnviz.training.text.subject import Text

@@ -13,9 +13,9 @@ from attnviz.tokens import CharVocab, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place
 from attnviz.trained import recorded
+from attnviz.trained.heads import head_of
 from attnviz.trained.recorded import Recording
 from attnviz.training.attention import weights_of
-from attnviz.training.evaluation import heads_of
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch
@@ -32,7 +32,7 @@ def of_training(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
 
 
 def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
-    """Return the head that is watched, or the one that shows the task's first pattern most in the end."""
+    """Return the head that is watched, or the one that shows the task's last pattern most in the end."""
     task, recordings = TASKS[view["task"]], recorded.of_task(view["task"])
     first, second = task.read(view["sample"] or task.examples[0])
     query, source = (first, None) if second is None else (second, first)
@@ -40,24 +40,20 @@ def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
     chosen = recordings[1:] if view["run"] == "control" else recordings[:1]
     if not chosen or any(query.unknown) or any(source.unknown if source else ()):
         return None, tokens
-    model, last = (_model(chosen[0], step) for step in (view["snapshot"], None))
-    if view["watch"]:
-        kind, layer, head = view["watch"].split(".")
-    else:
-        best = next(iter(heads_of(last, task).values()), None)
-        kind, layer, head = (best.kind, best.layer, best.head) if best else ("", 0, 0)
+    watched, model = head_of(chosen[0].plan, chosen[0].view, view["watch"]), _model(chosen[0], view["snapshot"])
+    if watched is None:
+        return None, tokens
+    kind, layer, head = watched.place.kind, watched.place.layer, watched.head
     batch = Batch(
         torch.tensor([query.ids]),
         torch.zeros(1, len(query), dtype=torch.long),
         None if source is None else torch.tensor([source.ids]),
     )
-    found = weights_of(model, batch).get(Place(kind, int(layer)))
-    if found is None or int(head) >= found.shape[1]:
-        return None, tokens
+    found = weights_of(model, batch)[watched.place]
     if source is not None:
         tokens = {"query": source if kind == "encoder" else query, "key": query if kind == "decoder" else source}
     title = f"weights of {kind} layer {layer} · head {head} after {_step(chosen[0], view['snapshot'])} steps"
-    return _layout([(title, found[0, int(head)])], causal=kind == "decoder"), tokens
+    return _layout([(title, found[0, head])], causal=kind == "decoder"), tokens
 
 
 def _of_text(view: View) -> tuple[Layout | None, dict[str, Tokens]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import queue
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -72,10 +72,5 @@ def chosen(view: View, most: int) -> tuple[Snapshot, ...]:
 
 def _heads(last: Evaluation) -> dict[str, FoundHead]:
     """Return the head that shows each pattern most."""
-    found = {}
-    for pattern, places in last.scores.items():
-        every = [(score, place, head) for place, heads in places.items() for head, score in enumerate(heads)]
-        if every:
-            score, place, head = max(every, key=lambda one: one[0])
-            found[pattern] = FoundHead(place.kind, place.layer, head, score)
-    return found
+    found = {pattern: last.best_head(pattern) for pattern in last.scores}
+    return {pattern: FoundHead(**asdict(head)) for pattern, head in found.items() if head is not None}

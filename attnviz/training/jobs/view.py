@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.model import Place
+from attnviz.trace.model import Kind, Place
 
 Status = Literal["queued", "running", "stopped", "done", "diverged", "failed"]
 """queued: it waits for others. running: it has a process. The others go on only if `View.can_continue`; one
@@ -25,6 +26,17 @@ class Snapshot(ShortRepr):
     """In float16: see `attnviz.training.jobs.weights`"""
 
 
+@dataclass(frozen=True, slots=True)
+class HeadOf:
+    """A head of a model, and how much it shows a pattern."""
+
+    kind: Kind
+    layer: int
+    head: int
+    score: float
+    """From 0 to 1"""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(ShortRepr):
     """What the model does, after some steps, on sequences on which it is not trained."""
@@ -37,9 +49,14 @@ class Evaluation(ShortRepr):
     scores: dict[str, dict[Place, tuple[float, ...]]] = field(default_factory=dict)
     """By the name of the task's pattern: how much each head of each attention shows it, (H,), from 0 to 1"""
 
+    def best_head(self, pattern: str) -> HeadOf | None:
+        """Return the head that shows a pattern most; None if there is none."""
+        return best_of(self.scores.get(pattern, {}))
+
     def best(self, pattern: str) -> float | None:
-        """Return the score of the head that shows a pattern most; None if there is none."""
-        return max((one for heads in self.scores.get(pattern, {}).values() for one in heads), default=None)
+        """Return its score."""
+        found = self.best_head(pattern)
+        return None if found is None else found.score
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -77,3 +94,13 @@ class View(ShortRepr):
     def seconds_left(self) -> float | None:
         """How long it will take at the present speed; None if it does not run or the speed is not known."""
         return (self.steps - self.step) / self.speed if self.status == "running" and self.speed else None
+
+
+def best_of(scores: Mapping[Place, Iterable[float]]) -> HeadOf | None:
+    """Return the head with the highest score, the first of equal ones; None if there is none."""
+    found = [
+        HeadOf(place.kind, place.layer, head, score)
+        for place, heads in scores.items()
+        for head, score in enumerate(heads)
+    ]
+    return max(found, key=lambda one: one.score, default=None)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from attnviz.toy.language.config import has_attention
-from attnviz.trace.model import Kind, Place
+from attnviz.trained.heads import Head, head_of
 from attnviz.trained.recorded import Recording, load
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.view import Snapshot, View
-from attnviz.training.plan import TEXT, Plan
-from attnviz.training.tasks import TASKS
+from attnviz.training.plan import TEXT
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import fitting_plan, sample_of
@@ -20,13 +17,6 @@ from attnviz.ui.train.text.chosen import chosen_facts
 from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, rung_of
 from attnviz.ui.train.text.rungs import recorded_of
 from attnviz.ui.trained.visitor import visitor
-
-
-class Head(NamedTuple):
-    """A head of a model in training."""
-
-    place: Place
-    head: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +113,3 @@ def _sample(job: Job | Recording) -> str:
     if job.text is None:
         return sample_of(state.get)
     return str(state.get("sample")) or job.text[: getattr(job.plan.model, "block_size", 8)]
-
-
-def head_of(plan: Plan, view: View, watch: str) -> Head | None:
-    """Return the head that is meant by `watch`, or by "" the one that shows the task's last pattern most at the end.
-
-    As `Training.place` in frontend/training/training.js.
-    """
-    model, task = plan.model, TASKS.get(plan.subject)
-    if not has_attention(model):
-        return None
-    own: Kind = "decoder" if model.architecture == "both" else model.architecture
-    kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross") if model.architecture == "both" else (own,)
-    kind, _, place = watch.partition(".")
-    layer, _, head = place.partition(".")
-    if kind in kinds and int(layer) < model.layers and int(head) < model.heads:
-        return Head(Place(kind, int(layer)), int(head))
-    pattern = task.patterns[-1] if task is not None and task.patterns else None
-    scores = view.evaluations[-1].scores.get(pattern.name, {}) if pattern is not None and view.evaluations else {}
-    found = [(score, Head(at, number)) for at, heads in scores.items() for number, score in enumerate(heads)]
-    if found:
-        return max(found, key=lambda one: one[0])[1]
-    last = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
-    return Head(Place(last, model.layers - 1), 0)
