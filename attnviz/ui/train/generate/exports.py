@@ -84,7 +84,7 @@ def script_of(asked: Asked, file: File) -> str:
 
 def show_model() -> None:
     """Offer the file of the model that generates, and its card."""
-    found = _shown()
+    found = _chosen()
     if found is None:
         return
     _, file = found
@@ -133,14 +133,22 @@ def show_numbers() -> None:
     )
 
 
-def _shown() -> tuple[Asked, File] | None:
-    """Return what is generated, and its model's file; say why, if there is nothing."""
+def _chosen() -> tuple[TextModel, File] | None:
+    """Return the chosen model and its file; say why, if there is none."""
     try:
         model = chosen_model()
-        file = file_of(model, visitor())
+        return model, file_of(model, visitor())
     except (ModelError, LookupError) as why:
         st.caption(plain(str(why)))
         return None
+
+
+def _shown() -> tuple[Asked, File] | None:
+    """Return what is generated, and its model's file; say why, if there is nothing."""
+    found = _chosen()
+    if found is None:
+        return None
+    model, file = found
     asked = asked_of(model, *given_of(tokens_of(model)))
     if asked is None:
         st.caption(NOTHING)
