@@ -15,10 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.serving.work.arrays import NotOfferedError
 from attnviz.serving.work.training import training_jobs
+from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import attentions
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.plan import build
+from attnviz.training.plan import TEXT, Plan, build
+from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging
@@ -145,6 +147,20 @@ def test_stop_one_step_and_continue() -> None:
     assert after["step"] == stopped["step"] + 1
     command(at, "continue")
     until(at, lambda run: run["state"] == "running" and run["step"] > after["step"] + 1)
+
+
+def test_a_stopped_training_can_t_go_on_after_a_newer_one_on_a_text() -> None:
+    at = open_page("train", batch="4", steps="100000")
+    command(at, "train")
+    until(at, lambda run: run["step"] > 0)
+    command(at, "stop")
+    until(at, lambda run: run["state"] == "stopped")
+    assert newest(at)["can_continue"]
+    jobs, visitor = training_jobs(), told(at)["values"]["visitor"]
+    jobs.start(visitor, Plan(TEXT, BigramConfig(2), TrainingSettings(steps=1, batch=2)), "abab" * 100)
+    at.run()
+    assert newest(at)["state"] == "stopped"
+    assert not newest(at)["can_continue"]
 
 
 def test_a_command_that_comes_twice_counts_once() -> None:

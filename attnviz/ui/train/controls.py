@@ -15,17 +15,15 @@ from attnviz.training.settings import MOST_STEPS
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Task
 from attnviz.ui import controls, state
-from attnviz.ui.train.plans import default_of, fitting_plan, task_of
+from attnviz.ui.train.plans import DECAYS, OPTIMISERS, default_of, fitting_plan, task_of
 from attnviz.ui.train.schedule import schedule
 from attnviz.ui.trained import own
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (8, 16, 32, 48, 64, 96, MAX_WIDTH)
-OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD", "muon": "Muon"}
 OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
 """The keys of what is chosen for one task or part of the page, and does not fit another"""
-DECAYS = {"none": "none", "cosine": "cosine"}
 
 
 def train_controls() -> None:

@@ -26,6 +26,7 @@ from attnviz.training.plan import Plan, build
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import Reading, offer
+from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS
 
 SHOWN = 3
 """The most trainings that are shown together, the newest ones"""
@@ -35,9 +36,10 @@ MOST_CODES = 4 * 2**20
 """The most weights of all snapshots that a browser is offered, 2 bytes each"""
 
 NAMES_OF_SETTINGS = {
-    "adamw": "AdamW", "sgd": "SGD", "muon": "Muon", "none": "no decay", "cosine": "cosine decay",
-    "blocks": "blocks at random places", "chunks": "chunks of lines", "plain": "a plain cut of lines",
-}  # fmt: skip
+    **OPTIMISERS,
+    **{name: f"{'no' if name == 'none' else title} decay" for name, title in DECAYS.items()},
+    **{name: title.partition(",")[0] for name, title in CUTS.items()},
+}
 """What a training that differs in one of these is called"""
 RECENT = 20
 """The steps whose mean loss tells whether a training diverges"""
@@ -127,7 +129,7 @@ def header_of(run: Run, others: Sequence[Run], visitor: str, reading: Reading) -
         "is_control": run.is_control,
         "digest": _offer(run, visitor, reading) if reading.ids else "",
         "state": "recorded" if run.recording else view.status if run.number else "new",
-        "message": _message(run),
+        "message": _message(run), "can_continue": view.can_continue,
         "step": view.step, "steps": view.steps,
         "speed": view.speed or None, "left": view.seconds_left,
         "snapshots": ([one.step for one in kept] or [0] * (not run.number)) if reading.ids else [],

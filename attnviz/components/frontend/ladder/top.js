@@ -41,7 +41,7 @@ export class Top {
     const live = byTime.find(({ run }) => LIVE.includes(run.state)) ?? byTime[0];
     const { run } = live;
     const isLive = LIVE.includes(run.state);
-    const goesOn = run.state === "stopped" && run.id !== "0" && run.step < run.steps;
+    const goesOn = run.state === "stopped" && run.can_continue;
     this.main.dataset.command = isLive ? "stop" : goesOn ? "continue" : "all";
     setText(this.main, isLive ? "■ Stop" : goesOn ? "▶ Continue" : "▶ Train all");
     this.main.title = isLive || goesOn ? "" : "Train all models, one after another";

@@ -111,7 +111,7 @@ export class View {
   showTransport({ header, known, shown, values, failed }) {
     const newest = known.at(-1)?.run ?? shown.run;
     const isLive = LIVE.includes(newest.state);
-    const can = isLive ? "stop" : newest.state === "stopped" ? "continue" : "train";
+    const can = isLive ? "stop" : newest.state === "stopped" && newest.can_continue ? "continue" : "train";
     const hasBegun = !["new", "recorded"].includes(newest.state);
     this.transport.update(
       { can, isLive, hasBegun, canControl: !isLive },

@@ -27,6 +27,8 @@ interface TrainingRun {
   state: TrainingState;
   /** a sentence on its state, such as why it ended */
   message: string;
+  /** whether it goes on when asked to: not after a newer training, of another task or text either */
+  can_continue: boolean;
   step: number;
   steps: number;
   /** steps a second */

@@ -11,7 +11,8 @@ from attnviz.links.train import MAX_SAMPLE, MOST_BLOCK
 from attnviz.training.settings import TrainingSettings
 from attnviz.ui import controls, state
 from attnviz.ui.plain import plain
-from attnviz.ui.train.controls import BATCHES, DECAYS, OPTIMISERS, RATES
+from attnviz.ui.train.controls import BATCHES, RATES
+from attnviz.ui.train.plans import CUTS, DECAYS, OPTIMISERS
 from attnviz.ui.train.schedule import schedule
 from attnviz.ui.train.text.chosen import part_of_text, part_refused, text_choice
 from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
@@ -21,11 +22,6 @@ BLOCKS = (4, 8, 16, 32, 64, MOST_BLOCK)
 WARM_UPS = (0, 50, 100, 200, 500)
 WEIGHT_DECAYS = (0.01, 0.03, 0.1, 0.3)
 DROPOUTS = (0.1, 0.2, 0.3, 0.5)
-CUTS = {
-    "blocks": "blocks at random places",
-    "chunks": "chunks of lines, with an end token",
-    "plain": "a plain cut of lines",
-}
 CUT_HELP = "Blocks go over line ends; the others stay within a line. “The text as data” shows the first ones."
 USUAL = TrainingSettings()
 """What the rungs leave as it is: all but steps, batch and learning rate"""

@@ -142,7 +142,7 @@ def told(row: Row, facts: Facts, visitor: str, reading: Reading, get: Get) -> di
         "run": {
             "id": "recorded" if row.recording else str(row.number), "title": rung.title, "is_control": False,
             "digest": _offer(row, facts, visitor, reading),
-            "state": row.status, "message": row.message,
+            "state": row.status, "message": row.message, "can_continue": view.can_continue,
             "step": view.step, "steps": view.steps, "speed": view.speed or None, "left": view.seconds_left,
             "snapshots": steps, "kinds": _kinds(plan.token_model, reading), "cannot_open": why_not_shown(plan),
         },
