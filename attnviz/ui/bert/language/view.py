@@ -38,7 +38,7 @@ WIDER = 1.5
 """How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
-HIGHEST = 440
+HIGHEST, HIGHEST_IN_LECTURE = 345, 430
 """px: of the plot of weights"""
 ROOM = 70
 """px: of a small plot beneath another one, without what a plot of lines has above and below it"""
@@ -134,7 +134,9 @@ def _show_attention(made: Made, setup: Setup, tokens: Tokens) -> None:
     weights = made.stack.weights[block]
     hidden = ~causal_mask(len(tokens)) if setup.causal else None
     figure = one_matrix(weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden)
-    figure["layout"]["height"] = min(figure["layout"]["height"], HIGHEST)
+    figure["layout"]["height"] = min(
+        figure["layout"]["height"], HIGHEST_IN_LECTURE if state.get("lecture") else HIGHEST
+    )
     plot(figure, "language_weights")
     if is_limited(tokens):
         st.caption(LIMITED)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.figures.plots import Spec
     from attnviz.tokens import Tokens
 
-HEIGHT, HIGH, HEADS = 250, 330, 6
+HEIGHT, HIGH, HEADS = 205, 300, 6
 """px: of both plots of weights, and where there are more than so many heads"""
 ABOVE = 22
 """px: above a plot that has nothing there"""
