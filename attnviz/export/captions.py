@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
-from attnviz.sources import SOURCES, Get, Source
+from attnviz.sources import PRETRAINED, SOURCES, Get, Source
 from attnviz.sources.compared import of_b
 from attnviz.steps import PARTS, STEPS
 
@@ -22,8 +22,7 @@ def title(page: str, get: Get) -> str:
     if page == "train":
         return _trained(get)[0]
     if page == "heads":
-        chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
-        return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
+        return _heads(get)
     if page == "compare":
         return f"A, B and their difference: {get('quantity')}"
     titles = {"averages": "From averages to attention", "tokens": "Three tokenizers", "bert": "BERT at work"}
@@ -42,7 +41,17 @@ def caption(page: str, get: Get) -> str:
         sides = [f"{name}: {_shown(of, SOURCES[of('source')])}" for name, of in (("A", get), ("B", of_b(get)))]
         return " ".join([*sides, AXES])
     shown = PAGES[page]
+    if page == "heads" and get("over") == "corpus":
+        return f"Mean weights over a corpus, by how far query and key stand apart. {PRETRAINED.about(get)} {AXES}"
     return f"{_shown(get, shown.sources[shown.source or get('source')])} {AXES}"
+
+
+def _heads(get: Get) -> str:
+    """Return which heads are shown."""
+    if get("over") == "corpus":
+        return "All heads over a corpus"
+    chosen = [_named(*head) for head in get("chosen") or [(get("layer"), get("head"))]]
+    return ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} heads"
 
 
 def _trained(get: Get) -> tuple[str, str]:

@@ -1,102 +1,18 @@
-"""Plots of what every head does over a corpus: its mean weights by relative position, and where one text lies."""
+"""Plots of what a head does over a corpus, and where one text lies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.figures.head_grid import Head, frames, targets
-from attnviz.figures.plots import SIDE, Spec, base, labelled
+from attnviz.figures.plots import Spec, base, labelled
 from attnviz.figures.style import Palette
 
-NEAR = 8
-"""The farthest relative position in the picture of a head, in tokens"""
-GRID, BESIDE = 430, 300
-"""px: the heights of the grid of heads, and of a plot beside it"""
-LARGE = 480, 360
-"""px: of both in a lecture"""
-DARKEST = 0.5
-"""The mean weight that has the darkest colour, and all above it"""
-
-
-def pictures(
-    offset_mean: npt.NDArray[np.float64], offsets: Sequence[int], palette: Palette, *, chosen: Head,
-    said: Mapping[Head, str], height: int = GRID,
-) -> Spec:  # fmt: skip
-    """Return the figure of all heads: for each a small matrix, whose cell (i, j) is the mean weight at j − i.
-
-    The second trace holds a target for each head, whose customdata is its layer and head.
-
-    Args:
-        offset_mean: the mean weight at each relative position, (L, H, R).
-        offsets: the R positions, which go from −`NEAR` at least to `NEAR`.
-        palette: the colours of the theme.
-        chosen: the head that has a frame.
-        said: what each head says while it is pointed at.
-        height: in px.
-    """
-    layers, heads, _ = offset_mean.shape
-    side = NEAR + 1
-    apart = np.arange(side)[None, :] - np.arange(side)[:, None]  # (side, side): key − query
-    tiles = offset_mean[..., apart - offsets[0]]  # (L, H, side, side)
-    spaced = np.full((layers, side + 1, heads, side + 1), np.nan)
-    spaced[:, :side, :, :side] = tiles.transpose(0, 2, 1, 3)
-    cells = spaced.reshape(layers * (side + 1), heads * (side + 1))
-    # Each head has the place of its number, −0.5 to 0.5, less the gap behind its last cell.
-    across, down = (np.arange(count * (side + 1)) / (side + 1) - 0.5 + 1 / (side + 1) for count in (heads, layers))
-    picture = {
-        "type": "heatmap",
-        "x": across.tolist(),
-        "y": down.tolist(),
-        "z": [[None if one != one else round(one, 4) for one in row] for row in cells.tolist()],  # noqa: PLR0124
-        "zmin": 0,
-        "zmax": DARKEST,
-        "colorscale": palette.weights,
-        "hoverinfo": "skip",
-        "hoverongaps": False,
-        "colorbar": {
-            "orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right", "len": 0.5,
-            "ticklabelposition": "outside top",
-            "thickness": 8, "outlinewidth": 0, "tickvals": [0, DARKEST / 2, DARKEST],
-            "ticktext": ["0", f"{DARKEST / 2:g}", f"≥ {DARKEST:g}"],
-        },
-    }  # fmt: skip
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "automargin": True}
-    return {
-        "data": [picture, targets(said)],
-        "layout": {
-            **base(palette, height),
-            "margin": {"l": 60, "r": SIDE, "t": 34, "b": 40},
-            "showlegend": False,
-            "shapes": [*_outlines(layers, heads, side, palette), *frames([chosen], palette)],
-            "dragmode": False,
-            "clickmode": "event+select",
-            "xaxis": {
-                **axis, "title": {"text": "head"}, "range": [-0.52, heads - 0.48],
-                "tickvals": list(range(heads)), "ticktext": [str(head) for head in range(heads)],
-            },
-            "yaxis": {
-                **axis, "range": [layers - 0.48, -0.52],
-                "tickvals": list(range(layers)), "ticktext": [f"layer {layer}" for layer in range(layers)],
-            },
-        },
-    }  # fmt: skip
-
-
-def _outlines(layers: int, heads: int, side: int, palette: Palette) -> list[Spec]:
-    """Return a thin line around each head's matrix, so that a pale one is seen as one."""
-    inset = 0.5 / (side + 1)
-    return [
-        {
-            "type": "rect", "x0": head - 0.5 + inset, "x1": head + 0.5 - inset, "y0": layer - 0.5 + inset,
-            "y1": layer + 0.5 - inset, "line": {"width": 1, "color": palette.rule},
-        }
-        for layer in range(layers)
-        for head in range(heads)
-    ]  # fmt: skip
+BESIDE, LARGE = 260, 360
+"""px: the height of a plot, and in a lecture"""
 
 
 def distribution(

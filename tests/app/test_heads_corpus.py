@@ -14,7 +14,8 @@ from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.panels import all_heads
-from tests.app.pages import messages, open_page
+from tests.app.heads import every_weight
+from tests.app.pages import messages, open_page, payload, send_update
 
 open_corpus = partial(open_page, "heads", over="corpus")
 STATISTICS, CARD = shipped("minilm")
@@ -44,6 +45,43 @@ def test_this_text_stands_beside_the_corpus() -> None:
     assert row == f"| to next token | {numbers} |"
 
 
+def test_the_grid_has_the_mean_weight_at_each_distance_and_the_means_and_labels_of_each_head() -> None:
+    header, arrays = payload(open_corpus(layer="1", head="8", sort="next", label="next-token head"), "explorer")
+    codes = every_weight(header).reshape(6, 12, 17, 17)
+    for layer, head, query, key in ((0, 2, 5, 4), (1, 8, 0, 16), (4, 9, 16, 0), (5, 11, 7, 7), (2, 0, 3, 9)):
+        mean = STATISTICS.offset_mean[layer, head, STATISTICS.offsets.index(key - query)]
+        assert abs(codes[layer, head, query, key] / 65535 - mean) < 7.7e-6
+    names = [one["name"] for one in header["measures"]]
+    assert "first" not in names  # of models without [CLS]
+    np.testing.assert_array_equal(
+        arrays["measures"][..., names.index("sep")],
+        STATISTICS.mean[..., STATISTICS.measures.index("sep")].astype(np.float32),
+    )
+    assert header["labels"][1][8] == ["next-token head"] and header["labels"][0][0] == ["broad"]
+    assert header["said"][1][8][0] == "next-token head on 99.7 %"
+    assert header["view"] | {"sort": "next", "label": "next-token head", "chosen": [[1, 8]]} == header["view"]
+
+
+def test_heads_like_it_are_framed_and_one_of_them_is_chosen() -> None:
+    at = open_corpus(layer="1", head="8", corpus_view="alike")
+    header, _ = payload(at, "explorer")
+    divergence = STATISTICS.divergence[12 + 8].copy()
+    divergence[12 + 8] = np.inf
+    assert header["view"]["chosen"] == [[1, 8], *([n // 12, n % 12] for n in np.argsort(divergence)[:6].tolist())]
+    send_update(at, "explorer", {"number": 1, "values": {"layer": 2, "head": 8, "chosen": [[2, 8]]}})
+    assert "**Layer 2 · head 8**" in said(at)
+    assert "chosen" not in at.query_params
+
+
+def test_with_this_text_the_label_says_on_which_share_of_the_corpus_it_holds() -> None:
+    found = said(open_page("heads", layer="1", head="8"))
+    assert f"Layer 1 · head 8 over {STATISTICS.sentences:,} sentences: next\\-token head on 99.7 %." in found
+    # This text gives a label that the corpus seldom does; the label that it mostly gives is said too.
+    previous, cls = (STATISTICS.label_share[STATISTICS.labels.index(name), 1, 9] for name in ("previous", "cls"))
+    found = said(open_page("heads", text="Yes.", layer="1", head="9"))
+    assert rf"previous\-token head on {100 * previous:.1f} %, attends to \[CLS\] on {100 * cls:.0f} %." in found
+
+
 def test_all_heads_as_a_table() -> None:
     trace = load("minilm").trace(DEFAULT_TEXT)
     table = all_heads(Here(STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
@@ -70,6 +108,7 @@ def test_every_view_of_a_head_is_shown(view: str, lecture: str) -> None:
     at = open_corpus(layer="5", head="11", corpus_view=view, lecture=lecture)
     assert not at.exception and not at.warning
     assert "Layer 5 · head 11" in said(at)
+    assert [one.proto.label for one in at.get("download_button")] == ["Download as CSV"]
 
 
 def test_a_text_without_a_measure_and_one_with_512_tokens() -> None:
@@ -89,4 +128,4 @@ def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: object) 
 
     at = open_corpus(model=str(save("bert", tmp_path / "bert")))  # type: ignore[operator]
     assert "no corpus statistics for this model" in messages(at)
-    assert "python -m attnviz corpus" in messages(at)
+    assert "python -m attnviz corpus FILES" in said(at)

@@ -7,33 +7,38 @@ import re
 from playwright.sync_api import Page, expect
 
 from attnviz.corpus.shipped import shipped
+from tests.browser.apps.explored import Explored
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
+
+PIXEL = """(section, [layer, head, query, key]) => {
+  const { grid } = section.attnviz.view;
+  const { data, width, height } = grid.given.overview;
+  return data[((layer * 12 + head) * height + query) * width + key];
+}"""
+"""A cell of a head's thumbnail, 255 for a weight of 1."""
 
 
 def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     page: Page, app_url: str, new_context: Contexts
 ) -> None:
     statistics, _ = shipped("minilm")
-    page.goto(f"{app_url}/heads")
+    page.goto(f"{app_url}/heads?label=next-token+head&sort=next")
     settled(page).get_by_role("radio", name="A corpus").click()
-    grid = settled(page).locator("[class*=st-key-corpus_grid] .js-plotly-plot")
-    # The point of layer 1, head 8, as Plotly has it on the screen.
-    place = grid.evaluate("""(plot) => {
-      const { xaxis, yaxis } = plot._fullLayout;
-      const { left, top } = plot.getBoundingClientRect();
-      return [left + xaxis._offset + xaxis.d2p(8), top + yaxis._offset + yaxis.d2p(1)];
-    }""")
-    page.mouse.move(*place)
-    page.mouse.click(*place)
+    expect(page.locator(".st-key-corpus_right")).to_be_visible()
+    explored = Explored(page)
+    mean = statistics.offset_mean[1, 8, statistics.offsets.index(1)]
+    assert explored.section.evaluate(PIXEL, [1, 8, 3, 4]) == round(255 * mean)
+    explored.point_at_head(1, 8)
+    share = f"next-token head on {100 * statistics.label_share[statistics.labels.index('next'), 1, 8]:.1f} %"
+    expect(explored.tooltip).to_contain_text(share)
+    expect(explored.section.locator(".hint")).to_contain_text("1 of 72 heads: next-token head")
+    explored.choose(1, 8)
     expect(page).to_have_url(re.compile(r"head=8"))
-    share = 100 * statistics.label_share[statistics.labels.index("next"), 1, 8]
-    sentence = page.get_by_text(re.compile(r"Layer 1 · head 8")).last
-    expect(settled(page).locator(".st-key-corpus_right")).to_contain_text(f"next-token head on {share:.1f} %")
-    assert sentence
+    expect(settled(page).locator(".st-key-corpus_right")).to_contain_text(share)
     copied = new_context().new_page()
     copied.goto(page.url)
-    expect(copied.locator(".st-key-corpus_right")).to_contain_text(f"next-token head on {share:.1f} %")
+    expect(copied.locator(".st-key-corpus_right")).to_contain_text(share)
 
     page.get_by_role("radio", name="Strongest").click()
     at = 1, 8, statistics.measures.index("previous")
@@ -44,3 +49,4 @@ def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     first.click()
     expect(page.locator(".st-key-text textarea")).to_have_value(text.strip())
     expect(page.locator(".st-key-explorer")).to_be_visible()
+    expect(page.locator(".st-key-heads_top")).to_contain_text(share)

@@ -31,7 +31,7 @@ def view() -> dict[str, Any]:
     return heads_view.view(state.get)
 
 
-def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str]) -> None:
+def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str], sorts: list[str]) -> None:
     """Reset values that this model or text does not have, with notes; the current layer and head are there."""
     layers, heads = survey.overview.shape[:2]
     if state.get("rollout") and not rollout:
@@ -50,7 +50,7 @@ def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[s
             _reset(name, f"The pinned {axis} {state.get(name)} does not exist: this text has {axis}s 0 to {count - 1}.")
     if state.get("label") and state.get("label") not in labels:
         _reset("label", f"No head can have the label “{state.get('label')}” here.")
-    if state.get("sort") and state.get("sort") not in [measure.name for measure in survey.measures]:
+    if state.get("sort") and state.get("sort") not in sorts:
         _reset("sort", f"The heads have no measure {state.get('sort')} on this text, so they keep their order.")
 
 

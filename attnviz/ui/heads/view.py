@@ -12,7 +12,9 @@ from attnviz.components.updates import acknowledged
 from attnviz.heads.payload import explorer_payload
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
+from attnviz.links.values import ROLLOUT
 from attnviz.measures.labels import possible_labels
+from attnviz.measures.names import NAMES
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
@@ -20,7 +22,8 @@ from attnviz.trace.whole import Trace
 from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.arrays import Heads, offer_arrays
-from attnviz.ui.heads.corpus.choice import over_corpus
+from attnviz.ui.heads.corpus import choice
+from attnviz.ui.heads.corpus.words import LINKED
 from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.sources import RESOURCES, settle
 
@@ -42,13 +45,17 @@ def show_heads(here: Shown) -> None:
     with notes:
         for tokens in dict.fromkeys((queries, keys)):
             shell.token_notes(tokens)
-        labels = possible_labels(survey.measures)
         settle(here)
-        heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels)
+        is_over_corpus = choice.over_corpus(here)
+        sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
+        if is_over_corpus:
+            sorts, labels = list(NAMES), list(LINKED.values())
+        heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        is_over_corpus = over_corpus(here)
+        if choice.has_corpus(here) and not state.get("lecture"):
+            choice.choose()
         if not is_over_corpus:
-            st.caption(CAUTION, width="content")
+            _say_what_labels_are(here, survey)
         _way_to_steps(here)
     if is_over_corpus:
         from attnviz.ui.heads.corpus.view import show  # reads statistics, which takes a second once
@@ -76,6 +83,13 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
     view, known = heads_state.view(), acknowledged("explorer")
     payload = explorer_payload(trace, here.kind, survey, files, view, acknowledged=known)
     explorer(*payload, key="explorer", on_view=heads_state.take)
+
+
+def _say_what_labels_are(here: Shown, survey: Survey) -> None:
+    """Say what weights and labels don't, and on which share of a corpus the labels of the current head hold."""
+    layer, head = heads_state.current()
+    said = choice.of_labels(here, survey, layer, head) if head != ROLLOUT else ""
+    st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
 
 
 def _way_to_steps(here: Shown) -> None:

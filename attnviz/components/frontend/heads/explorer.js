@@ -156,7 +156,7 @@ export class Explorer {
       add: () => added(this.updates.values, head),
       toggle: () => toggled(this.updates.values, head),
     };
-    this.change(change[how]());
+    this.change(change[this.store.header.only_grid ? "only" : how]());
   }
 
   /**

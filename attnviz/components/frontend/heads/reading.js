@@ -41,6 +41,15 @@ export function measuresOf(store, head) {
 /** @param {Store} store @param {HeadId} head */
 export const labelsOf = (store, [layer, head]) => (head < 0 ? [] : (store.header.labels[layer]?.[head] ?? []));
 
+/**
+ * What is said of a head beside its measures: what the page says, or its labels.
+ * @param {Store} store @param {HeadId} head
+ */
+function saidOf(store, head) {
+  const said = store.header.said?.[head[0]]?.[head[1]];
+  return said ?? labelsOf(store, head).map(labelText);
+}
+
 /** A label with its rule. @param {string} label */
 export function labelNode(label) {
   const rule = labelRule(label);
@@ -54,7 +63,7 @@ export function labelNode(label) {
 export function headSentence(store, head) {
   const [layer, own] = head;
   const about = measuresOf(store, head).map(({ title, text }) => `${title} ${text}`);
-  return [`layer ${layer} head ${own}`, ...labelsOf(store, head).map(labelText), ...about].join("; ");
+  return [`layer ${layer} head ${own}`, ...saidOf(store, head), ...about].join("; ");
 }
 
 /**
@@ -62,14 +71,14 @@ export function headSentence(store, head) {
  * @param {Store} store @param {HeadId} head
  */
 export function headReading(store, head) {
-  const labels = labelsOf(store, head);
+  const labels = saidOf(store, head).map((label) => span("label", label));
   const rows = measuresOf(store, head).map(({ title, text, value }) => {
     const shown = result(value, text);
     return element("div", { class: "value-line" }, span("name", title), shown);
   });
   return [
     element("div", { class: "title" }, headName(head)),
-    ...(labels.length ? [element("div", { class: "labels" }, ...labels.map(labelNode))] : []),
+    ...(labels.length ? [element("div", { class: "labels" }, ...labels)] : []),
     ...rows,
   ];
 }

@@ -32,7 +32,8 @@ const LEAST_SHARE = 0.8; // this much
 const WIDE = 760; // px from which on there are two columns; the same as in explorer.css
 const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
-const HINT = "A click, a tap or arrow keys choose a head; Ctrl or Shift adds it.";
+const HINT = "A click, a tap or arrow keys choose a head";
+const ADDS = "; Ctrl or Shift adds it";
 const REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go.";
 
 /**
@@ -123,23 +124,28 @@ export class View {
   show(given) {
     this.given = given;
     setTheme(this.section, given.theme);
+    const isOnlyGrid = Boolean(given.store.header.only_grid);
+    this.section.classList.toggle("only-grid", isOnlyGrid);
     this.fit();
     this.showGrid(given);
     this.showControls(given);
-    this.showLegend(given);
-    this.showPictures(given);
+    if (!isOnlyGrid) {
+      this.showLegend(given);
+      this.showPictures(given);
+    }
     this.section.style.visibility = "";
   }
 
   /** @param {Given} given */
   showGrid({ store, view, shown, theme }) {
-    const { layers, heads, measures } = store.header;
+    const { layers, heads, measures, only_grid: isOnlyGrid } = store.header;
     if (this.ranking.trace !== store.trace) this.ranking = { trace: store.trace, order: null, faded: null };
     const kept = this.ranking;
     if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
     if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
-    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), span("how", HINT));
+    const hint = span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`);
+    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), hint);
     this.grid.update({
       layers,
       heads,
@@ -225,7 +231,7 @@ export class View {
 
   /** @param {Pointed} hovered @param {Pair} pinned */
   light(hovered, pinned) {
-    if (!this.given) return;
+    if (!this.given || this.given.store.header.only_grid) return;
     if (this.given.shown.heads.length) this.pictures.setLight({ hovered, pinned });
     const pointing = this.means(hovered);
     if (pointing && this.tooltip.at) this.tooltip.show(this.reading(hovered));

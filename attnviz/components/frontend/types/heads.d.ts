@@ -95,6 +95,10 @@ interface ExplorerHeader {
   measures: Measure[];
   rollout: boolean;
   norms: boolean;
+  /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */
+  only_grid?: boolean;
+  /** of each layer's heads, what is said of them in place of their labels */
+  said?: string[][][];
 }
 /** What all heads share: their shape, what is masked, and each token's group (0 special, 1 first sentence, 2 second). */
 interface HeadFrame extends CellCount {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isnan
 
+import numpy as np
+
 from attnviz.corpus.card import CorpusCard
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.measures.survey import Survey
@@ -38,6 +40,12 @@ class Here:
     def at(self, measure: str) -> tuple[int, int, int]:
         """Return where the measure of this head stands in arrays (L, H, M)."""
         return self.layer, self.head, self.statistics.measures.index(measure)
+
+    def nearest(self, count: int) -> list[int]:
+        """Return the numbers of the heads whose rows are most like this head's, the most alike first."""
+        own = self.layer * self.statistics.shape[1] + self.head
+        ranked = np.argsort(self.statistics.divergence[own], kind="stable").tolist()
+        return [other for other in ranked if other != own][:count]
 
     def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
         """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""

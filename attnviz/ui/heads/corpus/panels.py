@@ -1,6 +1,8 @@
-"""What is shown of one head over a corpus, a function each, by its name in links."""
+"""What is shown of one head over a corpus, a function each, by its name in links. Each returns its numbers."""
 
 from __future__ import annotations
+
+from math import isnan
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,8 @@ from attnviz.links.link import write_link
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.heads.corpus.here import Here
-from attnviz.ui.heads.corpus.words import LABELS, MEASURES, axis, share
-from attnviz.ui.heads.table import HEIGHT, to_csv
+from attnviz.ui.heads.corpus.words import HALF, LABELS, MEASURES, axis, share
+from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import plot
@@ -22,24 +24,32 @@ LIKE_IT, CLUSTERS = 6, 12
 """Heads that are named as alike; groups into which all heads are put"""
 
 
-def measures(here: Here) -> None:
+def measures(here: Here) -> pd.DataFrame:
     """Show each measure on this text beside the corpus."""
-    found = here.statistics
-    lines = ["| Measure | This text | Mean | Deviation | Below this text |", "| --- | ---: | ---: | ---: | ---: |"]
-    for name in here.names:
-        title, unit = MEASURES[name]
-        value, at = here.value(name), here.at(name)
-        below = "–" if value is None else share(found.share_below(here.layer, here.head, name, value))
-        own = "–" if value is None else number(value, 3)
-        lines.append(
-            f"| {plain(title)}{f', {unit}' if unit else ''} | **{own}** | {number(found.mean[at], 3)} "
-            f"| {number(found.std[at], 3)} | {below} |"
-        )
+    table = beside(here)
+    lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in table.itertuples():
+        title, unit = MEASURES[str(row.measure)]
+        named = f"{plain(title)}{f', {unit}' if unit else ''}"
+        own = "–" if isnan(row.this_text) else number(row.this_text, 3)
+        lines.append(f"| {named} | **{own}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
     st.markdown("\n".join(lines))
-    st.caption("Deviation: standard deviation over the sentences. Below: the share of sentences with a lower value.")
+    st.caption("Mean and standard deviation are over the sentences. Below: the share of sentences with a lower value.")
+    return table
 
 
-def distribution(here: Here) -> None:
+def beside(here: Here) -> pd.DataFrame:
+    """Return each measure of this head on this text and over the corpus, a row each."""
+    found = here.statistics
+    rows = []
+    for name in here.names:
+        value, at = here.value(name), here.at(name)
+        below = np.nan if value is None else found.share_below(here.layer, here.head, name, value)
+        rows.append((name, np.nan if value is None else value, found.mean[at], found.std[at], below, found.count[at]))
+    return pd.DataFrame(rows, columns=["measure", "this_text", "mean", "std", "below", "sentences"])
+
+
+def distribution(here: Here) -> pd.DataFrame:
     """Show how a measure is distributed, and where this text lies."""
     from attnviz.figures.corpus import distribution as figure
 
@@ -54,14 +64,13 @@ def distribution(here: Here) -> None:
             f"{title.capitalize()}: **{number(value, 3)}**{f' {unit}' if unit else ''} on this text; {below} of the "
             f"sentences have less. Median **{_median(here, name)}**, mean {number(found.mean[at], 3)}."
         )
-    spec = figure(
-        found.histograms[at].tolist(), found.edges(name).tolist(), palette(), title=axis(name), here=value,
-        height=_height(),
-    )  # fmt: skip
+    counts, edges = found.histograms[at], found.edges(name)
+    spec = figure(counts.tolist(), edges.tolist(), palette(), title=axis(name), here=value, height=_height())
     plot(spec, f"corpus_distribution_{here.layer}_{here.head}_{name}")
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
 
 
-def positions(here: Here) -> None:
+def positions(here: Here) -> pd.DataFrame:
     """Show the mean weight at each relative position."""
     from attnviz.figures.corpus import positions as figure
 
@@ -73,40 +82,52 @@ def positions(here: Here) -> None:
     plot(figure(means.tolist(), here.statistics.offsets, palette(), _height()),
          f"corpus_positions_{here.layer}_{here.head}")  # fmt: skip
     st.caption("Between tokens that are not special, over all pairs of tokens so far apart.")
+    return pd.DataFrame(
+        {"key - query": here.statistics.offsets, "mean weight": means, "pairs": here.statistics.offset_count}
+    )
 
 
-def parts(here: Here) -> None:
+def parts(here: Here) -> pd.DataFrame:
     """Show the mean weight from each part of a sentence to each."""
     from attnviz.figures.corpus import by_part
 
-    means = here.statistics.part_mean[here.layer, here.head]
+    means, names = here.statistics.part_mean[here.layer, here.head], here.statistics.parts
     st.markdown("Where queries of each kind look: a row adds up to **1**.")
-    plot(by_part(means, here.statistics.parts, palette(), _height()), f"corpus_parts_{here.layer}_{here.head}")
+    plot(by_part(means, names, palette(), _height()), f"corpus_parts_{here.layer}_{here.head}")
     st.caption(r"Special: \[CLS\], \[SEP\]. Rare: pieces of words that the vocabulary has not whole.")
+    table = pd.DataFrame(means, columns=[f"to {name}" for name in names])
+    table.insert(0, "from", names)
+    table["queries"] = here.statistics.part_count
+    return table
 
 
-def alike(here: Here) -> None:
-    """Show the heads whose rows are most like this head's."""
+def alike(here: Here) -> pd.DataFrame:
+    """Show the heads whose rows are most like this head's; the grid has a frame around them."""
     found, heads = here.statistics, here.statistics.shape[1]
     own = here.layer * heads + here.head
     groups = clusters(found.divergence, min(CLUSTERS, len(found.divergence)))
-    nearest = [other for other in np.argsort(found.divergence[own], kind="stable").tolist() if other != own]
-    st.markdown(f"Nearest by the mean **Jensen-Shannon divergence** of their rows, over {found.pair_count:,} queries:")
-    lines = ["| Head | Divergence, bits | Its label |", "| --- | ---: | --- |"]
-    for other in nearest[:LIKE_IT]:
+    st.markdown("Nearest by the mean **Jensen-Shannon divergence** of their rows, framed in the grid:")
+    lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
+    for other in here.nearest(LIKE_IT):
         layer, head = divmod(other, heads)
-        held = [LABELS[name] for name, part in here.labels(layer, head) if part >= 0.5]
-        lines.append(f"| layer {layer} · head {head} | {number(found.divergence[own, other], 3)} "
+        held = [LABELS[name] for name, part in here.labels(layer, head) if part >= HALF]
+        lines.append(f"| layer {layer} · head {head} | **{number(found.divergence[own, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))
     same = [f"{other // heads}.{other % heads}" for other in np.flatnonzero(groups == groups[own]).tolist()]
     st.caption(
-        f"0: the same rows; 1: no key in common. Put into {groups.max() + 1} groups, it stands with {len(same) - 1} "
-        f"others (layer.head): {', '.join(same[:24])}{' …' if len(same) > 24 else ''}."
+        f"0: the same rows; 1: no key in common; over {found.pair_count:,} queries. Of {groups.max() + 1} clusters "
+        f"(average linkage), its own has {len(same)} heads (layer.head): {', '.join(same[:24])}"
+        f"{' …' if len(same) > 24 else ''}."
     )
+    every = np.arange(len(groups))
+    table = pd.DataFrame(
+        {"layer": every // heads, "head": every % heads, "divergence": found.divergence[own], "cluster": groups}
+    )
+    return table.drop(own).sort_values("divergence", kind="stable", ignore_index=True)
 
 
-def examples(here: Here) -> None:
+def examples(here: Here) -> pd.DataFrame:
     """Show the sentences on which a measure is highest, as links to this head on each."""
     name = _measure(here)
     at, strongest = here.at(name), here.statistics.strongest
@@ -126,16 +147,30 @@ def examples(here: Here) -> None:
     st.caption(
         f"Of the sentences that may be quoted here ({plain(quoted)}), of 8 tokens or more. Each opens this head on it."
     )
+    return pd.DataFrame(shown, columns=[name, "sentence"])
 
 
-def heads(here: Here) -> None:
-    """Show all heads in a table, with the share of each label, and offer all numbers as CSV."""
+def heads(here: Here) -> pd.DataFrame:
+    """Show all heads in a table, with the share of each label."""
     table = all_heads(here)
-    st.dataframe(table, hide_index=True, height=HEIGHT, key="corpus_table")
-    st.download_button(
-        "Download as CSV", lambda: to_csv(table), f"heads_{here.card.model}_corpus.csv", "text/csv", on_click="ignore",
-        icon=":material/download:",
-    )  # fmt: skip
+    if state.get("lecture"):
+        st.markdown(_by_label(here))
+    else:
+        st.dataframe(table, hide_index=True, height=HEIGHT, key="corpus_table")
+    return table
+
+
+def _by_label(here: Here) -> str:
+    """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
+    found, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
+    for name, shares in zip(found.labels, found.label_share, strict=True):
+        layer, head = divmod(int(shares.argmax()), found.shape[1])
+        if shares.any():
+            many = int((shares >= HALF).sum())
+            lines.append(
+                f"| {plain(LABELS[name])} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |"
+            )
+    return "\n".join([*lines, "", f"Heads: those with the label on {HALF:.0%} of the sentences or more."])
 
 
 def all_heads(here: Here) -> pd.DataFrame:
@@ -173,4 +208,4 @@ def _median(here: Here, name: str) -> str:
 def _height() -> int:
     from attnviz.figures.corpus import BESIDE, LARGE
 
-    return LARGE[1] if state.get("lecture") else BESIDE
+    return LARGE if state.get("lecture") else BESIDE

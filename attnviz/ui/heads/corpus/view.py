@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from attnviz.corpus.shipped import shipped
 from attnviz.sources.shown import Shown
 from attnviz.ui import state
 from attnviz.ui.heads.corpus import panels
+from attnviz.ui.heads.corpus.grid import show_grid
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import LABELS, share
-from attnviz.ui.palette import palette
+from attnviz.ui.heads.table import to_csv
 from attnviz.ui.plain import plain
-from attnviz.ui.walk.checks import clicked, notice, plot
+from attnviz.ui.walk.checks import notice
 
 if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
@@ -24,7 +25,7 @@ VIEWS = {
     "measures": "Measures",
     "distribution": "Distribution",
     "positions": "Positions",
-    "parts": "Parts of a sentence",
+    "parts": "Parts",
     "alike": "Heads like it",
     "examples": "Strongest",
     "heads": "All heads",
@@ -32,13 +33,21 @@ VIEWS = {
 """What is shown beside the grid, by its names in links: each is a function of `panels`"""
 CSS = """
 <style>
-.st-key-corpus_examples [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; }
+.st-key-corpus_examples [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; line-height: 1.3; }
+.st-key-corpus_examples .stPageLink p { font-size: max(0.875rem, var(--least-type, 0) * 1rem); font-weight: 400; }
+.st-key-corpus_examples a:not(:hover) { background: none; }
+.st-key-corpus_examples a { padding: 0.1rem 0; }
+.st-key-corpus_right table { font-size: max(0.875rem, var(--least-type, 0) * 1rem); }
+.st-key-corpus_right table :is(td, th) { padding: 0.2rem 0.5rem; }
+.st-key-corpus_right table td:not(:first-child) { white-space: nowrap; font-variant-numeric: tabular-nums; }
+@media (max-width: 640px) { .st-key-corpus_right table :is(td, th) { padding: 0.2rem 0.3rem; } }
 </style>
 """
 LECTURE_CSS = """
 <style>
 /* The corner of a lecture has two buttons; in a lesson they are in its bar. */
 :root:not(:has(.st-key-lesson_bar)) .st-key-corpus_right { padding-top: 2.5rem; }
+.st-key-corpus_csv { display: none; }
 </style>
 """
 
@@ -47,14 +56,20 @@ def show(here: Shown, survey: Survey) -> None:
     """Show all heads over the corpus, and the chosen one beside this text."""
     statistics, card = shipped(here.model.name)
     found = Here(statistics, card, survey, state.get("layer"), state.get("head"))
+    state.adopt("corpus_view")  # its choice stands after the grid, which shows what it names
     st.html(CSS + (LECTURE_CSS if state.get("lecture") else ""))
     left, right = st.columns([1, 1], gap="medium")
     with left:
+        side = statistics.offsets[-1] + 1
         st.markdown(
-            f"Each head’s **mean weights** over {statistics.sentences:,} sentences, by how far the key stands from the "
-            "query, up to 8 tokens. Click a head."
+            f"**Mean weights** over {statistics.sentences:,} sentences, by how far the key (column) stands from the "
+            f"query (row): {side} × {side} tokens, colours from 0 to 1 by the square root."
         )
-        _grid(found)
+        show_grid(found, found.nearest(panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
+        notice(
+            "A label that holds on one sentence may be chance; one that holds on nearly all of them is what the head "
+            "does. Most heads have none: they do different things on different sentences."
+        )
     with right, st.container(key="corpus_right"):
         st.markdown(f"**Layer {found.layer} · head {found.head}**: {_said(found)}")
         if state.get("lecture"):
@@ -64,37 +79,17 @@ def show(here: Shown, survey: Survey) -> None:
                 "corpus_view", st.segmented_control, "Of this head", list(VIEWS), required=True,
                 format_func=VIEWS.get, label_visibility="collapsed",
             )  # fmt: skip
-        getattr(panels, state.get("corpus_view"))(found)
-    notice(
-        "A label that holds on one sentence may be chance; one that holds on nearly all of them is what the head does. "
-        "Most heads have none: they do different things on different sentences."
-    )
+        name = state.get("corpus_view")
+        _offer(getattr(panels, name)(found), f"heads_{card.model}_corpus_{found.layer}_{found.head}_{name}.csv")
     st.caption(_of_corpus(found))
 
 
-def _grid(here: Here) -> None:
-    from attnviz.figures.corpus import GRID, LARGE, pictures
-
-    layers, heads = here.statistics.shape
-    said = {(layer, head): _labels(here, layer, head) for layer in range(layers) for head in range(heads)}
-    figure = pictures(
-        here.statistics.offset_mean, here.statistics.offsets, palette(), chosen=(here.layer, here.head), said=said,
-        height=LARGE[0] if state.get("lecture") else GRID,
+def _offer(table: pd.DataFrame, file: str) -> None:
+    """Offer the numbers that are shown."""
+    st.download_button(
+        "Download as CSV", lambda: to_csv(table), file, "text/csv", on_click="ignore", icon=":material/download:",
+        key="corpus_csv", type="tertiary",
     )  # fmt: skip
-    key = f"corpus_grid_{here.layer}_{here.head}"
-    plot(figure, key, on_select=partial(_choose, key), selection_mode="points")
-
-
-def _labels(here: Here, layer: int, head: int) -> str:
-    """Return what a head says while it is pointed at: its most frequent labels."""
-    return "".join(f"<br>{LABELS[name]}: <b>{share(part)}</b>" for name, part in here.labels(layer, head)[:3])
-
-
-def _choose(key: str) -> None:
-    """Show the head that the plot with this key says was clicked."""
-    place = clicked(key)
-    if isinstance(place, (list, tuple)) and len(place) == 2 and all(type(one) is int and one >= 0 for one in place):
-        state.choose_head(place[0], place[1])
 
 
 def _said(here: Here) -> str:
@@ -111,5 +106,6 @@ def _of_corpus(here: Here) -> str:
     licence = f" Licence: {plain(here.card.licence)}." if here.card.licence else ""
     return (
         f"Corpus: {plain(here.card.corpus)}; {here.statistics.sentences:,} sentences, {here.statistics.tokens:,} "
-        f"tokens.{licence} Layers and heads are counted from 0."
+        f"tokens.{licence} In the grid, a head has the labels that hold on half of the sentences or more. Layers and "
+        "heads are counted from 0."
     )

@@ -36,6 +36,10 @@ LABELS = {
     "diagonal": "diagonal",
     "broad": "looks everywhere",
 }
+LINKED = LABELS | {"broad": "broad"}
+"""Labels as `attnviz.measures.labels` and links have them"""
+HALF = 0.5
+"""The share of the sentences from which on a head is said to have a label"""
 
 
 def axis(measure: str) -> str:

@@ -1,0 +1,78 @@
+"""All heads over a corpus in the grid of the explorer: each is a picture of its mean weights by relative position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save
+
+from attnviz.components.explorer import explorer
+from attnviz.components.updates import acknowledged
+from attnviz.corpus.shipped import shipped
+from attnviz.corpus.sums.finished import CorpusStatistics
+from attnviz.heads.files import encode
+from attnviz.serving.work.arrays import array_store
+from attnviz.ui.heads import state as heads_state
+from attnviz.ui.heads.corpus.here import Here
+from attnviz.ui.heads.corpus.words import HALF, LABELS, LINKED, MEASURES, share
+
+KEY = "corpus_grid"
+SAID = 3
+"""The labels that are said of a head that is pointed at"""
+
+
+def show_grid(here: Here, alike: Sequence[int] = ()) -> None:
+    """Show the grid; `alike` are the numbers of heads with a frame, besides the chosen one."""
+    explorer(*payload(here, alike), key=KEY, on_view=heads_state.take)
+
+
+def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return the header and the arrays of the explorer (see `components.explorer`)."""
+    found, name = here.statistics, here.card.model
+    (layers, heads), side = found.shape, found.offsets[-1] + 1
+    chosen = [here.layer, here.head], *([*divmod(other, heads)] for other in alike)
+    trace = f"corpus {name} {found.sentences}"
+    digest = array_store().offer((trace,), partial(_file, name), compress=True)
+    positions, ones = [str(position) for position in range(side)], [1] * side
+    names = [one for one in found.measures if found.count[..., found.measures.index(one)].any()]
+    header = {
+        "trace": trace, "model": name, "kind": here.card.kind, "layers": layers, "heads": heads, "only_grid": True,
+        "rows": side, "cols": side, "causal": False, "rollout": False, "norms": False,
+        "query_labels": positions, "key_labels": positions, "query_groups": ones, "key_groups": ones,
+        "files": {"shared": digest, "weights": [[digest, 0, layers * heads]], "rollout": []},
+        "view": {**heads_state.view(), "layer": here.layer, "head": here.head, "chosen": chosen, "q": None, "k": None},
+        "acknowledged": acknowledged(KEY),
+        "labels": _of_heads(here, lambda held: [LINKED[name] for name, part in held if part >= HALF]),
+        "said": _of_heads(here, lambda held: [f"{LABELS[name]} on {share(part)}" for name, part in held[:SAID]]),
+        "measures": [
+            {"name": one, "title": MEASURES[one].title, "unit": MEASURES[one].unit, "low": 0.0,
+             "high": float(found.edges(one)[-1]), "keys": []}
+            for one in names
+        ],
+    }  # fmt: skip
+    places = [found.measures.index(one) for one in names]
+    return header, {"measures": found.mean[..., places].astype(np.float32)}
+
+
+def pictures(statistics: CorpusStatistics) -> npt.NDArray[np.float32]:
+    """Return a matrix for each head, (L · H, n, n), whose cell (i, j) is the mean weight at the position j − i."""
+    apart = np.arange(statistics.offsets[-1] + 1)
+    apart = apart[None, :] - apart[:, None]  # key − query
+    means = np.nan_to_num(statistics.offset_mean)[..., apart - statistics.offsets[0]]
+    # In C's order, which indexing does not keep, and safetensors does not check.
+    return np.ascontiguousarray(means.reshape(-1, *apart.shape), np.float32)
+
+
+def _file(model: str) -> bytes:
+    """Return the pictures of all heads as the file that the browser requests."""
+    return save({"weights": encode(pictures(shipped(model)[0]))})
+
+
+def _of_heads(here: Here, say: Any) -> list[list[list[str]]]:
+    """Return what is said of each head's labels, as L lists of H lists."""
+    layers, heads = here.statistics.shape
+    return [[say(here.labels(layer, head)) for head in range(heads)] for layer in range(layers)]
