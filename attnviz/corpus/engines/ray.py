@@ -1,0 +1,257 @@
+"""Reads blocks on a Ray cluster: each actor of a pool holds a model, and the driver folds what they give.
+
+The rows of the dataset are the blocks, a few numbers each, and not what `ray.data.read_text` would give: that knows
+neither a line's number nor where a part of a file ends, so a bad line could not be named, and a run could not go on
+after a kill. So every node must see the files under the same names, as the driver does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import secrets
+import signal
+import socket
+import sys
+import threading
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from attnviz.corpus.blocks import Block, Read, read_block
+from attnviz.corpus.engines.local import EngineError, cores
+from attnviz.corpus.job import Job
+from attnviz.corpus.sentences import Reader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_ATTEMPTS = 5
+"""So often a block may be begun: once, and again after an actor or a node has ended"""
+WINDOW, WINDOW_AN_ACTOR = 4096, 64
+"""Blocks of a dataset: at least, and for each actor. A corpus of more takes several, one after another, so that memory
+stays flat; each loads the models anew, which takes seconds."""
+STORE_BYTES = 512 * 2**20
+"""Ray's memory for results where it is started here"""
+FASTEST = 1
+"""Of zlib: sums are mostly zeros, so 3 MB become 0.3"""
+STARTS = 2
+"""Attempts to start Ray here: it gives up after 30 seconds, which a busy machine may need"""
+CONNECT_SECONDS = 5
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as versions to come do; without it, Ray warns of them
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its errors come as exceptions too
+}
+"""Variables that Ray reads, where they are not set already"""
+
+
+class Attempts:
+    """Counts how often each block was begun: Ray itself would try one for ever that kills whoever reads it."""
+
+    def __init__(self) -> None:
+        self._begun: Counter[int] = Counter()
+
+    def begin(self, number: int) -> int:
+        """Count a block, and return how often it was begun."""
+        self._begun[number] += 1
+        return self._begun[number]
+
+
+class Actor:
+    """Holds a model, and reads blocks with it."""
+
+    def __init__(self, job: Job, device: str, attempts: Any) -> None:
+        self._job, self._device, self._attempts = job, device, attempts
+        self._reader: Reader | None = None
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return what the blocks of a table gave, or the error that they raised, for the driver to raise it."""
+        import pyarrow as pa
+
+        blocks = [pickle.loads(row) for row in table["block"].to_pylist()]  # noqa: S301 — from our own driver
+        return pa.table({"read": [packed(self._read(block)) for block in blocks]})
+
+    def _read(self, block: Block) -> Read | Exception:
+        import ray
+
+        begun = ray.get(self._attempts.begin.remote(block.number))
+        if begun > MOST_ATTEMPTS:
+            last = block.first_line + block.lines - 1
+            return EngineError(f"{begun - 1} actors ended at lines {block.first_line:,} to {last:,} of {block.path}.")
+        try:
+            if self._reader is None:  # not in __init__: Ray would hide why it fails
+                self._reader = self._job.reader(self._device)
+            return read_block(self._reader, block)
+        except (OSError, ValueError, RuntimeError) as error:
+            return error
+
+
+def run_ray(
+    job: Job, blocks: Iterable[Block], *, actors: int | None, gpus: float, address: str | None
+) -> Iterator[Read]:
+    """Read blocks on a Ray cluster. What is lost with an actor or a node is read once more by another one.
+
+    If Ray runs in this process already, it is used as it is, and left running.
+
+    Args:
+        job: the model and how it reads.
+        blocks: are taken one after another.
+        actors: how many, with a processor each; if None, one for each processor of the cluster.
+        gpus: the share of a GPU for each actor; with one, the model computes there.
+        address: of a running cluster; if None, Ray is started on this machine, and ended with the run.
+
+    Raises:
+        ValueError: there are no actors, or the share is negative.
+        EngineError: Ray is not installed or can't be reached, or actors die again and again.
+        attnviz.pretrained.ModelError: the model can't be loaded.
+        OSError: an actor can't read a file.
+    """
+    if actors is not None and actors < 1:
+        raise ValueError(f"{actors} actors: there must be at least 1")
+    if gpus < 0:
+        raise ValueError(f"a share of {gpus} of a GPU: it can't be negative")
+    with _connected(address, actors):
+        from ray.exceptions import RayError
+
+        actors = actors or _processors()
+        _quiet()
+        rest = iter(blocks)
+        try:
+            while window := list(islice(rest, max(WINDOW, WINDOW_AN_ACTOR * actors))):
+                yield from _read(job, window, min(actors, len(window)), gpus)
+        except RayError as error:
+            raise EngineError(f"Ray gave up: {_line(error)}") from error
+
+
+def _read(job: Job, blocks: list[Block], actors: int, gpus: float) -> Iterator[Read]:
+    """Read some blocks, each a task of its own, so that only one is lost with an actor."""
+    import ray
+
+    attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Attempts).remote()
+    rows = [{"block": pickle.dumps(block)} for block in blocks]
+    found = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        Actor,
+        fn_constructor_args=(job, "cuda" if gpus else "cpu", attempts),
+        batch_size=1,
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(size=actors),
+        num_cpus=1,
+        num_gpus=gpus or None,
+    )
+    for table in found.iter_batches(batch_size=None, batch_format="pyarrow"):
+        yield from map(unpacked, cast("pa.Table", table)["read"].to_pylist())
+
+
+def _processors() -> int:
+    """Return how many processors the cluster has."""
+    import ray
+
+    resources: Mapping[str, float] = cast(Any, ray).cluster_resources()
+    return max(1, int(resources.get("CPU", 1)))
+
+
+def packed(read: Read | Exception) -> bytes:
+    """Return what a block gave as bytes.
+
+    Pickled, as Ray itself sends classes and arguments: whoever may join a cluster runs code on it anyway.
+    """
+    return zlib.compress(pickle.dumps(read), FASTEST)
+
+
+def unpacked(row: bytes) -> Read:
+    """Return what a block gave, or raise the error that it raised."""
+    read: Read | Exception = pickle.loads(zlib.decompress(row))  # noqa: S301 — from our own actors
+    if isinstance(read, Exception):
+        raise read
+    return read
+
+
+@contextmanager
+def _connected(address: str | None, actors: int | None) -> Iterator[None]:
+    """Connect to a cluster, or start Ray here; quietly, and with nothing sent to Ray's makers."""
+    _set_environment(alone=address is None)
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise EngineError("Ray is not installed; pip install 'attnviz[ray]' installs it.") from error
+    if ray.is_initialized():
+        yield
+        return
+    if address is not None:
+        _check_address(address)
+    own = signal.getsignal(signal.SIGTERM)
+    try:
+        _start(address, actors or cores())
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, own)  # Ray's would end the process before the checkpoint is written
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _start(address: str | None, processors: int) -> None:
+    """Connect to a cluster, or start Ray here.
+
+    Raises:
+        EngineError: neither can be done.
+    """
+    import ray
+
+    here: dict[str, Any] = {"num_cpus": processors, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+    for attempt in range(1 if address else STARTS):
+        try:
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
+        except Exception as error:  # Ray raises plain ones too
+            ray.shutdown()
+            if address or attempt + 1 == STARTS:
+                where = f"at {address}" if address else "on this machine"
+                raise EngineError(f"Ray {where} can't be reached: {_line(error)}") from error
+        else:
+            return
+
+
+def _set_environment(*, alone: bool) -> None:
+    """Set what Ray reads when it is imported; if it starts here, with a secret that its ports ask for.
+
+    Without one in the environment, Ray writes its own to the home folder, where others may read it.
+    """
+    os.environ |= {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
+    if alone and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+def _check_address(address: str) -> None:
+    """Try whether somebody listens: Ray itself tries for many minutes.
+
+    Raises:
+        EngineError: nobody does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return  # "auto": Ray looks for a cluster on this machine, and finds at once that there is none
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise EngineError(f"Ray at {address} can't be reached: {_line(error)}") from error
+
+
+def _quiet() -> None:
+    """Let Ray Data print nothing but errors."""
+    import ray
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = context.print_on_execution_start = False
+
+
+def _line(error: Exception) -> str:
+    """Return the first line of what an error says."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
