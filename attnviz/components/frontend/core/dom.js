@@ -27,6 +27,11 @@ const UNSEEN =
   "position: absolute; overflow: hidden; width: 1px; height: 1px; margin: 0; " +
   "clip-path: inset(50%); white-space: nowrap";
 
+/** Changes a text if it is another one: screen readers say each change. @param {HTMLElement} of @param {string} text */
+export function setText(of, text) {
+  if (of.textContent !== text) of.textContent = text;
+}
+
 /** A paragraph for screen readers: nothing of it is seen. @param {Record<string, unknown>} properties */
 export const screenReaderOnly = (properties) => element("p", { style: UNSEEN, ...properties });
 

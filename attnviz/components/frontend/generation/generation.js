@@ -4,10 +4,8 @@
 import { fetchArrays, fromServer, keptArrays } from "../core/arrays.js";
 import { setTheme } from "../core/colours.js";
 import { element, screenReaderOnly, theme } from "../core/dom.js";
-import { isShortcut, pressed } from "../core/keys.js";
-import { unpack } from "../core/packing.js";
-import { PendingUpdates } from "../core/pending_updates.js";
-import { fit, goesOn } from "../training/lesson.js";
+import { fit } from "../training/lesson.js";
+import { Part } from "../training/part.js";
 import { placeKey, placeOf } from "../training/words.js";
 import { Draws } from "./draws.js";
 import { View } from "./view.js";
@@ -18,13 +16,13 @@ const LAST_SEED = 999_999;
 /** @type {Partial<Record<GenerationPanel, string>>} what a panel compares with, by the name of its part */
 const COMPARED = { seeds: "again", cache: "cache", half: "half" };
 
-class Generation {
+/** @extends {Part<GenerationHeader, GenerationValues>} */
+class Generation extends Part {
   /** @param {HTMLElement} root @param {string} server */
   constructor(root, server) {
-    /** @type {SetTriggerValue} */
-    this.setTriggerValue = () => {};
-    /** @type {GenerationHeader | null} */
-    this.header = null;
+    super(root, element("section", { class: "generation", "aria-label": "Generated text" }), {
+      ...{ drawn: null, watch: "", panel: /** @type {GenerationPanel} */ ("draw"), seed: 0 },
+    });
     /** @type {Draws | null} */
     this.draws = null;
     this.digest = ""; // of the draws that are here
@@ -32,12 +30,7 @@ class Generation {
     this.failed = "";
     /** @type {Set<string>} the addresses of what panels compare with */
     this.asked = new Set();
-    /** @type {PendingUpdates<GenerationValues>} */
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
-      ...{ drawn: null, watch: "", panel: /** @type {GenerationPanel} */ ("draw"), seed: 0 },
-    });
     this.source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
-    this.section = element("section", { class: "generation", "aria-label": "Generated text" });
     this.announcement = screenReaderOnly({ role: "status" });
     this.view = new View(this.section, {
       go: (n) => this.go(n),
@@ -47,25 +40,12 @@ class Generation {
       redraw: () => this.draw(),
     });
     this.section.append(this.announcement);
-    root.append(this.section);
-    Object.assign(this.section, { attnviz: this });
-    this.ends = new AbortController();
-    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
-    window.addEventListener("resize", resized, { signal: this.ends.signal });
   }
 
-  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
-  update(data, setTriggerValue, isNew) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) {
-      const { header } = /** @type {Payload<GenerationHeader>} */ (unpack(data));
-      this.header = header;
-      this.updates.receive(header.values, header.acknowledged);
-      this.updates.answer();
-      this.load(header);
-    }
-    this.draw();
+  /** @param {Payload<GenerationHeader>} payload */
+  take(payload) {
+    super.take(payload);
+    this.load(payload.header);
   }
 
   /**
@@ -136,11 +116,6 @@ class Generation {
 
   // ---- what the user does
 
-  /** @param {Partial<GenerationValues>} values @param {number} wait */
-  change(values, wait = 0) {
-    if (this.updates.set(values, wait)) this.draw();
-  }
-
   /** @param {number | null} n null is the last */
   go(n) {
     const last = (this.draws?.length ?? 1) - 1;
@@ -162,11 +137,8 @@ class Generation {
     this.change({ watch: this.nameOf(at) });
   }
 
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (!isShortcut(event)) return;
-    /** @type {Record<string, () => void>} */
-    const acts = {
+  acts() {
+    return {
       ArrowRight: () => this.view.scrubber.move(1),
       ArrowLeft: () => this.view.scrubber.move(-1),
       PageDown: () => this.view.scrubber.move(1),
@@ -176,10 +148,6 @@ class Generation {
       "Shift+h": () => this.nextHead(-1),
       Escape: () => this.change({ watch: "" }),
     };
-    const act = acts[pressed(event)];
-    if (!act || (this.header?.in_lesson && goesOn(event))) return;
-    event.preventDefault();
-    act();
   }
 
   // ---- what is shown
@@ -203,10 +171,8 @@ class Generation {
   }
 
   destroy() {
-    this.ends.abort();
-    this.updates.destroy();
+    super.destroy();
     this.view.destroy();
-    this.section.remove();
   }
 }
 

@@ -3,15 +3,12 @@
 import { fromServer } from "../core/arrays.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
-import { isShortcut, pressed } from "../core/keys.js";
-import { unpack } from "../core/packing.js";
 import { NOTHING, samePin } from "../core/pin.js";
-import { PendingUpdates } from "../core/pending_updates.js";
-import { isPressing } from "../training/keys.js";
-import { fit, goesOn } from "../training/lesson.js";
+import { fit } from "../training/lesson.js";
 import { Moments } from "../training/moments.js";
 import { nearest } from "../training/numbers.js";
-import { readKept, writeKept } from "../training/visitor.js";
+import { Part } from "../training/part.js";
+import { findAgain } from "../training/visitor.js";
 import { placeKey, placeOf } from "../training/words.js";
 import { numberOf } from "./top.js";
 import { View } from "./view.js";
@@ -19,24 +16,19 @@ import { View } from "./view.js";
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
 const LIVE = ["running", "queued"];
 
-class Ladder {
+/** @extends {Part<LadderHeader, LadderValues>} */
+class Ladder extends Part {
   /** @param {HTMLElement} root @param {string} server */
   constructor(root, server) {
-    /** @type {SetTriggerValue} */
-    this.setTriggerValue = () => {};
-    /** @type {LadderHeader | null} */
-    this.header = null;
-    /** @type {LadderRow[]} */
-    this.rows = [];
-    /** @type {PendingUpdates<LadderValues>} */
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
+    super(root, element("section", { class: "training ladder", "aria-label": "Models that learn a text" }), {
       ...{ rung: "", text_view: "ladder", cut: "blocks", watch: "", snapshot: null, pin: NOTHING, predict: false },
       ...{ slow: 0, visitor: "" },
       command: [0, ""],
     });
+    /** @type {LadderRow[]} */
+    this.rows = [];
     const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
     this.moments = new Moments(source, () => this.draw());
-    this.section = element("section", { class: "training ladder", "aria-label": "Models that learn a text" });
     this.view = new View(this.section, source, {
       command: (name) => this.command(name),
       slow: (slow) => this.change({ slow }),
@@ -49,35 +41,14 @@ class Ladder {
       cut: (cut) => this.change({ cut }),
       redraw: () => this.draw(),
     });
-    root.append(this.section);
-    Object.assign(this.section, { attnviz: this });
-    this.ends = new AbortController();
-    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
-    window.addEventListener("resize", resized, { signal: this.ends.signal });
-  }
-
-  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
-  update(data, setTriggerValue, isNew) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
-    this.draw();
   }
 
   /** @param {Payload<LadderHeader>} payload */
-  take({ header, arrays }) {
-    if (!this.header) this.findAgain(header.values.visitor);
-    this.header = header;
-    this.updates.receive(header.values, header.acknowledged);
-    this.updates.answer();
+  take(payload) {
+    const { header, arrays } = payload;
+    if (!this.header) findAgain(this.updates, header.values.visitor);
+    super.take(payload);
     this.rows = header.rungs.map((rung, n) => ({ rung, curves: curvesOf(arrays, n, rung.earlier.length) }));
-  }
-
-  /** After a reload the tab still knows the name of its trainings. @param {string} given */
-  findAgain(given) {
-    const kept = readKept();
-    if (kept && kept !== given) this.updates.set({ visitor: kept });
-    else writeKept(given);
   }
 
   /** The rung that is looked at: the chosen one, or the one that was trained last, if it can be one with heads. */
@@ -104,11 +75,6 @@ class Ladder {
 
   // ---- what the user does
 
-  /** @param {Partial<LadderValues>} values @param {number} wait */
-  change(values, wait = 0) {
-    if (this.updates.set(values, wait)) this.draw();
-  }
-
   /** Goes to the snapshot nearest to a step; null is the newest. @param {number | null} snapshot */
   go(snapshot) {
     const steps = this.row.rung.run.snapshots;
@@ -124,26 +90,11 @@ class Ladder {
     this.change({ ...(begins ? { rung, snapshot: null } : {}), command: [Date.now(), name] });
   }
 
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (!this.header || !isShortcut(event) || isPressing(event)) return;
-    /** @type {Record<string, () => void>} */
-    const acts = {
-      Enter: () => this.view.pressMain(),
-      ArrowRight: () => this.view.move(1),
-      ArrowLeft: () => this.view.move(-1),
-      PageDown: () => this.view.move(1),
-      PageUp: () => this.view.move(-1),
-      k: () => this.view.play(),
-      ".": () => this.view.pressOne(),
-      p: () => this.change({ predict: !this.updates.values.predict }),
-      r: () => this.change({ predict: false }),
-      Escape: () => this.change({ pin: NOTHING }),
-    };
-    const act = acts[pressed(event)];
-    if (!act || (this.header.in_lesson && goesOn(event))) return;
-    event.preventDefault();
-    act();
+  acts() {
+    return this.view.acts(
+      () => this.updates.values.predict,
+      (values) => this.change(values),
+    );
   }
 
   // ---- what is shown
@@ -168,10 +119,8 @@ class Ladder {
   }
 
   destroy() {
-    this.ends.abort();
-    this.updates.destroy();
+    super.destroy();
     this.view.destroy();
-    this.section.remove();
   }
 }
 

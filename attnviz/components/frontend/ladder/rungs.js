@@ -1,6 +1,6 @@
 // The rungs as rows of a table: what each adds, how large and fast it is, and its loss beside what was to be expected.
 
-import { element, span } from "../core/dom.js";
+import { element, setText, span } from "../core/dom.js";
 import { fixed } from "../core/format.js";
 import { valueAt } from "../training/numbers.js";
 
@@ -108,8 +108,3 @@ const settings = ({ run, batch, block, cut, rate, parameters, changed }) =>
 
 /** @param {number} speed */
 const speedText = (speed) => (speed < 10 ? fixed(speed, 1) : Math.round(speed).toLocaleString("en-US"));
-
-/** @param {HTMLElement} of @param {string} text */
-function setText(of, text) {
-  if (of.textContent !== text) of.textContent = text;
-}

@@ -1,6 +1,6 @@
 // What starts, stops and paces the trainings of the ladder, the choice of a view, and what is wrong, if anything is.
 
-import { element } from "../core/dom.js";
+import { element, setText } from "../core/dom.js";
 import { Pacing } from "../training/transport.js";
 import { stateText } from "../training/words.js";
 
@@ -67,8 +67,3 @@ export const numberOf = ({ run }) => (run.state === "recorded" ? 0 : Number(run.
 /** What is wrong with a rung's training, in a sentence; "" if nothing is. @param {LadderRung} rung */
 const troubleOf = ({ run, title }) =>
   run.message && !["queued", "recorded"].includes(run.state) ? `${title}: ${run.message}` : "";
-
-/** @param {HTMLElement} of @param {string} text */
-function setText(of, text) {
-  if (of.textContent !== text) of.textContent = text;
-}

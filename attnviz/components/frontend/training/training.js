@@ -4,16 +4,13 @@
 import { fromServer } from "../core/arrays.js";
 import { setTheme } from "../core/colours.js";
 import { element, screenReaderOnly, theme } from "../core/dom.js";
-import { isShortcut, pressed } from "../core/keys.js";
-import { unpack } from "../core/packing.js";
 import { NOTHING, samePin } from "../core/pin.js";
-import { PendingUpdates } from "../core/pending_updates.js";
 import { Ablation } from "./ablation.js";
-import { isPressing } from "./keys.js";
-import { fit, goesOn } from "./lesson.js";
+import { fit } from "./lesson.js";
 import { Moments } from "./moments.js";
 import { bestOf, curvesOf, lastBefore, nearest } from "./numbers.js";
-import { readKept, writeKept } from "./visitor.js";
+import { Part } from "./part.js";
+import { findAgain } from "./visitor.js";
 import { placeKey, placeOf } from "./words.js";
 import { View } from "./view.js";
 
@@ -21,27 +18,22 @@ const SETTLE = 300; // ms: keys and the slider run through many snapshots, the l
 
 /** @typedef {import("./charts.js").Known} Known */
 
-class Training {
+/** @extends {Part<TrainingHeader, TrainingValues>} */
+class Training extends Part {
   /**
    * @param {HTMLElement} root @param {string} server
    * @param {import("../core/arrays.js").Source | null} files where snapshots come from, one at a time, without a server
    */
   constructor(root, server, files = null) {
-    /** @type {SetTriggerValue} */
-    this.setTriggerValue = () => {};
-    /** @type {TrainingHeader | null} */
-    this.header = null;
-    /** @type {Known[]} */
-    this.known = [];
-    /** @type {PendingUpdates<TrainingValues>} */
-    this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), {
+    super(root, element("section", { class: "training", "aria-label": "A model in training" }), {
       ...{ watch: "", snapshot: null, pin: NOTHING, predict: false, run: "", slow: 0, visitor: "" },
       command: [0, ""],
     });
+    /** @type {Known[]} */
+    this.known = [];
     const source = files ?? { request: fromServer(server), offerAgain: () => this.updates.ask() };
     this.moments = new Moments(source, () => this.draw(), files ? 1 : undefined);
     this.ablation = new Ablation(source, () => this.draw());
-    this.section = element("section", { class: "training", "aria-label": "A model in training" });
     this.announcement = screenReaderOnly({ role: "status" });
     this.view = new View(this.section, {
       command: (name) => this.command(name),
@@ -53,37 +45,16 @@ class Training {
       reveal: () => this.change({ predict: false }),
     });
     this.section.append(this.announcement);
-    root.append(this.section);
-    Object.assign(this.section, { attnviz: this });
-    this.ends = new AbortController();
-    document.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    const resized = () => fit(this.section, this.header?.in_lesson ?? false);
-    window.addEventListener("resize", resized, { signal: this.ends.signal });
-  }
-
-  /** @param {Uint8Array} data @param {SetTriggerValue} setTriggerValue @param {boolean} isNew */
-  update(data, setTriggerValue, isNew) {
-    this.setTriggerValue = setTriggerValue;
-    if (isNew) this.take(unpack(data));
-    this.draw();
   }
 
   /** @param {Payload<TrainingHeader>} payload */
-  take({ header, arrays }) {
-    if (!this.header && !header.is_page) this.findAgain(header.values.visitor);
-    this.header = header;
-    this.updates.receive(header.values, header.acknowledged);
-    this.updates.answer();
+  take(payload) {
+    const { header, arrays } = payload;
+    if (!this.header && !header.is_page) findAgain(this.updates, header.values.visitor);
+    super.take(payload);
     this.known = header.runs.map((run, n) => ({ run, curves: curvesOf(arrays, n, header.task.patterns) }));
     const state = this.shown?.run.state ?? "new";
     if (this.section.dataset.state !== state) this.section.dataset.state = state;
-  }
-
-  /** After a reload the tab still knows the name of its trainings. @param {string} given */
-  findAgain(given) {
-    const kept = readKept();
-    if (kept && kept !== given) this.updates.set({ visitor: kept });
-    else writeKept(given);
   }
 
   /** The training that is shown: the chosen one, or the newest. */
@@ -116,11 +87,6 @@ class Training {
 
   // ---- what the user does
 
-  /** @param {Partial<TrainingValues>} values @param {number} wait */
-  change(values, wait = 0) {
-    if (this.updates.set(values, wait)) this.draw();
-  }
-
   /** Goes to the snapshot nearest to a step; null is the newest. @param {number | null} snapshot */
   go(snapshot) {
     const steps = this.shown?.run.snapshots ?? [];
@@ -137,29 +103,15 @@ class Training {
     this.change({ ...shown, command: [Date.now(), name] });
   }
 
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (!isShortcut(event)) return;
-    if (isPressing(event)) return;
-    /** @type {Record<string, () => void>} */
-    const acts = {
-      Enter: () => this.view.pressMain(),
-      ArrowRight: () => this.view.move(1),
-      ArrowLeft: () => this.view.move(-1),
-      PageDown: () => this.view.move(1),
-      PageUp: () => this.view.move(-1),
-      k: () => this.view.play(),
-      ".": () => this.view.pressOne(),
-      p: () => this.change({ predict: !this.updates.values.predict }),
-      r: () => this.change({ predict: false }),
+  acts() {
+    return {
+      ...this.view.acts(
+        () => this.updates.values.predict,
+        (values) => this.change(values),
+      ),
       h: () => this.nextHead(1),
       "Shift+h": () => this.nextHead(-1),
-      Escape: () => this.change({ pin: NOTHING }),
     };
-    const act = acts[pressed(event)];
-    if (!act || (this.header?.in_lesson && goesOn(event))) return;
-    event.preventDefault();
-    act();
   }
 
   /** @param {number} by */
@@ -190,11 +142,9 @@ class Training {
   }
 
   destroy() {
-    this.ends.abort();
-    this.updates.destroy();
+    super.destroy();
     this.ablation.destroy();
     this.view.destroy();
-    this.section.remove();
   }
 }
 

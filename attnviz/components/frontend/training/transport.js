@@ -1,6 +1,6 @@
 // What starts, stops and paces a training, and what goes through its snapshots.
 
-import { element, span } from "../core/dom.js";
+import { element, setText, span } from "../core/dom.js";
 
 const [PLAY, PAUSE] = ["▶ Play", "❚❚ Pause"];
 /** @typedef {typeof SNAPSHOTS} Pace how the things on a slider are named, and how fast they are played */
@@ -147,9 +147,4 @@ function button(name, text, does) {
   const made = element("button", { type: "button", class: name }, text);
   made.addEventListener("click", does);
   return made;
-}
-
-/** @param {HTMLElement} of @param {string} text */
-function setText(of, text) {
-  if (of.textContent !== text) of.textContent = text;
 }

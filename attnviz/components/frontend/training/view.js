@@ -1,24 +1,19 @@
 // How the page Train is laid out: what it is about, what starts and paces a training, the curves beside the heads.
 
-import { element, span } from "../core/dom.js";
+import { element, setText, span } from "../core/dom.js";
 import { Answer } from "./answer.js";
 import { Charts } from "./charts.js";
-import { Heads } from "./heads.js";
-import { Opener } from "./opener.js";
-import { Scrubber, Transport } from "./transport.js";
-import { COVERED, cellText, percent, pictureText, placeName, stateText } from "./words.js";
+import { HeadsView } from "./heads_view.js";
+import { Transport } from "./transport.js";
+import { percent, pictureText, placeName, stateText } from "./words.js";
 
 /** @typedef {import("./charts.js").Known} Known */
 /**
- * @typedef {object} Acts
- * @property {(name: string) => void} command
+ * @typedef {object} OwnActs
  * @property {(ms: number) => void} slow
- * @property {(step: number | null) => void} go
- * @property {(place: HeadPlace) => void} watch
- * @property {(pin: Pair) => void} pin
  * @property {(run: string) => void} show
- * @property {() => void} reveal
  */
+/** @typedef {import("./heads_view.js").HeadsActs & OwnActs} Acts */
 /**
  * @typedef {object} Given
  * @property {TrainingHeader} header
@@ -34,16 +29,13 @@ import { COVERED, cellText, percent, pictureText, placeName, stateText } from ".
  */
 
 const LIVE = ["running", "queued"];
-const HINT = "Point at a cell to read its weight; a click pins it.";
 
-export class View {
+/** @extends {HeadsView<Given>} */
+export class View extends HeadsView {
   /** @param {HTMLElement} root @param {Acts} on */
   constructor(root, on) {
+    super(on, { hint: "Point at a cell to read its weight; a click pins it.", writes: false });
     this.on = on;
-    /** @type {Given | null} */
-    this.given = null;
-    /** @type {Pair} */
-    this.hovered = { q: null, k: null };
     this.about = element("header", { class: "about" });
     this.top = element("div", { class: "top" });
     this.transport = new Transport(this.top, { onCommand: on.command, onSlow: on.slow });
@@ -53,23 +45,13 @@ export class View {
     left.append(this.runs);
     this.charts = new Charts(left, (step) => on.go(step));
     const right = element("div", { class: "right" });
-    this.title = element("h2", { class: "head-name" });
-    this.small = element("div", { class: "small" });
     this.without = element("p", { class: "without" });
-    this.large = element("div", { class: "large" });
-    this.reading = element("p", { class: "reading" });
     const beside = element("div", { class: "all-heads" }, element("h2", {}, "All heads"), this.small, this.without);
     const picture = element("div", { class: "chosen-head" }, this.title, this.large, this.reading);
     right.append(beside, picture);
-    const bottom = element("div", { class: "bottom" });
-    this.scrubber = new Scrubber(bottom, on.go);
-    this.opener = new Opener(this.scrubber.element, on.command);
-    this.heads = new Heads(
-      { small: this.small, large: this.large },
-      { onWatch: on.watch, onPoint: (at) => this.point(at), onPin: on.pin, onReveal: on.reveal },
-    );
-    this.answer = new Answer(bottom);
-    root.append(this.about, this.top, this.notice, element("div", { class: "main-part" }, left, right), bottom);
+    this.answer = new Answer(this.bottom);
+    const main = element("div", { class: "main-part" }, left, right);
+    root.append(this.about, this.top, this.notice, main, this.bottom);
   }
 
   /** @param {Given} given */
@@ -157,59 +139,13 @@ export class View {
     );
   }
 
-  /** @param {Pair} at */
-  point(at) {
-    this.hovered = at;
-    if (this.given) this.heads.light(this.given.values.pin);
-    this.read();
-  }
-
-  /** Writes the weight of the cell that is pointed at or pinned. */
-  read() {
-    const { given } = this;
-    const pin = given?.values.pin;
-    const at = this.hovered.q !== null ? this.hovered : pin;
-    const kind = this.heads.kind;
-    const isThere = kind && at && at.q !== null && at.k !== null && at.q < kind.rows && at.k < kind.cols;
-    if (!isThere || at.q === null || at.k === null) {
-      setText(this.reading, this.heads.covered === null ? HINT : COVERED);
-      return;
-    }
-    if (at.q === this.heads.covered) {
-      delete this.reading.dataset.value;
-      setText(this.reading, COVERED);
-      return;
-    }
-    const weight = this.heads.weightAt(at.q, at.k);
-    this.reading.dataset.value = String(weight);
-    setText(this.reading, cellText(kind, at.q, at.k, weight));
-  }
-
-  /** @param {number} by */
-  move(by) {
-    this.scrubber.move(by);
-  }
-
-  play() {
-    this.scrubber.toggle();
-  }
-
-  pause() {
-    this.scrubber.pause();
-  }
-
-  pressMain() {
-    this.transport.main.click();
-  }
-
-  pressOne() {
-    this.transport.pacing.one.click();
+  buttons() {
+    return { main: this.transport.main, one: this.transport.pacing.one };
   }
 
   destroy() {
+    super.destroy();
     this.charts.destroy();
-    this.heads.destroy();
-    this.scrubber.destroy();
   }
 }
 
@@ -224,9 +160,4 @@ export function headNumber(kinds, { kind, layer, head }) {
     before += one.layers * one.heads;
   }
   return null;
-}
-
-/** @param {HTMLElement} of @param {string} text */
-function setText(of, text) {
-  if (of.textContent !== text) of.textContent = text;
 }

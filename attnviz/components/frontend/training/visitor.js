@@ -2,7 +2,7 @@
 
 const VISITOR = "attnviz-training";
 
-export function readKept() {
+function readKept() {
   try {
     return sessionStorage.getItem(VISITOR) ?? "";
   } catch {
@@ -11,10 +11,20 @@ export function readKept() {
 }
 
 /** @param {string} name */
-export function writeKept(name) {
+function writeKept(name) {
   try {
     sessionStorage.setItem(VISITOR, name);
   } catch {
     // Forbidden: then a reload begins anew.
   }
+}
+
+/**
+ * After a reload the tab still knows the name of its trainings.
+ * @param {{ set: (values: { visitor: string }) => unknown }} updates @param {string} given
+ */
+export function findAgain(updates, given) {
+  const kept = readKept();
+  if (kept && kept !== given) updates.set({ visitor: kept });
+  else writeKept(given);
 }
