@@ -120,6 +120,8 @@ def test_a_text_without_a_measure_and_one_with_512_tokens() -> None:
 def test_a_measure_that_the_model_never_has_falls_back_with_a_note() -> None:
     at = open_corpus(corpus_view="distribution", corpus_measure="first")
     assert "Measure first does not exist" in messages(at)
+    at = open_corpus(sort="first", label="zzz", rollout="1", chosen="3.5_4.1")
+    assert "no measure first" in messages(at) and "label “zzz”" in messages(at)
     assert not at.exception
 
 

@@ -69,6 +69,11 @@ class CorpusStatistics:
         return self.mean.shape[0], self.mean.shape[1]
 
     @property
+    def present(self) -> tuple[str, ...]:
+        """The measures that at least one sentence has."""
+        return tuple(name for place, name in enumerate(self.measures) if self.count[..., place].any())
+
+    @property
     def label_share(self) -> npt.NDArray[np.float64]:
         """The share of all sentences on which a label holds, (K, L, H)."""
         return _ratio(self.label_count, np.array(self.sentences))

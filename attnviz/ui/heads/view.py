@@ -9,12 +9,12 @@ import streamlit as st
 
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
+from attnviz.corpus.shipped import shipped
 from attnviz.heads.payload import explorer_payload
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
 from attnviz.measures.labels import possible_labels
-from attnviz.measures.names import NAMES
 from attnviz.measures.survey import Survey, survey_name
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
@@ -49,7 +49,7 @@ def show_heads(here: Shown) -> None:
         is_over_corpus = choice.over_corpus(here)
         sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
         if is_over_corpus:
-            sorts, labels = list(NAMES), list(LINKED.values())
+            sorts, labels = list(shipped(here.model.name)[0].present), list(LINKED.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if choice.has_corpus(here) and not state.get("lecture"):

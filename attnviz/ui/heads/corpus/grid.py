@@ -38,7 +38,6 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
     trace = f"corpus {name} {found.sentences}"
     digest = array_store().offer((trace,), partial(_file, name), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
-    names = [one for one in found.measures if found.count[..., found.measures.index(one)].any()]
     header = {
         "trace": trace, "model": name, "kind": here.card.kind, "layers": layers, "heads": heads, "only_grid": True,
         "rows": side, "cols": side, "causal": False, "rollout": False, "norms": False,
@@ -51,10 +50,10 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
         "measures": [
             {"name": one, "title": MEASURES[one].title, "unit": MEASURES[one].unit, "low": 0.0,
              "high": float(found.edges(one)[-1]), "keys": []}
-            for one in names
+            for one in found.present
         ],
     }  # fmt: skip
-    places = [found.measures.index(one) for one in names]
+    places = [found.measures.index(one) for one in found.present]
     return header, {"measures": found.mean[..., places].astype(np.float32)}
 
 

@@ -170,7 +170,7 @@ def _by_label(here: Here) -> str:
             lines.append(
                 f"| {plain(LABELS[name])} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |"
             )
-    return "\n".join([*lines, "", f"Heads: those with the label on {HALF:.0%} of the sentences or more."])
+    return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
 
 
 def all_heads(here: Here) -> pd.DataFrame:
@@ -182,10 +182,10 @@ def all_heads(here: Here) -> pd.DataFrame:
     }
     columns |= {f"label: {LABELS[name]}": shares.ravel()
                 for name, shares in zip(found.labels, found.label_share, strict=True) if shares.any()}  # fmt: skip
-    for place, name in enumerate(found.measures):
-        if found.count[..., place].any():
-            columns[f"{name} mean"] = found.mean[..., place].ravel()
-            columns[f"{name} std"] = found.std[..., place].ravel()
+    for name in found.present:
+        place = found.measures.index(name)
+        columns[f"{name} mean"] = found.mean[..., place].ravel()
+        columns[f"{name} std"] = found.std[..., place].ravel()
     return pd.DataFrame(columns)
 
 

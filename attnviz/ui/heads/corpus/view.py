@@ -63,7 +63,7 @@ def show(here: Shown, survey: Survey) -> None:
         side = statistics.offsets[-1] + 1
         st.markdown(
             f"**Mean weights** over {statistics.sentences:,} sentences, by how far the key (column) stands from the "
-            f"query (row): {side} × {side} tokens, colours from 0 to 1 by the square root."
+            f"query (row): {side} × {side} tokens, colours from 0 to 1."
         )
         show_grid(found, found.nearest(panels.LIKE_IT) if state.get("corpus_view") == "alike" else ())
         notice(

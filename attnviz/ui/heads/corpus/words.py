@@ -53,4 +53,6 @@ def share(part: float) -> str:
     if isnan(part):
         return "–"
     percent = 100 * part
+    if 0 < percent < 0.05 or 99.95 <= percent < 100:
+        return "< 0.1 %" if percent < 50 else "> 99.9 %"
     return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
