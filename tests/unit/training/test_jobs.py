@@ -172,12 +172,8 @@ def test_a_process_that_reads_no_command_any_more_is_ended(jobs: Jobs, monkeypat
     os.kill(jobs.processes()[0], signal.SIGSTOP)
     for _ in range(4000):
         jobs.set_speed("a", SLOW)
-
-    def is_ended() -> bool:
-        jobs.set_speed("a", SLOW)  # each looks whether the process still reads
-        return job.view.status == "failed"
-
-    until(is_ended)
+    # Each command looks whether the process still reads.
+    until(lambda: jobs.set_speed("a", SLOW) or job.view.status == "failed")
     assert job.view.message == GONE
 
 
