@@ -1,4 +1,4 @@
-"""What a visitor does with a training: begins it, with one seed or with five, and stops it."""
+"""What a visitor does with a training: begins it, with one seed or with five, stops it and continues it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from attnviz.bert.classification.seeds import SEEDS
 from attnviz.serving.work.training import training_jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.jobs.view import View
+from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import VECTORS
 from attnviz.ui.bert.classifier.data import chosen
-from attnviz.ui.bert.classifier.results import current_plan, vectors
+from attnviz.ui.bert.classifier.results import current_plan, kept_vectors, vectors
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.trained.visitor import visitor
 
@@ -45,9 +46,29 @@ def train_five(what: What) -> None:
 
 
 def stop() -> None:
-    """Stop the training for good, from a callback: what it has learned stays. Another page's training goes on."""
+    """Stop the training, from a callback: `go_on` continues it. Another page's training goes on."""
     if is_live():
         training_jobs().stop(visitor())
+
+
+def can_go_on(examples: Examples) -> bool:
+    """Whether the visitor's latest training was stopped, and is one of these texts with the view's settings.
+
+    Of several seeds, any of them.
+    """
+    job, kept = training_jobs().job(visitor()), kept_vectors(examples)
+    if job is None or kept is None or not isinstance(job.data, LabelledVectors):
+        return False
+    plan = current_plan(examples)
+    same = replace(job.plan, training=replace(job.plan.training, seed=plan.training.seed)) == plan
+    return same and job.data.digest == kept.digest and job.view.status == "stopped" and job.view.can_continue
+
+
+def go_on() -> None:
+    """Continue the stopped training, from a callback. Another page's training is left as it is."""
+    job = training_jobs().job(visitor())
+    if job is not None and job.plan.subject == VECTORS:
+        training_jobs().go_on(visitor())
 
 
 def refusal(what: What, examples: Examples) -> str:
@@ -68,4 +89,4 @@ def said(view: View) -> str:
         return f"Waiting: number {view.place} in line for a processor of this server."
     if view.status == "running":
         return f"Step {view.step:,} of {view.steps:,} …"
-    return view.message
+    return view.message or (f"Stopped after step {view.step:,} of {view.steps:,}." if view.status == "stopped" else "")

@@ -115,13 +115,21 @@ def current_plan(examples: Examples) -> Plan:
 
 def vectors(examples: Examples) -> LabelledVectors:
     """Return the view's features of the texts, with their classes. The last ones are kept, so that jobs share them."""
-    key = examples.sha256, examples.labels, examples.classes.tobytes(), state.get("features"), state.get("tanh")
-    kept = st.session_state.get(_VECTORS)
-    if kept is None or kept[0] != key:
-        made = vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
-        kept = st.session_state[_VECTORS] = key, made
-    found: LabelledVectors = kept[1]
+    found = kept_vectors(examples)
+    if found is None:
+        found = vectors_of(examples, pooled_of(examples), state.get("features"), tanh=state.get("tanh"))
+        st.session_state[_VECTORS] = _vectors_key(examples), found
     return found
+
+
+def kept_vectors(examples: Examples) -> LabelledVectors | None:
+    """Return the same, if they are the last ones that were made: at once, without reading the texts."""
+    key, found = st.session_state.get(_VECTORS, (None, None))
+    return found if key == _vectors_key(examples) else None
+
+
+def _vectors_key(examples: Examples) -> Hashable:
+    return examples.sha256, examples.labels, examples.classes.tobytes(), state.get("features"), state.get("tanh")
 
 
 def _own(what: What, examples: Examples, pooled: Pooled, plan: Plan) -> Shown | None:

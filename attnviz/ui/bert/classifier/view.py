@@ -36,8 +36,8 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
     """Show what the view has chosen; `others` are what can be shown of this one alone, by the names in links."""
     keep(visitor())
     training_jobs().prepare()
-    _choose(what)
     examples = chosen(what)
+    _choose(what, examples)
     if examples is not None and (why := commands.refusal(what, examples)):
         st.warning(plain(why))
     if refusal() and what.takes_files and settings().uploads:
@@ -56,7 +56,7 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
         import_module(OWN_VIEWS[name]).show(here)
 
 
-def _choose(what: What) -> None:
+def _choose(what: What, examples: Examples | None) -> None:
     """Show the choice of what is shown, and the buttons; a lesson shows neither."""
     if state.get("lecture") or lesson_bar.is_open():
         state.keep_within(what.view_key, "View", list(what.titles))
@@ -68,15 +68,23 @@ def _choose(what: What) -> None:
                 what.view_key, st.segmented_control, "What is shown", list(what.titles), required=True,
                 format_func=what.titles.get, label_visibility="collapsed",
             )  # fmt: skip
-        if commands.is_live():
+        is_live = commands.is_live()
+        if is_live:
             st.button("Stop", key="class_stop", icon=":material/stop:", on_click=commands.stop)
         else:
+            goes_on = examples is not None and commands.can_go_on(examples)
+            if goes_on:
+                st.button(
+                    "Continue", key="class_continue", type="primary", icon=":material/play_arrow:",
+                    on_click=commands.go_on,
+                )  # fmt: skip
             st.button(
-                "Train", key="class_train", type="primary", icon=":material/play_arrow:", on_click=commands.train,
-                args=(what,), help="It takes a second or two. Another training of yours that goes on is stopped.",
+                "Train", key="class_train", type="secondary" if goes_on else "primary", icon=":material/play_arrow:",
+                on_click=commands.train, args=(what,),
+                help="It takes a second or two. Another training of yours that goes on is stopped.",
             )  # fmt: skip
         job = latest_job()
-        if job is not None and not job.view.has_ended:
+        if job is not None and is_live:
             st.caption(plain(commands.said(job.view)))
 
 
@@ -116,7 +124,7 @@ def origin(here: Shown) -> str:
         return f"Trained before the class, on {features}: {how}. Train makes one with the settings at the left."
     view = here.job.view if here.job is not None else None
     if view is not None and view.status != "done":
-        return f"{commands.said(view) or 'Stopped.'} On {features}: {how}."
+        return f"{commands.said(view)} On {features}: {how}."
     return f"Trained now, on {features}: {how}."
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,27 @@ def test_a_linear_layer_is_live_until_it_is_stopped(jobs: Jobs) -> None:
     commands.stop()
     assert job.view.status == "stopped"
     assert not commands.is_live()
+
+
+def test_a_stopped_training_goes_on_with_its_own_texts_and_settings_only(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples, shown = cast(Any, None), plan_of(2, 4, steps=20, rate=0.01, seed=3)
+    monkeypatch.setattr(commands, "current_plan", lambda _: shown)
+    monkeypatch.setattr(commands, "kept_vectors", lambda _: VECTORS)
+    job = jobs.start(VISITOR, plan_of(2, 4, steps=20, rate=0.01, seed=5), VECTORS)  # the third of five seeds
+    assert not commands.can_go_on(examples)
+    commands.stop()
+    assert commands.can_go_on(examples)
+    monkeypatch.setattr(commands, "kept_vectors", lambda _: LabelledVectors(-VECTORS.features, VECTORS.classes))
+    assert not commands.can_go_on(examples)
+    monkeypatch.setattr(commands, "kept_vectors", lambda _: VECTORS)
+    monkeypatch.setattr(commands, "current_plan", lambda _: plan_of(2, 4, steps=30, rate=0.01, seed=3))
+    assert not commands.can_go_on(examples)
+    commands.go_on()
+    assert job in jobs._queue
+    jobs.start(VISITOR, Plan(TEXT, BigramConfig(2), TrainingSettings()), "abab" * 100)
+    assert not commands.can_go_on(examples)
 
 
 def test_another_page_s_training_is_not_live_here_and_goes_on(jobs: Jobs) -> None:
