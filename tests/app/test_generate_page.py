@@ -241,6 +241,6 @@ def test_a_model_without_attention_generates_and_says_what_it_lacks(rung: str) -
 
 
 def test_the_file_of_the_model_needs_no_prompt_that_it_knows() -> None:
-    for tab, count in (("Model", 2), ("Script", 0)):
+    for tab, buttons in (("Model", 2), ("Script", 0)):
         at = open_page("train", {"export": True, "export_tab": tab}, train_part="generate", prompt="漢字")
-        assert len(at.get("download_button")) == count
+        assert len(at.get("download_button")) == buttons
