@@ -35,7 +35,8 @@ NEEDED = """
 shipped with attnviz: its file has 440 MB or more, five times that of the built-in model. {how}
 """
 HUB = (
-    "Choose or type its name under **Model** in the sidebar; it is fetched from the Hugging Face hub once, and then kept. "
+    "Choose or type its name under **Model** in the sidebar; it is fetched from the Hugging Face hub once, and then "
+    "kept. "
 )
 FOLDER = (
     "Or type there a folder on this machine with its `config.json`, `model.safetensors` and tokenizer, as "
