@@ -21,6 +21,8 @@ LETTER, LONGEST = 6, 28
 """px: of a letter of a label that a narrow plot turns; letters: of the longest label"""
 SIDE = 10
 """px: right of a plot"""
+TITLE = 6
+"""px: between the labels of an axis and its title"""
 NUMBERS, WORDS = 12, 40
 """The most labels of an axis"""
 ROUNDING, AROUND = 1e-5, 0.01
@@ -143,14 +145,15 @@ def _line(name: str, number: int, palette: Palette) -> Spec:
 
 def base(palette: Palette, height: int, right: int = SIDE) -> Spec:
     """Return the layout that all plots share; `height` and the room on the right are in px."""
+    font = {"family": '"Source Sans", sans-serif', "size": 14, "color": palette.text}
     return {
         "template": {"layout": {}},
         "height": height,
         "margin": {"l": 60, "r": right, "t": 30, "b": 40},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": '"Source Sans", sans-serif', "size": 14, "color": palette.text},
-        "hoverlabel": {"align": "left", "bgcolor": palette.canvas, "font": {"color": palette.text}},
+        "font": font,
+        "hoverlabel": {"align": "left", "bgcolor": palette.canvas, "font": font},
     }
 
 
@@ -165,7 +168,7 @@ def labelled(labels: Sequence[str], title: str, palette: Palette) -> Spec:
     every = 1 if len(labels) <= most else 2 ** math.ceil(math.log2(len(labels) / most))
     places = list(range(0, len(labels), every))
     return {
-        "title": {"text": title},
+        "title": {"text": title, "standoff": TITLE},  # else it lies over labels that are turned
         "tickvals": places,
         "ticktext": [escape(shorten(labels[place], LONGEST)) for place in places],
         "automargin": True,

@@ -60,7 +60,7 @@ def confusion(counts: NDArray[np.int64], labels: Sequence[str], palette: Palette
         "colorscale": palette.weights,
         "showscale": False,
         "texttemplate": "%{z}",
-        "textfont": {"size": 16},
+        "textfont": {"size": 18},
         "xgap": 2,
         "ygap": 2,
         "hovertemplate": "is %{y}, predicted %{x}: <b>%{z}</b><extra></extra>",

@@ -16,6 +16,17 @@ CSS = """
 .st-key-bert_part button { padding-inline: 0.6rem; }
 </style>
 """
+TALLER = """
+<style>
+/* Plots have the height that fits a window of 720 px; in a higher one they grow with it, and their letters stay. */
+@media (min-width: 769px) and (min-height: 721px) {
+  @supports (zoom: tan(atan2(100vh, 720px))) {
+    .stMain .stElementContainer:has(> * > .stPlotlyChart) { zoom: tan(atan2(100vh, 720px)); }
+    .stMain .stElementContainer > :has(> .stPlotlyChart) { zoom: tan(atan2(720px, 100vh)); height: 100%; }
+  }
+}
+</style>
+"""
 TITLES = {
     "configuration": "Configuration",
     "back": "There and back",
@@ -32,6 +43,8 @@ TITLES = {
 
 def choose_part() -> Part:
     """Show the choice of a part, except in a lecture and in a lesson, and return the chosen one."""
+    if not state.get("lecture"):
+        st.html(TALLER)
     if state.get("lecture") or lesson_bar.is_open():
         state.keep_within("bert_part", "Part", list(TITLES))
     else:

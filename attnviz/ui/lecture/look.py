@@ -62,5 +62,17 @@ CSS = """
 
 .stMain .stColumn:has(.lesson-card) .stVerticalBlock.stVerticalBlock { gap: 0.1rem; }
 .stMain [class*="st-key-lesson_start_"] { padding-top: 0.6rem; }
+
+/* Plotly's plots are in px. They grow with the root too, letters included: Streamlit measures the size that the plot
+has at 1280 x 720, and draws it enlarged. For the pointer Plotly accounts for a transformation, but not for a zoom. */
+@media (min-width: 1281px) and (min-height: 721px) {
+  @supports (zoom: tan(atan2(1rem, 21px))) {
+    :root { --hall: tan(atan2(1rem, 21px)); }
+    .stMain .stElementContainer:has(> * > .stPlotlyChart) { zoom: var(--hall); overflow: hidden; }
+    .stMain .stElementContainer > :has(> .stPlotlyChart) {
+      zoom: calc(1 / var(--hall)); width: calc(100% / var(--hall)); height: calc(100% / var(--hall)); }
+    .stMain .stPlotlyChart > .js-plotly-plot { transform: scale(var(--hall)); transform-origin: 0 0; }
+  }
+}
 </style>
 """

@@ -72,7 +72,8 @@ def plot(figure: Mapping[str, Any], key: str, **more: Any) -> None:
     """Show a figure of `attnviz.figures.plots`, with larger letters in a lecture; `more` as in `st.plotly_chart`."""
     layout = {**figure["layout"], "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": palette().rule}}
     if state.get("lecture"):
-        layout["font"] = {**layout["font"], "size": LECTURE}
+        layout["font"] = font = {**layout["font"], "size": LECTURE}
+        layout["hoverlabel"] = {**layout["hoverlabel"], "font": font}
     st.plotly_chart(
         {**figure, "layout": layout}, theme=None, key=key,
         config=SAVED | {"toImageButtonOptions": {"format": "svg", "filename": key}}, **more,

@@ -92,8 +92,7 @@ def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
             names = [label_for(model, one) for one in blanks.ids[number_].tolist()]
             percent = [100 * one for one in blanks.probabilities[number_].tolist()]
             figure = bars({"probability": percent}, names, palette(), title="probability, %")
-            figure["layout"]["xaxis"] |= {"range": [0, WIDER * percent[0]], "showgrid": False}
-            figure["layout"]["yaxis"]["showgrid"] = False
+            figure["layout"]["xaxis"] |= {"range": [0, WIDER * percent[0]]}
             with column:
                 st.html(f'<div class="notice">{_title(model, blanks, number_, place)}</div>')
                 plot(figure, f"blank_{number_}")

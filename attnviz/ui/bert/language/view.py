@@ -149,8 +149,7 @@ def _show_likely(made: Made, tokens: Tokens, labels: tuple[str, ...]) -> None:
     names = [labels[one] for one in made.guesses.tokens[row].tolist()]
     percent = [100 * one for one in made.guesses.probabilities[row].tolist()]
     figure = bars({"probability": percent}, names, palette(), title="probability, %")
-    figure["layout"]["xaxis"] |= {"range": [0, WIDER * percent[0]], "showgrid": False}
-    figure["layout"]["yaxis"]["showgrid"] = False
+    figure["layout"]["xaxis"] |= {"range": [0, WIDER * percent[0]]}
     plot(figure, "language_likely")
 
 
