@@ -29,6 +29,7 @@ from tests.bench import (
     memory,
     parts,
     screen,
+    service,
     tasks,
     training,
 )
@@ -50,6 +51,7 @@ PARTS = (
     "tasks",
     "encoding",
     "corpus",
+    "service",
 )
 
 
@@ -85,6 +87,7 @@ def main() -> None:
         "tasks": tasks.rows,
         "encoding": encoding.rows,
         "corpus": corpus.rows,
+        "service": service.rows,
     }
     rows = []
     for name in asked.only or PARTS:
