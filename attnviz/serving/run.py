@@ -52,6 +52,7 @@ def serve(host: str, port: int) -> None:
         app,
         ws="websockets-sansio",
         ws_max_size=MESSAGE,
+        http="h11",  # httptools, which uvicorn takes where another package brings it, refuses links of 64 kB
         h11_max_incomplete_event_size=MAX_HEAD,
         access_log=False,
         log_level="warning",
