@@ -112,7 +112,7 @@ def lines(
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "xaxis": x_axis if is_logarithmic else labelled([str(one) for one in over], across, palette),
         "yaxis": {
-            "title": {"text": title},
+            "title": {"text": title, "standoff": TITLE},
             "rangemode": "tozero",
             "automargin": True,
             "gridcolor": palette.rule,

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attnviz.figures.plots import Spec, base, heatmap
+from attnviz.figures.plots import TITLE, Spec, base, heatmap
 from attnviz.figures.style import Palette, escape
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def token_heatmap(
     rows, columns = _numbered(query), _numbered(hit)
     spec = heatmap(cosine, rows, columns, palette, across="token of the hit", limit=1.0)
     layout = spec["layout"]
-    layout["yaxis"]["title"] = {"text": "token of the query"}
+    layout["yaxis"]["title"] = {"text": "token of the query", "standoff": TITLE}
     if max(cosine.shape) <= NUMBERED:
         spec["data"][0]["texttemplate"] = "%{z:.2f}"
         layout["height"] = max(layout["height"], (CELL + 6 * is_large) * len(rows) + 130)

@@ -154,7 +154,7 @@ def against(
         **base(palette, height),
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "xaxis": {"title": {"text": title}, **grid_line},
-        "yaxis": {"title": {"text": "1 − cosine"}, "type": "log", "dtick": 1, "exponentformat": "power", **grid_line},
+        "yaxis": {"title": {"text": "1 − cosine"}, "type": "log", "dtick": 1, "exponentformat": "none", **grid_line},
         "dragmode": False,
         "clickmode": "event+select",
     }

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from attnviz.figures.plots import SIDE, Spec, base, labelled
 from attnviz.figures.style import Palette, escape
 
-BAR, AROUND, LEGEND = 15, 80, 26
-"""px: of one bar, of the axis and its title, and of the legend above the bars"""
+BAR, AROUND = 15, 80
+"""px: of one bar, and of the axis and its title"""
 BESIDE = 1.18
 """How much longer than the longest bar the axis is, for the number beside it"""
 
@@ -31,17 +31,16 @@ def bars(
         bar: the height of a bar in px.
     """
     colours = (palette.ink.attention, palette.rule)
-    above = LEGEND if len(series) > 1 else 0
     largest = max((number for numbers in series.values() for number in numbers), default=0) or 1
     return {
         "data": [_trace(*one, colour) for one, colour in zip(series.items(), colours, strict=False)],
         "layout": {
-            **base(palette, AROUND + above + bar * (len(series) + 1) * len(labels)),
-            "margin": {"l": 60, "r": SIDE, "t": 8 + above, "b": 40},
+            **base(palette, AROUND + bar * (len(series) + 1) * len(labels)),
+            "margin": {"l": 60, "r": SIDE, "t": 8, "b": 40},
             "barmode": "group",
             "bargap": 0.25,
             "showlegend": len(series) > 1,
-            "legend": {"orientation": "h", "xref": "container", "x": 0, "y": 1, "yanchor": "bottom"},
+            "legend": {"x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
             "xaxis": {
                 "title": {"text": title, "standoff": 6, "font": {"color": palette.text}},
                 "automargin": True,

@@ -8,15 +8,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from attnviz.figures.plots import LONGEST, Spec, base, heatmap
+from attnviz.figures.plots import LONGEST, MOST, Spec, base, heatmap
+from attnviz.figures.plots import TITLE as BESIDE
 from attnviz.figures.style import Palette, escape, shorten
 
 GAP, TITLE = 0.03, 24
 """Between two matrices, as a fraction of the width; px: of the room of a title"""
-AROUND = 40
+AROUND = 10
 """px: above and below the grid"""
 ABOVE = 22
 """px: above a plot that has nothing there, which is taken from it"""
+NARROW, UNDER = 170, 130
+"""px: of the width of one matrix between two other plots, and of what is below and above it"""
 ACROSS = ((1, 1), (2, 2), (3, 3), (4, 2), (6, 3), (math.inf, 4))
 """Up to how many matrices there are, how many of them stand beside each other"""
 
@@ -42,7 +45,7 @@ def multiples(
     """
     layout: Spec = {
         **base(palette, height),
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 30},
+        "margin": {"l": 10, "r": 10, "t": 4, "b": AROUND - 4},
         "coloraxis": {
             "colorscale": palette.weights,
             "cmin": 0,
@@ -94,8 +97,9 @@ def _place(number: int, count: int, height: int) -> tuple[tuple[float, float], t
 
 
 def one_matrix(
-    weights: Tensor, labels: Sequence[str], palette: Palette, *, limit: float, hidden: Tensor | None = None
-) -> Spec:
+    weights: Tensor, labels: Sequence[str], palette: Palette, *, limit: float, hidden: Tensor | None = None,
+    highest: int = MOST, letter: int = 13,
+) -> Spec:  # fmt: skip
     """Return the figure of one matrix of weights, (T, T), with its tokens; hidden cells are hatched.
 
     Args:
@@ -104,13 +108,17 @@ def one_matrix(
         palette: the colours of the theme.
         limit: where the colours end.
         hidden: (T, T), the cells that a mask hides.
+        highest: the most px that the figure is high.
+        letter: the height of a label in px.
     """
     figure = heatmap(weights[:, :0], labels, labels, palette, across="key (to)", signed=False, limit=limit)
     values = weights if hidden is None else weights.masked_fill(hidden, torch.nan)
     figure["data"][0] |= {"z": values.numpy(), "hovertemplate": "%{y} → %{x}<br><b>%{z:.4f}</b><extra></extra>"}
-    figure["layout"] |= {"height": figure["layout"]["height"] - ABOVE, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
+    height = min(highest, figure["layout"]["height"] - ABOVE)
+    figure["layout"] |= {"height": height, "margin": {"l": 60, "r": 10, "t": 8, "b": 40}}
+    _thin_out(figure, labels, letter / min(NARROW, height - UNDER))
     figure["layout"]["xaxis"] |= {"showgrid": False}
-    figure["layout"]["yaxis"] |= {"showgrid": False, "title": {"text": "query (from)"}}
+    figure["layout"]["yaxis"] |= {"showgrid": False, "title": {"text": "query (from)", "standoff": BESIDE}}
     if hidden is not None:
         count = len(labels)
         figure["layout"]["images"] = [{
@@ -118,3 +126,17 @@ def one_matrix(
             "sizing": "stretch", "layer": "below",
         }]  # fmt: skip
     return figure
+
+
+def _thin_out(figure: Spec, labels: Sequence[str], share: float) -> None:
+    """Write so many labels that none lies over the next, which takes this share of an axis; hovering names all."""
+    axes = [figure["layout"][axis] for axis in ("xaxis", "yaxis")]
+    every = math.ceil(share * len(axes[0]["tickvals"]))
+    for axis in axes:
+        axis |= {what: axis[what][::every] for what in ("tickvals", "ticktext")}
+    if len(axes[0]["tickvals"]) < len(labels) and not labels[0].isdigit():  # else Plotly would name it by its number
+        names = [escape(shorten(label, LONGEST)) for label in labels]
+        figure["data"][0] |= {
+            "text": [[f"{row} → {column}" for column in names] for row in names],
+            "hovertemplate": "%{text}<br><b>%{z:.4f}</b><extra></extra>",
+        }

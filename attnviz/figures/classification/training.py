@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.figures.plots import Spec, base, labelled
+from attnviz.figures.plots import TITLE, Spec, base, labelled
 from attnviz.figures.style import Palette, escape
 
 HEIGHT, CELL = 270, 56
@@ -72,7 +72,7 @@ def confusion(counts: NDArray[np.int64], labels: Sequence[str], palette: Palette
             **base(palette, max(HEIGHT, 90 + CELL * len(labels))),
             "xaxis": labelled(labels, "", palette) | below,
             "yaxis": labelled(labels, "", palette)
-            | {"title": {"text": "is"}, "autorange": "reversed", "showgrid": False},
+            | {"title": {"text": "is", "standoff": TITLE}, "autorange": "reversed", "showgrid": False},
         },
     }
 
@@ -114,4 +114,5 @@ def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: 
 
 
 def _axis(title: str, palette: Palette) -> Spec:
-    return {"title": {"text": title}, "gridcolor": palette.rule, "zeroline": False, "automargin": True}
+    named = {"title": {"text": title, "standoff": TITLE}}
+    return {**named, "gridcolor": palette.rule, "zeroline": False, "automargin": True}

@@ -16,7 +16,7 @@ CSS = """
 .st-key-bert_part button { padding-inline: 0.6rem; }
 </style>
 """
-TALLER = """
+LOOK = """
 <style>
 /* Plots have the height that fits a window of 720 px; in a higher one they grow with it, and their letters stay. */
 @media (min-width: 769px) and (min-height: 721px) {
@@ -24,6 +24,10 @@ TALLER = """
     .stMain .stElementContainer:has(> * > .stPlotlyChart) { zoom: tan(atan2(100vh, 720px)); }
     .stMain .stElementContainer > :has(> .stPlotlyChart) { zoom: tan(atan2(720px, 100vh)); height: 100%; }
   }
+}
+@media (max-width: 640px) {
+  .stMain [data-testid="stPageLink"] :is(span, div, p) { white-space: normal; }
+  .st-key-class_bar .stButtonGroup > div { flex-wrap: wrap; }
 }
 </style>
 """
@@ -44,7 +48,7 @@ TITLES = {
 def choose_part() -> Part:
     """Show the choice of a part, except in a lecture and in a lesson, and return the chosen one."""
     if not state.get("lecture"):
-        st.html(TALLER)
+        st.html(LOOK)
     if state.get("lecture") or lesson_bar.is_open():
         state.keep_within("bert_part", "Part", list(TITLES))
     else:

@@ -29,6 +29,12 @@ CSS = """
 .calls code { overflow-wrap: anywhere; font-size: 0.9em; }
 .calls tr.is-done td { font-weight: 700; background: color-mix(in srgb, #7E5BC0 16%, transparent); }
 .calls-scroll { overflow-x: auto; }
+@media (max-width: 640px) { /* each call has a line of its own */
+  .calls tr { display: grid; grid-template-columns: 1.4rem 1fr auto auto; }
+  .calls th:nth-child(4) { display: none; }
+  .calls td:nth-child(4) { order: 1; grid-column: 1 / -1; min-width: 0; }
+  .calls :is(td, th):not(:nth-child(4)) { border: 0; }
+}
 </style>
 """
 LARGE = "<style>.calls { font-size: 1.125rem; }</style>"

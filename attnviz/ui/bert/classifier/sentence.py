@@ -25,7 +25,8 @@ from attnviz.ui.walk.checks import notice
 
 HEIGHT = 68
 """px: of the field, two lines"""
-CSS = """<style>.st-key-words_bar { min-height: 2.5rem; justify-content: center; }</style>"""
+CSS = """<style>.st-key-words_bar, .st-key-cls_bar { min-height: 2.5rem; }
+.st-key-words_bar { justify-content: center; }</style>"""
 LINES = """hidden = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
 features = hidden.last_hidden_state[0].mean(0)  # ({width},)
 logits = layer.weight @ features + layer.bias  # ({classes},)

@@ -26,7 +26,7 @@ CSS = """
 """
 PLAIN = "plain"
 """The kind of the texts that say what they mean in plain words"""
-LARGE = "<style>.mistakes table { font-size: 1.125rem; }</style>"
+LARGE = "<style>.mistakes table { font-size: 1rem; }</style>"
 """In a lecture"""
 
 

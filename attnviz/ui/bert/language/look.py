@@ -13,11 +13,11 @@ LABEL = 14
 
 STYLE = """<style>
 .path, .inout { font-size: max(.875rem, var(--least-type, 0) * 1rem); line-height: 1.4; }
-.path { display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; }
-.path > b, .path .block > b { font-weight: 600; padding: .08rem .35rem; border-radius: .35rem; white-space: nowrap;
+.path { display: flex; flex-wrap: wrap; gap: .25rem; align-items: center; }
+.path > b, .path .block > b { font-weight: 600; padding: .08rem .28rem; border-radius: .35rem; white-space: nowrap;
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
 .path i { font-style: normal; opacity: .75; font-weight: 400; }
-.path .block { display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; padding: .25rem .3rem;
+.path .block { display: flex; flex-wrap: wrap; gap: .25rem; align-items: center; padding: .25rem;
   border-radius: .45rem; border: 1px dashed color-mix(in srgb, currentColor 40%, transparent); }
 .path .attention { background: color-mix(in srgb, #5E3C99 16%, transparent); }
 .inout { margin-top: .4rem; display: flex; flex-wrap: wrap; gap: 3px; max-height: 8.6rem; overflow-y: auto; }
@@ -27,6 +27,7 @@ STYLE = """<style>
 .inout > .chosen { border-color: #7E5BC0; }
 .inout small { font-size: inherit; opacity: .75; }
 .inout b { font-weight: 600; overflow-wrap: anywhere; }
+.stMain [class*="st-key-language_said"] p { font-size: max(.95rem, var(--least-type, 0) * 1rem); line-height: 1.4; }
 </style>"""
 ARROW = '<span aria-hidden="true">→</span>'
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.table import table_of
+from attnviz.figures.style import escape
 from attnviz.formatting import nonzero, number
 from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
@@ -38,14 +39,17 @@ WIDER = 1.5
 """How much longer than its longest bar the axis of a narrow plot is, for the number beside it"""
 MASKED = "With the mask, row i depends on rows 0 to i alone."
 FREE = "Without a mask, every row depends on all others."
-HIGHEST, HIGHEST_IN_LECTURE = 345, 430
+HIGHEST, HIGHEST_IN_LECTURE = 330, 300
 """px: of the plot of weights"""
-ROOM = 70
+LETTER, LETTER_IN_LECTURE = 13, 17
+"""px: the height of a label"""
+ROOM, ROOM_IN_LECTURE = 55, 75
 """px: of a small plot beneath another one, without what a plot of lines has above and below it"""
-ROOM_IN_LESSON = 135
+ROOM_IN_LESSON = 95
 """px: the bar of a lesson leaves less"""
-LABEL = 60
-"""px: right of a plot in a lecture, for its last label, which is turned"""
+TICKS = 4
+"""The most numbers beside the small plot"""
+CHANGED = "row %{text}<br>largest change of a logit: <b>%{y:,.4g}</b><extra></extra>"
 
 
 def controls() -> None:
@@ -80,8 +84,9 @@ def show() -> None:
         path(setup, len(tokens), *table.weight.shape)
         + in_and_out(tokens.labels, [table.labels[one] for one in out], row)
     )
-    st.markdown(_junk(made, setup, len(table.pieces)))
-    left, middle, right = st.columns([10, 9, 9], gap="small")
+    with st.container(key="language_said"):
+        st.markdown(_junk(made, setup, len(table.pieces)))
+    left, middle, right = st.columns([10, 8, 10], gap="small")
     with left:
         _show_attention(made, setup, tokens)
     with middle:
@@ -133,10 +138,11 @@ def _show_attention(made: Made, setup: Setup, tokens: Tokens) -> None:
     )  # fmt: skip
     weights = made.stack.weights[block]
     hidden = ~causal_mask(len(tokens)) if setup.causal else None
-    figure = one_matrix(weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden)
-    figure["layout"]["height"] = min(
-        figure["layout"]["height"], HIGHEST_IN_LECTURE if state.get("lecture") else HIGHEST
-    )
+    highest, letter = (HIGHEST_IN_LECTURE, LETTER_IN_LECTURE) if state.get("lecture") else (HIGHEST, LETTER)
+    figure = one_matrix(
+        weights, axis_labels(tokens), palette(), limit=colour_end(weights), hidden=hidden,
+        highest=highest, letter=letter,
+    )  # fmt: skip
     plot(figure, "language_weights")
     if is_limited(tokens):
         st.caption(LIMITED)
@@ -169,18 +175,18 @@ def _show_change(model: BuiltInModel, tokens: Tokens, setup: Setup) -> None:
         return
     moved = moved_by(model, tokens, setup, change)
     before, after = moved[: change.place], moved[change.place :]
-    figure = lines(
-        {"largest change of a logit": moved.tolist()}, axis_labels(tokens), palette(),
-        title="change", across="row",
-    )  # fmt: skip
-    room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM
+    rows = list(map(str, range(len(tokens))))
+    figure = lines({"largest change of a logit": moved.tolist()}, rows, palette(), title="change", across="row")
+    figure["data"][0] |= {"text": [escape(name) for name in axis_labels(tokens)], "hovertemplate": CHANGED}
+    room = ROOM_IN_LESSON if lesson_bar.is_open() else ROOM_IN_LECTURE if state.get("lecture") else ROOM
     layout = figure["layout"]
-    right = LABEL if state.get("lecture") else layout["margin"]["r"]
-    layout |= {"height": layout["height"] - room, "margin": {"l": 60, "r": right, "t": 8, "b": 40}}
+    layout |= {"height": layout["height"] - room, "margin": {**layout["margin"], "t": 8}}
+    layout["yaxis"]["nticks"] = TICKS
     most = nonzero(float(after.max()), 4)
     said = f"“{last}”, row {change.place}, becomes “{plain(other)}”. Rows from there on change by up to {most}"
     if len(before):
         said += f", those before it by at most **{nonzero(float(before.max()), 4)}**"
     said += "." if lesson_bar.is_open() else f". {MASKED if setup.causal else FREE}"
-    st.markdown(said)
+    with st.container(key="language_said_of_change"):
+        st.markdown(said)
     plot(figure, "language_moved")

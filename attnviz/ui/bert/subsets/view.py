@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from attnviz.figures.plots import Spec
     from attnviz.tokens import Tokens
 
-HEIGHT, HIGH, HEADS = 205, 300, 6
+HEIGHT, HIGH, HEADS = 165, 260, 6
 """px: of both plots of weights, and where there are more than so many heads"""
-ABOVE = 22
-"""px: above a plot that has nothing there"""
+LESS, LESS_IN_LECTURE = 50, 40
+"""px: by which the plots of one row are lower than others: they have few rows, and nothing above them"""
+TICKS = 3
+"""Of a low plot's colours"""
 MANY = 64
 """Tokens from which on a small matrix shows the largest weight of each block of cells"""
 STYLE = """<style>
@@ -93,16 +95,16 @@ def _shapes(subsets: Subsets) -> str:
     heads, size = subsets.heads, width // subsets.heads
     parts = "1 part" if heads == 1 else f"{heads} parts"
     return (
-        f'<div class="said"><b>X</b> ({length}, {width}): the embeddings of the text, with positions, normalised. '
-        f"Q = K = V = X. <b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). "
-        f"They are <b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would have {size} "
-        "columns and not say which head found what. Rows are queries, columns are keys.</div>"
+        f'<div class="said"><b>X</b> ({length}, {width}): embeddings with positions, normalised; Q = K = V = X. '
+        f"<b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). They are "
+        f"<b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would not say which head found "
+        "what.</div>"
     )
 
 
 def _title(subsets: Subsets, head: int) -> str:
     size = subsets.parts.query.shape[-1]
-    return f"head {head}" if subsets.heads > 4 else f"head {head}: columns {head * size}–{(head + 1) * size - 1}"
+    return f"head {head}" if subsets.heads > 4 else f"head {head}: {head * size}–{(head + 1) * size - 1}"
 
 
 def _small(weights: Tensor, tokens: Tokens) -> tuple[Tensor, list[str]]:
@@ -120,14 +122,15 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
     from attnviz.bert.blocks.subsets import row_of
     from attnviz.figures.plots import heatmap
 
-    left, right = st.columns([3, 2], gap="small")
+    left, right = st.columns([5, 4], gap="small")
     with left:
         place = choose_row(tokens, "Row (query)", partial(telling_row, subsets, tokens))
         row, named = row_of(subsets, place), names(subsets.heads)
         rows = [f"{name}, {number(bits, 1)} bits" for name, bits in zip(named, row.entropy.tolist(), strict=True)]
         labels = axis_labels(tokens)
         figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False)
-        plot(_lower(figure), "subsets_row")
+        figure["data"][0]["colorbar"]["nticks"] = TICKS
+        plot(_lower(figure, LESS_IN_LECTURE if state.get("lecture") else LESS), "subsets_row")
     with right:
         st.html(_row_said(row, tokens, place))
         title = "half the sum of |p − q|"
@@ -135,10 +138,10 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
         plot(_lower(figure), "subsets_difference")
 
 
-def _lower(figure: Spec) -> Spec:
-    """Return a figure without the room above it."""
+def _lower(figure: Spec, less: int = LESS) -> Spec:
+    """Return a figure that is lower by so many px, without room above it."""
     layout = figure["layout"]
-    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - ABOVE}}
+    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - less}}
 
 
 def _row_said(row: Row, tokens: Tokens, place: int) -> str:

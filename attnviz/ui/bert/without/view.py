@@ -29,6 +29,7 @@ CSS = """
 <style>
 /* The corner of a lecture has two buttons; in a lesson they are in its bar. */
 :root:not(:has(.st-key-lesson_bar)) .st-key-off_right .stMarkdown { padding-right: 5rem; }
+:root:not(:has(.st-key-lesson_bar)) .st-key-off_right > :first-child > .stTable { padding-top: 2rem; }
 </style>
 """
 
