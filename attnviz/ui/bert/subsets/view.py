@@ -98,7 +98,7 @@ def _shapes(subsets: Subsets) -> str:
         f'<div class="said"><b>X</b> ({length}, {width}): embeddings with positions, normalised; Q = K = V = X. '
         f"<b>{parts}</b> of {size} columns, with the scale 1/√{size}; each gives ({length}, {size}). They are "
         f"<b>joined</b> side by side to ({length}, {width}), <b>not summed</b>: a sum would not say which head found "
-        "what.</div>"
+        "what. Rows are queries, columns are keys.</div>"
     )
 
 
