@@ -58,9 +58,9 @@ class Service:
     def wait(self) -> None:
         """Wait until it says that it runs."""
         assert self.process.stdout
-        line = self.process.stdout.readline()
+        line = self.process.stdout.readline()  # "" where it has ended
         found = re.search(r"Ray at (\S+)", line)
-        assert found, line + self.process.stdout.read()
+        assert found, line + (self.folder / "stderr").read_text()
         self.cluster = found[1]
 
     def stop(self) -> None:
@@ -74,9 +74,8 @@ def service() -> Iterator[Service]:
     url = f"http://127.0.0.1:{port}/forward"
     command = [sys.executable, "-m", "attnviz", "forward", "--port", str(port)]
     environment = {**os.environ, **RAY, "RAY_TMPDIR": str(folder)}
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    with (folder / "stderr").open("w") as errors:  # Ray may write lines of its own there
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
     found = Service(process, url, folder, [serve({"ATTNVIZ_FORWARD": url}) for _ in range(2)])
     try:
         found.wait()

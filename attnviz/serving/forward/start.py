@@ -14,6 +14,8 @@ from attnviz.serving.forward.transports import NAME
 ROUTE = "/forward"
 STORE_BYTES = 256 * 2**20
 """Ray's memory for what handles carry: some ten passes of 512 tokens"""
+STARTS = 2
+"""Attempts to start Ray here: it gives up after 30 seconds, which a busy machine may need"""
 REQUEST_SECONDS = 30
 """After which the service gives up a request"""
 ENVIRONMENT: Mapping[str, str] = {
@@ -49,8 +51,9 @@ def service(
         address: of a running cluster, such as "auto"; if None, Ray is started here, and ended afterwards.
 
     Raises:
-        StartError: Ray is not installed or can't be reached, or the deployment doesn't start.
+        StartError: Ray is not installed or can't be reached, a model can't be served, or the deployment doesn't start.
     """
+    _check(models)
     _set_environment(alone=address is None)
     try:
         import ray
@@ -66,9 +69,25 @@ def service(
             raise StartError(f"The service doesn't start: {' '.join(str(error).split())[:300]}") from error
         yield cluster
     finally:
-        if ray.is_initialized():
-            serve.shutdown()
-            ray.shutdown()
+        if address and ray.is_initialized():
+            serve.delete(NAME)  # and nothing else that runs on that cluster
+        ray.shutdown()
+
+
+def _check(models: Sequence[str]) -> None:
+    """Load the models once: Ray would only say that the deployment failed.
+
+    Raises:
+        StartError: one can't be loaded, or its passes can't be sent.
+    """
+    from attnviz.pretrained import ModelError, load
+    from attnviz.serving.forward.passes import PassFormat, UnsendableError
+
+    for name in models:
+        try:
+            PassFormat.of(load(name))
+        except (ModelError, UnsendableError) as error:
+            raise StartError(str(error)) from error
 
 
 def _start(address: str | None, host: str, port: int, processors: int, application: Any) -> str:
@@ -77,7 +96,14 @@ def _start(address: str | None, host: str, port: int, processors: int, applicati
     from ray import serve
 
     here: dict[str, Any] = {"num_cpus": processors, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-    ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
+    for attempt in range(1 if address else STARTS):
+        try:
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
+            break
+        except Exception:  # Ray raises plain ones
+            ray.shutdown()
+            if address or attempt + 1 == STARTS:
+                raise
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     serve.start(http_options={"host": host, "port": port, "request_timeout_s": REQUEST_SECONDS})
     serve.run(application, name=NAME, route_prefix=ROUTE)
