@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ GRID, BESIDE = 330, 340
 """px: the heights of the grid of heads, and of the plot beside it"""
 LARGE = 420
 """px: of both in a lecture"""
+UNKNOWN = 0.25
+"""How opaque the cells are before the effects are computed"""
+WRITTEN = 20
+"""The most tokens that are named below their bars, which have half of the page"""
 TARGET = 34
 """px: of the invisible square over a cell of the grid"""
 INSET = 0.43
@@ -70,7 +75,9 @@ def _cells(effects: Tensor | None, layers: int, heads: int, palette: Palette) ->
     (cells,) = spec["data"]
     cells |= {"xgap": 2, "ygap": 2, "hoverinfo": "skip", "showscale": False}
     del cells["hovertemplate"], cells["colorbar"]
-    if effects is not None:
+    if effects is None:
+        cells |= {"colorscale": [[0, palette.rule], [1, palette.rule]], "opacity": UNKNOWN}
+    else:
         cells |= {
             "text": [[short(THOUSANDTHS * one) for one in row] for row in numbers.tolist()],
             "texttemplate": "%{text}",
@@ -116,6 +123,9 @@ def changes(values: Sequence[float], labels: Sequence[str], palette: Palette, he
         },
     }  # fmt: skip
     layout["margin"] |= {"t": 10}
+    axis = layout["xaxis"]
+    every = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
+    axis |= {what: axis[what][::every] for what in ("tickvals", "ticktext")}
     return {"data": [bars], "layout": layout}
 
 
