@@ -43,3 +43,13 @@ def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: 
         found = re.search(r"a cosine of (\d\.\d{4}) to", said.inner_text())
         assert found is not None
         assert float(found[1]) == pytest.approx(whole(off), abs=6e-5)
+
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(f"{app_url}/bert?bert_part=without&off=&lecture=1")
+    expect(said).to_contain_text("Nothing is switched off", timeout=MINUTE)
+    settled(page)
+    label = page.locator("[class*=st-key-off_grid] .ytick text").first
+    drawn = label.evaluate("text => [text.getBoundingClientRect().height, text.getBBox().height]")
+    assert drawn[0] / drawn[1] == pytest.approx(1.5, abs=0.05)  # a plot of a lecture grows with the window
+    click_on_head(page, 2, 3)
+    expect(page).to_have_url(re.compile("off=2.3&"))
