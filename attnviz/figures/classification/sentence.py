@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from attnviz.figures.classification.training import BELOW
 from attnviz.figures.plots import LETTER, LONGEST, Spec, base, labelled
-from attnviz.figures.style import Palette
+from attnviz.figures.style import Palette, escape
 
 HEIGHT = 170
 """px: of bars without their labels"""
+WRITTEN = 24
+"""The most words that are named below their bars, which have half of the page"""
 COVERAGE = 260
 """px: of coverage and error"""
 
@@ -32,7 +34,8 @@ def effects(values: Sequence[float], words: Sequence[str], palette: Palette) -> 
         "x": list(range(len(words))),
         "y": [100 * one for one in values],
         "marker": {"color": [for_it if one >= 0 else against for one in values]},
-        "hovertemplate": "%{x}<br><b>%{y:+.1f}</b> percentage points<extra></extra>",
+        "customdata": [escape(word) for word in words],
+        "hovertemplate": "%{customdata}<br><b>%{y:+.1f}</b> percentage points<extra></extra>",
     }
     most = max((abs(100 * one) for one in values), default=0) or 1
     return {
@@ -57,17 +60,17 @@ def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[
         tokens: the labels.
         palette: the colours of the theme.
     """
-    places = list(range(len(tokens)))
-    hover = "<br>%{x}: <b>%{y:.3f}</b><extra></extra>"
+    shared = {"x": list(range(len(tokens))), "customdata": [escape(token) for token in tokens]}
+    hover = "<br>%{customdata}: <b>%{y:.3f}</b><extra></extra>"
     data: list[Spec] = [
         {
-            "type": "bar", "name": "mean over heads", "x": places, "y": list(mean),
+            "type": "bar", "name": "mean over heads", "y": list(mean), **shared,
             "marker": {"color": palette.ink.attention}, "hovertemplate": f"mean{hover}",
         }
     ]  # fmt: skip
     if head is not None:
         data.append({
-            "type": "scatter", "mode": "markers", "name": "chosen head", "x": places, "y": list(head),
+            "type": "scatter", "mode": "markers", "name": "chosen head", "y": list(head), **shared,
             "marker": {"color": palette.text, "size": 8, "symbol": "diamond"}, "hovertemplate": f"head{hover}",
         })  # fmt: skip
     return {
@@ -132,4 +135,7 @@ def _room(labels: Sequence[str]) -> int:
 
 
 def _words(labels: Sequence[str], palette: Palette) -> Spec:
-    return labelled(labels, "", palette) | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}
+    axis = labelled(labels, "", palette)
+    every = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
+    written = {what: axis[what][::every] for what in ("tickvals", "ticktext")}
+    return axis | written | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}

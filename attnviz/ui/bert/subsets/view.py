@@ -30,6 +30,8 @@ HEIGHT, HIGH, HEADS = 165, 260, 6
 """px: of both plots of weights, and where there are more than so many heads"""
 LESS, LESS_IN_LECTURE = 50, 40
 """px: by which the plots of one row are lower than others: they have few rows, and nothing above them"""
+LESS_OF_MANY, LINE, FEW = 20, 20, 4
+"""px: the same where there are many heads; in a lecture, of the line that each has beyond so many heads"""
 TICKS = 3
 """Of a low plot's colours"""
 MANY = 64
@@ -130,15 +132,22 @@ def _show_row(subsets: Subsets, tokens: Tokens) -> None:
         labels = axis_labels(tokens)
         figure = heatmap(row.weights, rows, labels, palette(), across="key (to)", signed=False)
         figure["data"][0]["colorbar"]["nticks"] = TICKS
-        plot(_lower(figure, LESS_IN_LECTURE if state.get("lecture") else LESS), "subsets_row")
+        plot(_lower(figure, _less(subsets)), "subsets_row")
     with right:
         st.html(_row_said(row, tokens, place))
         title = "half the sum of |p − q|"
         figure = heatmap(row.difference, named, named, palette(), across=title, signed=False, limit=1)
-        plot(_lower(figure), "subsets_difference")
+        plot(_lower(figure, LESS if subsets.heads <= FEW else _less(subsets)), "subsets_difference")
 
 
-def _lower(figure: Spec, less: int = LESS) -> Spec:
+def _less(subsets: Subsets) -> int:
+    """Return by how many px the plots of one row are lower than others."""
+    if state.get("lecture"):
+        return max(-LESS, LESS_IN_LECTURE - LINE * max(0, subsets.heads - FEW))
+    return LESS if subsets.heads <= HEADS else LESS_OF_MANY
+
+
+def _lower(figure: Spec, less: int) -> Spec:
     """Return a figure that is lower by so many px, without room above it."""
     layout = figure["layout"]
     return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 8}, "height": layout["height"] - less}}
