@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.serving.work.lock import page_lock
 from attnviz.ui import shell, state
 from attnviz.ui.bert.files import EXPORTS
-from attnviz.ui.waiting import starting
+from attnviz.ui.waiting import has_changed, starting
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 
@@ -22,9 +22,10 @@ live = part.is_live()
 @page_lock().held()
 def show() -> None:
     """Show the part. A fragment, so that what is done in it does not run the rest of the page."""
+    shown_live = part.is_live()
     part.show()
     state.end()
-    if part.is_live() != live:
+    if has_changed(live, shown_live, part.is_live()):
         st.rerun()
 
 

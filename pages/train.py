@@ -22,9 +22,10 @@ live = commands.is_live()
 @page_lock().held()
 def watch() -> None:
     """Show the trainings. A fragment, so that what the browser reports does not run the rest of the page."""
+    shown_live = commands.is_live()
     part.show()
     state.end()
-    check_live(live=live)
+    check_live(live=live, shown_live=shown_live)
 
 
 watch()

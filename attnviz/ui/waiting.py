@@ -58,3 +58,15 @@ def busy_note() -> None:
             "Your address sends very many changes just now, so each of them waits a little.",
             icon=":material/hourglass_empty:",
         )
+
+
+def has_changed(page: bool, shown: bool, now: bool) -> bool:
+    """Whether the whole page has to run, which alone sets how often a part of it runs.
+
+    Args:
+        page: whether something was computed for the visitor when the whole page ran.
+        shown: whether it was when the part began to run, so that it may show it as it was then.
+        now: whether it is, after the part has run. What takes a moment begins and ends between two looks: the part
+            would show its beginning for ever, if only the first and the last were compared.
+    """
+    return shown != page or now != page

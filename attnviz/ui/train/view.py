@@ -20,6 +20,7 @@ from attnviz.ui.train.finished import open_if_asked
 from attnviz.ui.train.plans import fitting_plan, sample_of, task_of
 from attnviz.ui.train.runs import all_curves, header_of, runs_of, task_header
 from attnviz.ui.trained.visitor import visitor
+from attnviz.ui.waiting import has_changed
 
 EVERY = 0.4
 """Seconds between two looks at a training that goes on"""
@@ -70,9 +71,9 @@ def _read(task: Task) -> Reading:
     return reading
 
 
-def check_live(*, live: bool) -> None:
+def check_live(*, live: bool, shown_live: bool) -> None:
     """Run the whole page where a training has begun or ended since it ran, which sets how often this part runs, and
     where the row was revealed for which a lesson asks.
     """
-    if commands.is_live() != live or commands.has_revealed():
+    if has_changed(live, shown_live, commands.is_live()) or commands.has_revealed():
         st.rerun()
