@@ -252,6 +252,8 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
     if name not in st.session_state:
         st.session_state[name] = get(name)
     value = _checked(name, widget(*args, key=name, **kwargs), among)
+    if value is None and kwargs.get("required"):  # only a client that is none of ours sends that
+        value = get(name)
     _view()[name] = value
     return value
 
