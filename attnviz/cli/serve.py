@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
+
+from attnviz.cli import failed
 
 ABOUT = """Serve the app to many visitors. Environment variables ATTNVIZ_*, or the TOML file named by ATTNVIZ_SETTINGS,
 set what visitors may do; docs/hosting.md lists them."""
@@ -26,6 +27,5 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         serve(arguments.host, arguments.port)
     except (StartError, SettingsError) as error:
-        sys.stderr.write(f"attnviz: {error}\n")
-        return 2 if isinstance(error, SettingsError) else 1
+        return failed(str(error), 2 if isinstance(error, SettingsError) else 1)
     return 0

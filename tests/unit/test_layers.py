@@ -26,6 +26,7 @@ LEVELS = (
         "attnviz.files",
         "attnviz.marked",
         "attnviz.hosts",
+        "attnviz.cluster",
         "attnviz.settings",
     ),
     ("attnviz.trace",),

@@ -8,13 +8,7 @@ after a kill. So every node must see the files under the same names, as the driv
 from __future__ import annotations
 
 import logging
-import os
 import pickle
-import secrets
-import signal
-import socket
-import sys
-import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +16,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from attnviz.cluster import ClusterError, connected, first_line
 from attnviz.corpus.blocks import Block, Read, read_block
 from attnviz.corpus.engines.local import EngineError, cores
 from attnviz.corpus.job import Job
@@ -39,15 +34,6 @@ STORE_BYTES = 512 * 2**20
 """Ray's memory for results where it is started here"""
 FASTEST = 1
 """Of zlib: sums are mostly zeros, so 3 MB become 0.3"""
-STARTS = 2
-"""Attempts to start Ray here: it gives up after 30 seconds, which a busy machine may need"""
-CONNECT_SECONDS = 5
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as versions to come do; without it, Ray warns of them
-    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its errors come as exceptions too
-}
-"""Variables that Ray reads, where they are not set already"""
 
 
 class Attempts:
@@ -125,7 +111,7 @@ def run_ray(
             while window := list(islice(rest, max(WINDOW, WINDOW_AN_ACTOR * actors))):
                 yield from _read(job, window, min(actors, len(window)), gpus)
         except RayError as error:
-            raise EngineError(f"Ray gave up: {_line(error)}") from error
+            raise EngineError(f"Ray gave up: {first_line(error)}") from error
 
 
 def _read(job: Job, blocks: list[Block], actors: int, gpus: float) -> Iterator[Read]:
@@ -173,85 +159,18 @@ def unpacked(row: bytes) -> Read:
 
 @contextmanager
 def _connected(address: str | None, actors: int | None) -> Iterator[None]:
-    """Connect to a cluster, or start Ray here; quietly, and with nothing sent to Ray's makers."""
-    _set_environment(alone=address is None)
+    """Connect to a cluster, or start Ray here."""
     try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise EngineError("Ray is not installed; pip install 'attnviz[ray]' installs it.") from error
-    if ray.is_initialized():
-        yield
-        return
-    if address is not None:
-        _check_address(address)
-    own = signal.getsignal(signal.SIGTERM)
-    try:
-        _start(address, actors or cores())
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, own)  # Ray's would end the process before the checkpoint is written
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _start(address: str | None, processors: int) -> None:
-    """Connect to a cluster, or start Ray here.
-
-    Raises:
-        EngineError: neither can be done.
-    """
-    import ray
-
-    here: dict[str, Any] = {"num_cpus": processors, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-    for attempt in range(1 if address else STARTS):
-        try:
-            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
-        except Exception as error:  # Ray raises plain ones too
-            ray.shutdown()
-            if address or attempt + 1 == STARTS:
-                where = f"at {address}" if address else "on this machine"
-                raise EngineError(f"Ray {where} can't be reached: {_line(error)}") from error
-        else:
-            return
-
-
-def _set_environment(*, alone: bool) -> None:
-    """Set what Ray reads when it is imported; if it starts here, with a secret that its ports ask for.
-
-    Without one in the environment, Ray writes its own to the home folder, where others may read it.
-    """
-    os.environ |= {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
-    if alone and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
-        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-
-
-def _check_address(address: str) -> None:
-    """Try whether somebody listens: Ray itself tries for many minutes.
-
-    Raises:
-        EngineError: nobody does.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        return  # "auto": Ray looks for a cluster on this machine, and finds at once that there is none
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise EngineError(f"Ray at {address} can't be reached: {_line(error)}") from error
+        with connected(address, processors=actors or cores(), store_bytes=STORE_BYTES):
+            yield
+    except ClusterError as error:
+        raise EngineError(str(error)) from error
 
 
 def _quiet() -> None:
     """Let Ray Data print nothing but errors."""
-    import ray
+    import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
-
-
-def _line(error: Exception) -> str:
-    """Return the first line of what an error says."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]

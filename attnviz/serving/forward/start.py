@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
+from attnviz.cluster import ClusterError, connected, first_line
 from attnviz.serving.forward.transports import NAME
 
 ROUTE = "/forward"
 STORE_BYTES = 256 * 2**20
 """Ray's memory for what handles carry: some ten passes of 512 tokens"""
-STARTS = 2
-"""Attempts to start Ray here: it gives up after 30 seconds, which a busy machine may need"""
 REQUEST_SECONDS = 30
 """After which the service gives up a request"""
-ENVIRONMENT: Mapping[str, str] = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as versions to come do; without it, Ray warns of them
-    "RAY_SERVE_LOG_TO_STDERR": "0",
-}
-"""Variables that Ray reads when it is imported, where they are not set already"""
 
 
 class StartError(RuntimeError):
@@ -54,24 +44,15 @@ def service(
         StartError: Ray is not installed or can't be reached, a model can't be served, or the deployment doesn't start.
     """
     _check(models)
-    _set_environment(alone=address is None)
     try:
-        import ray
-        from ray import serve
-    except ImportError as error:
-        raise StartError("Ray Serve is not installed; pip install 'attnviz[ray]' installs it.") from error
-    from attnviz.serving.forward.deployment import application
-
-    try:
-        try:
-            cluster = _start(address, host, port, replicas[1], application(models, replicas=replicas, queue=queue))
-        except Exception as error:  # Ray raises plain ones too
-            raise StartError(f"The service doesn't start: {' '.join(str(error).split())[:300]}") from error
-        yield cluster
-    finally:
-        if address and ray.is_initialized():
-            serve.delete(NAME)  # and nothing else that runs on that cluster
-        ray.shutdown()
+        with connected(address, processors=replicas[1], store_bytes=STORE_BYTES):
+            try:
+                yield _deployed(models, host, port, replicas, queue)
+            finally:
+                if address:  # else Ray ends with it
+                    _remove()
+    except ClusterError as error:
+        raise StartError(str(error)) from error
 
 
 def _check(models: Sequence[str]) -> None:
@@ -90,28 +71,31 @@ def _check(models: Sequence[str]) -> None:
             raise StartError(str(error)) from error
 
 
-def _start(address: str | None, host: str, port: int, processors: int, application: Any) -> str:
-    """Start Ray and the deployment, and return the address of the cluster."""
-    import ray
-    from ray import serve
+def _deployed(models: Sequence[str], host: str, port: int, replicas: tuple[int, int], queue: int) -> str:
+    """Start the deployment, and return the address of the cluster.
 
-    here: dict[str, Any] = {"num_cpus": processors, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-    for attempt in range(1 if address else STARTS):
-        try:
-            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
-            break
-        except Exception:  # Ray raises plain ones
-            ray.shutdown()
-            if address or attempt + 1 == STARTS:
-                raise
+    Raises:
+        StartError: Ray Serve is not installed, or the deployment doesn't start.
+    """
+    import ray
+
+    try:
+        from ray import serve
+    except ImportError as error:
+        raise StartError("Ray Serve is not installed; pip install 'attnviz[ray]' installs it.") from error
+    from attnviz.serving.forward.deployment import application
+
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
-    serve.start(http_options={"host": host, "port": port, "request_timeout_s": REQUEST_SECONDS})
-    serve.run(application, name=NAME, route_prefix=ROUTE)
+    try:
+        serve.start(http_options={"host": host, "port": port, "request_timeout_s": REQUEST_SECONDS})
+        serve.run(application(models, replicas=replicas, queue=queue), name=NAME, route_prefix=ROUTE)
+    except Exception as error:  # Ray raises plain ones too
+        raise StartError(f"The service doesn't start: {first_line(error)}") from error
     return str(ray.get_runtime_context().gcs_address)
 
 
-def _set_environment(*, alone: bool) -> None:
-    """Set what Ray reads when it is imported; if it starts here, with a secret that its own ports ask for."""
-    os.environ |= {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
-    if alone and not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} & set(os.environ):
-        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+def _remove() -> None:
+    """Remove the deployment, and nothing else that runs on that cluster."""
+    from ray import serve
+
+    serve.delete(NAME)

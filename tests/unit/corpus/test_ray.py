@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 from attnviz import cli
+from attnviz.cluster import ENVIRONMENT, ClusterError, check_address, connected
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
 from attnviz.corpus.engines import ray as engine
@@ -31,7 +32,7 @@ from tests.unit.corpus.conftest import SENTENCES
 from tests.unit.corpus.test_statistics import same
 
 JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
-SETTINGS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-secret-of-these-tests-of-32-letters", **engine.ENVIRONMENT}
+SETTINGS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-secret-of-these-tests-of-32-letters", **ENVIRONMENT}
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray's own, of its own settings
 run_here = partial(engine.run_ray, gpus=0.0, address=None)
 
@@ -44,9 +45,8 @@ def cluster() -> Iterator[str]:
             patched.setenv(name, value)
         import ray
 
-        engine._start(None, 2)
-        yield ray.get_runtime_context().gcs_address
-        ray.shutdown()
+        with connected(None, processors=2, store_bytes=engine.STORE_BYTES):
+            yield ray.get_runtime_context().gcs_address
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_a_killed_driver_goes_on_from_its_checkpoint(
 
 
 def test_without_ray_or_a_cluster_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(EngineError, match=r"127\.0\.0\.1:9 can't be reached"):
-        engine._check_address("127.0.0.1:9")
+    with pytest.raises(ClusterError, match=r"127\.0\.0\.1:9 can't be reached"):
+        check_address("127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(EngineError, match=r"pip install 'attnviz\[ray\]'"):
         list(run_here(JOB, [], actors=1))
