@@ -260,13 +260,14 @@ def bound(name: str, widget: Any, *args: Any, among: Sequence[Any] | None = None
 
 def _checked(name: str, value: Any, among: Sequence[Any] | None) -> Any:
     """Return a widget's value if a link could hold it, else the view's value: clients may send any value."""
-    if value is None or value == KEYS[name].default:
-        return value
+    key, now = KEYS[name], get(name)
+    if value is None:  # empty, which only some may be
+        return None if key.default is None else now
     try:
-        read = KEYS[name].read(KEYS[name].write(value))
+        read = value if value == key.default else key.read(key.write(value))
     except BadValueError:
-        return get(name)
-    return read if among is None or read in among else get(name)
+        return now
+    return read if among is None or read in among else now
 
 
 def choice(name: str, widget: Any, label: str, options: Iterable[Any], **kwargs: Any) -> Any:

@@ -121,7 +121,7 @@ def show_walk_export(page: str) -> None:
             except TooLongError as error:
                 refused.append(str(error))
                 continue
-            write = _writer(kind, now, THEMES[colours if kind.themed else "light"])
+            write = _writer(kind, now, THEMES[colours if kind.themed and colours else "light"])
             file = f"{_file_name(walk.name)}{kind.suffix}"
             file_button(kind.title, file, kind.mime, write, key=f"export_walk_{name}")
     link = " and a link back" if walk.link else ""
