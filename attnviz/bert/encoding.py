@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from attnviz.attention import padding_mask
-
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
 
@@ -148,28 +146,16 @@ def places_by_length(lengths: Sequence[int], heads: int, batch: int = BATCH) -> 
         done += len(places)
 
 
-def padded_forward(model: BuiltInModel, ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Run texts padded to the longest, on the device of the weights: returns lengths (B,) and hidden states (B, T, C).
-
-    Recorded by `recording(keeps_batch=True)`, it has the operands of all texts.
-    """
-    device = model.bert.embeddings.token.weight.device
-    lengths = torch.tensor([len(one) for one in ids])
-    longest = int(lengths.max())
-    padded = torch.tensor([[*one, *[0] * (longest - len(one))] for one in ids], device=device)  # (B, T); 0 is [PAD]
-    mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest).to(device)
-    with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
-        hidden: Tensor = model.bert.encoder(model.bert.embeddings(padded, torch.zeros_like(padded)), mask=mask)
-    return lengths, hidden
-
-
 def _batches(
     model: BuiltInModel, ids: Sequence[Sequence[int]], batch: int
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """Yield the places of the texts of each batch, their lengths (B,), and their hidden states (B, T, C)."""
     heads = next(iter(model.description.layers.values()))[1]
     for places in places_by_length([len(one) for one in ids], heads, batch):
-        yield places, *padded_forward(model, [ids[place] for place in places])
+        own = [ids[place] for place in places]
+        with torch.no_grad():  # not inference_mode: a classifier may be trained on what comes out
+            hidden = model.padded_forward(own, [[0] * len(one) for one in own])
+        yield places, torch.tensor(list(map(len, own))), hidden
 
 
 def _loaded() -> BuiltInModel:

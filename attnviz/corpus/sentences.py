@@ -1,27 +1,27 @@
-"""Sentences through a model, many at a time where the model can, and what is summed of them."""
+"""Sentences through a model, many at a time, and what is summed of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
 
-from attnviz.attention import attend
-from attnviz.bert.encoding import BATCH, padded_forward, places_by_length
+from attnviz.bert.encoding import BATCH, places_by_length
 from attnviz.corpus.statistics import HeadStatistics
 from attnviz.corpus.sums.marks import marks_of
 from attnviz.corpus.sums.observing import observe
 from attnviz.corpus.sums.pairs import divergence_sums
 from attnviz.corpus.sums.strongest import Place
-from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.model import PretrainedModel
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
-from attnviz.trace.recorder import Call, recording
 
 CUT, EMPTY = "longer than the model takes, so cut", "without a token"
 """What may be noted of a sentence"""
+PROBES = "One two three four five six.", "Seven."
+"""Two texts by which a model is tried"""
+ROUNDING = 1e-5
+"""The most by which weights may differ through the order of sums"""
 PAIRS_EVERY = 64
 """Of so many sentences, one counts for the divergence between heads, which takes longer than all else"""
 
@@ -29,12 +29,12 @@ PAIRS_EVERY = 64
 class Reader:
     """Reads sentences with one model. It keeps nothing of them.
 
-    The built-in model reads batches of sentences of about the same length, padded and masked; any other reads one
-    sentence at a time.
+    A batch has sentences of about the same length, padded and masked. Where a model gives other weights for a sentence
+    with padding than for the sentence alone, it reads one at a time.
     """
 
     def __init__(self, model: PretrainedModel, *, batch: int = BATCH, pairs_every: int = PAIRS_EVERY) -> None:
-        """Keep the model.
+        """Keep the model, and try whether it reads batches.
 
         Raises:
             ValueError: the model has no self-attention, or a number is below 1.
@@ -45,7 +45,8 @@ class Reader:
         if not kinds:
             raise ValueError(f"{model.name} has no self-attention")
         self.kind = kinds[0]
-        self._model, self._batch, self._pairs_every = model, batch, pairs_every
+        self._model, self._pairs_every = model, pairs_every
+        self.batch = batch if batch > 1 and self._is_equal_with_padding() else 1
 
     def nothing(self) -> HeadStatistics:
         """Return the statistics of no sentence."""
@@ -68,59 +69,43 @@ class Reader:
             places: where they stand in the corpus; if None, none of them is among the strongest.
             on_note: is called with the number of a sentence and `CUT`, if its end is left out, or `EMPTY`.
         """
-        found = self.nothing()
-        read = [self._tokens(sentence) for sentence in sentences]
-        for number, tokens in enumerate(read):
-            if tokens is None or tokens.dropped:
-                on_note(number, EMPTY if tokens is None else CUT)
-        numbers = [number for number, tokens in enumerate(read) if tokens is not None]
-        if isinstance(self._model, BuiltInModel):
-            every = [tokens for tokens in read if tokens is not None]
-            for batch in places_by_length(list(map(len, every)), found.heads, self._batch):
-                self._add_batch(found, self._model, [(numbers[at], every[at]) for at in batch], places)
-            return found
-        for number in numbers:
-            place = None if places is None else places[number]
-            trace = self._model.trace(sentences[number])
-            found.add(trace, place, kind=self.kind, pairs=self._is_sampled(number))
+        found, every = self.nothing(), list[tuple[int, Tokens]]()
+        for number, sentence in enumerate(sentences):
+            tokens, _ = self._model.read(sentence)
+            if all(tokens.special):
+                on_note(number, EMPTY)
+            else:
+                every.append((number, tokens))
+                if tokens.dropped:
+                    on_note(number, CUT)
+        for batch in places_by_length([len(tokens) for _, tokens in every], found.heads, self.batch):
+            self._add_batch(found, [every[at] for at in batch], places)
         return found
 
-    def _tokens(self, sentence: str) -> Tokens | None:
-        """Return the tokens that attention looks at; None if none of them is the sentence's own."""
-        tokens, decoder_tokens = self._model.read(sentence)
-        own = tokens if decoder_tokens is None or self.kind == "encoder" else decoder_tokens
-        return None if all(own.special) else own
-
-    def _is_sampled(self, number: int) -> bool:
-        return number % self._pairs_every == 0
-
     def _add_batch(
-        self,
-        found: HeadStatistics,
-        model: BuiltInModel,
-        batch: Sequence[tuple[int, Tokens]],
-        places: Sequence[Place] | None,
+        self, found: HeadStatistics, batch: Sequence[tuple[int, Tokens]], places: Sequence[Place] | None
     ) -> None:
         """Add the sentences of a batch: their numbers and tokens."""
-        tokens = [own for _, own in batch]
-        sampled = [(place, len(own)) for place, (number, own) in enumerate(batch) if self._is_sampled(number)]
-        kept: list[list[Tensor]] = [[] for _ in sampled]
-        with torch.inference_mode():
-            with recording(keeps_batch=True) as recorder:
-                padded_forward(model, [own.ids for own in tokens])
-            observed = observe(self._weights(recorder.calls, sampled, kept), marks_of(tokens))
-            for (_, length), weights in zip(sampled, kept, strict=True):
-                found.add_pairs(divergence_sums(torch.cat(weights)).numpy(), length)
-        named = None if places is None else ([places[number] for number, _ in batch], [own.text for own in tokens])
-        found.add_observed(observed, list(map(len, tokens)), named)
+        texts = [tokens for _, tokens in batch]
+        layers = [weights.cpu() for weights in self._model.batch_weights(texts, self.kind)]
+        found.add_observed(
+            observe(layers, marks_of(texts), causal=found.causal),
+            list(map(len, texts)),
+            None if places is None else ([places[number] for number, _ in batch], [tokens.text for tokens in texts]),
+        )
+        for place, (number, tokens) in enumerate(batch):
+            if number % self._pairs_every == 0:
+                length = len(tokens)
+                weights = torch.cat([of_layer[place, :, :length, :length] for of_layer in layers])
+                found.add_pairs(divergence_sums(weights).numpy(), length)
 
-    @staticmethod
-    def _weights(
-        calls: Sequence[Call], sampled: Sequence[tuple[int, int]], kept: Sequence[list[Tensor]]
-    ) -> Iterator[Tensor]:
-        """Yield the weights of each layer, (B, H, T, T), and keep those of some texts without their padding."""
-        for call in calls:
-            weights = attend(call.query, call.key, call.value, mask=call.mask, scale=call.scale).weights.cpu()
-            for (place, length), own in zip(sampled, kept, strict=True):
-                own.append(weights[place, :, :length, :length].clone())
-            yield weights
+    def _is_equal_with_padding(self) -> bool:
+        """Whether a sentence has the weights in a batch, beside a longer one, that it has alone."""
+        longer, shorter = (self._model.read(words)[0] for words in PROBES)
+        alone = self._model.batch_weights([shorter], self.kind)
+        padded = self._model.batch_weights([longer, shorter], self.kind)
+        n = len(shorter)
+        return all(
+            bool(torch.allclose(one[1, :, :n, :n], own[0], rtol=0, atol=ROUNDING)) and not bool(one[1, :, :n, n:].any())
+            for one, own in zip(padded, alone, strict=True)
+        )

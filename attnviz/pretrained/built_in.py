@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from attnviz.attention import padding_mask
 from attnviz.pretrained.compiled import compiled
 from attnviz.pretrained.loading import FEED_FORWARD, HEADS, LAYERS, VOCABULARY, WIDTH, describe, read_tokenizer
-from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel
+from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, padded
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.bert import Bert, Embeddings
@@ -77,6 +78,16 @@ class BuiltInModel(PretrainedModel):
         """Run the encoder on one text and return the last hidden state, (T, C)."""
         del decoder_ids  # this model has no decoder
         hidden: Tensor = self.bert(torch.tensor(ids), torch.tensor(segments))
+        return hidden
+
+    def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
+        """Run texts padded to the longest, on the device of the weights: returns the last hidden states, (B, T, C)."""
+        device = self.bert.embeddings.token.weight.device
+        padded_ids, lengths = padded(ids)
+        longest = padded_ids.shape[1]
+        mask = None if int(lengths.min()) == longest else padding_mask(lengths, longest).to(device)
+        embedded = self.bert.embeddings(padded_ids.to(device), padded(segments)[0].to(device))
+        hidden: Tensor = self.bert.encoder(embedded, mask=mask)
         return hidden
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:

@@ -16,7 +16,7 @@ from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.block import AfterAttention, Block, BlockWeights, Norm
 from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
-from attnviz.trace.recorder import Call, Pass, recording
+from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.whole import Trace
 
@@ -93,6 +93,13 @@ class PretrainedModel(ShortRepr, ABC):
         """Run the model on one text and return the last hidden state, (T, C)."""
 
     @abstractmethod
+    def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
+        """Run B texts padded to the longest, which has T tokens; no token looks at padding.
+
+        An encoder-decoder model's decoder runs on the first token of each. Returns the last hidden states, (B, T, C).
+        """
+
+    @abstractmethod
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules in transformers' model."""
 
@@ -148,6 +155,22 @@ class PretrainedModel(ShortRepr, ABC):
             hidden = self.forward(ids, segments, decoder_ids)
         return Pass(tuple(recorder.calls), hidden)
 
+    def batch_weights(self, texts: Sequence[Tokens], kind: Kind) -> list[Tensor]:
+        """Run texts padded to the longest, and return the weights of each layer of a kind, (B, H, T, T).
+
+        Rows of padding mean nothing, and its columns are 0. What follows the last of these attentions is not computed.
+        `attnviz.corpus.sentences` tries whether they are those of each text alone: not every family's are.
+
+        Args:
+            texts: the tokens of B texts.
+            kind: "encoder", or "decoder" of a model without an encoder.
+        """
+        last = max(number for number, maps in enumerate(self.blocks) if maps.kind == kind)
+        ids, segments = [text.ids for text in texts], [text.segments for text in texts]
+        with torch.inference_mode():
+            found = batch_weights(lambda: self.padded_forward(ids, segments), last + 1)
+        return [weights for weights, maps in zip(found, self.blocks, strict=False) if maps.kind == kind]
+
     def _blocks_of(self, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
         blocks: dict[Kind, list[Block]] = {}
         masks: dict[int | None, Mask] = {}  # by address, since layers share a mask
@@ -182,3 +205,10 @@ def true_mask(mask: Tensor | None) -> Tensor | None:
     if mask is None or mask.dtype == torch.bool:
         return mask
     return mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -torch.inf)
+
+
+def padded(rows: Sequence[Sequence[int]], filling: int = 0) -> tuple[Tensor, Tensor]:
+    """Return rows padded to the longest, (B, T), and their lengths, (B,)."""
+    lengths = torch.tensor([len(row) for row in rows])
+    longest = int(lengths.max())
+    return torch.tensor([[*row, *[filling] * (longest - len(row))] for row in rows]), lengths

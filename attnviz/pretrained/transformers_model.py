@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from itertools import chain
@@ -29,7 +29,7 @@ from attnviz.pretrained.families import (
     module_names,
     reproduces,
 )
-from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, true_mask
+from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.block import Norm
 from attnviz.trace.layer import Projection
@@ -133,21 +133,33 @@ class TransformersModel(PretrainedModel):
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the model on one text and return the last hidden state, (T, C)."""
-        inputs = self._inputs(ids, segments, decoder_ids)
+        return self._hidden(self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids))[0]
+
+    def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
+        """Run texts padded to the longest: returns the last hidden states, (B, T, C)."""
+        padding = getattr(self._model.config, "pad_token_id", None)
+        padded_ids, lengths = padded(ids, padding if isinstance(padding, int) and padding >= 0 else 0)
+        inputs = self._inputs(padded_ids, padded(segments)[0], None)
+        if int(lengths.min()) < padded_ids.shape[1]:
+            inputs["attention_mask"] = (torch.arange(padded_ids.shape[1]) < lengths[:, None]).long()
+        if self.is_encoder_decoder:
+            inputs["decoder_input_ids"] = padded_ids[:, :1]
+        return self._hidden(inputs)
+
+    def _hidden(self, inputs: Mapping[str, Tensor | bool]) -> Tensor:
+        """Run the model and return the last hidden states, (B, T, C)."""
         if hasattr(self._model, "lm_head"):  # T5 with a language head is not a head on a base model
-            hidden: Tensor = self._model(**inputs, output_hidden_states=True).decoder_hidden_states[-1][0]
+            hidden: Tensor = self._model(**inputs, output_hidden_states=True).decoder_hidden_states[-1]
         else:
-            hidden = self._model(**inputs).last_hidden_state[0]
+            hidden = self._model(**inputs).last_hidden_state
         return hidden
 
-    def _inputs(
-        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None
-    ) -> dict[str, Tensor | bool]:
-        """Return the arguments of the model's `forward`."""
-        inputs: dict[str, Tensor | bool] = {"input_ids": torch.tensor([ids]), "use_cache": False}
+    def _inputs(self, ids: Tensor, segments: Tensor, decoder_ids: Sequence[int] | None) -> dict[str, Tensor | bool]:
+        """Return the arguments of the model's `forward` for ids and segments (B, T)."""
+        inputs: dict[str, Tensor | bool] = {"input_ids": ids, "use_cache": False}
         if self.takes_segments:
             segment_count = getattr(self._model.config, "type_vocab_size", None) or 2
-            inputs["token_type_ids"] = torch.tensor([segments]).clamp(max=segment_count - 1)
+            inputs["token_type_ids"] = segments.clamp(max=segment_count - 1)
         if decoder_ids is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
         return inputs
@@ -184,7 +196,9 @@ class TransformersModel(PretrainedModel):
         head = None if self._whole is self._model else find_language_head(self._whole)
         if head is None:
             return None
-        logits = self._whole(**self._inputs(*self._probe_words())).logits[0]
+        ids, segments, decoder_ids = self._probe_words()
+        inputs = self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids)
+        logits = self._whole(**inputs).logits[0]
         return head if _is_near(head(hidden), logits) else None
 
     def _vocabulary(self, hidden: Tensor) -> Vocabulary | None:

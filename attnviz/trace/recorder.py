@@ -1,4 +1,4 @@
-"""Records forward passes: every attention module calls `recorded_attention`, which stores its operands.
+"""Records forward passes: every attention module calls `recorded_attention`, which stores its operands, or its weights.
 
 Several threads may run one model at once. A forward pass is recorded in its own context (a ContextVar), never on the
 model, so sessions cannot see each other's text.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
@@ -28,7 +28,7 @@ InputsOf = Callable[[tuple[Any, ...], dict[str, Any]], Inputs]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(ShortRepr):
-    """The operands of one attention call, without the batch axis unless the recording keeps it."""
+    """The operands of one attention call, without the batch axis."""
 
     query: Tensor
     """(H, Tq, D)"""
@@ -68,25 +68,70 @@ class Recorder:
     """The (Tq, C) and (Tk, C) inputs of the attention module that is running"""
     block_input: Tensor | None = None
     """The (Tq, C) input of the norm before it, if `watch_norm` watches one"""
-    keeps_batch: bool = False
-    """Whether all texts of a batch are recorded, not only the first"""
 
-    def of(self, x: Tensor | None) -> Tensor | None:
-        """Return what is recorded of a module's input, (T, C) or (B, T, C)."""
-        return x[0] if x is not None and x.ndim > 2 and not self.keeps_batch else x
+    def take(self, module: nn.Module, steps: AttentionSteps) -> None:
+        """Store the operands of an attention call, of a batch, (B, H, T, D), those of the first text."""
+        query, key, value, cells = steps.query, steps.key, steps.value, steps.mask
+        if query.ndim > 3:
+            query, key, value = query[0], key[0], value[0]
+            cells = cells[0] if cells is not None and cells.ndim > 3 else cells
+        self.modules.append(module)
+        self.calls.append(Call(query, key, value, cells, steps.scale, *self.inputs, self.block_input))
+        self.inputs, self.block_input = (None, None), None
 
 
-_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+class _Enough(Exception):  # noqa: N818 — no error: it ends a pass
+    """The last attention that was asked for has run."""
+
+
+@dataclass(slots=True)
+class _Weights:
+    """Stores the weights of a pass, and ends it after so many calls."""
+
+    calls: int
+    found: list[Tensor] = field(default_factory=list)
+
+    def take(self, _: nn.Module, steps: AttentionSteps) -> None:
+        self.found.append(steps.weights)
+        if len(self.found) == self.calls:
+            raise _Enough
+
+
+_recorder: ContextVar[Recorder | _Weights | None] = ContextVar("recorder", default=None)
 
 
 @contextmanager
-def recording(*, keeps_batch: bool = False) -> Iterator[Recorder]:
-    """Record the forward passes that this thread runs inside the `with` block.
+def recording() -> Iterator[Recorder]:
+    """Record the forward passes that this thread runs inside the `with` block."""
+    with _recorded_by(Recorder()) as recorder:
+        yield recorder
+
+
+def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:
+    """Return the weights of the first attention calls of a forward pass, with the batch axis, (B, H, Tq, Tk) each.
+
+    The pass ends there: what the model computes after the last of them is left out.
 
     Args:
-        keeps_batch: whether all texts of a batch are recorded, with the batch axis first, not only the first text.
+        run: runs the pass.
+        calls: how many calls.
+
+    Raises:
+        ValueError: the pass has fewer calls.
     """
-    recorder = Recorder(keeps_batch=keeps_batch)
+    with _recorded_by(_Weights(calls)) as weights:
+        try:
+            run()
+        except _Enough:
+            return weights.found
+    raise ValueError(f"the forward pass has {len(weights.found)} attention calls, not {calls}")
+
+
+R = TypeVar("R", Recorder, _Weights)
+
+
+@contextmanager
+def _recorded_by(recorder: R) -> Iterator[R]:
     token = _recorder.set(recorder)
     try:
         yield recorder
@@ -103,21 +148,14 @@ def recorded_attention(
     mask: Tensor | Mask | None = None,
     scale: float | None = None,
 ) -> AttentionSteps:
-    """Run `attend` for an attention module, and record its operands if a recording is active.
+    """Run `attend` for an attention module, and record the call if a recording is active.
 
-    Of a batch, (B, H, T, D), only the first text is recorded, unless the recording keeps the batch. Head outputs that
-    `attnviz.trace.ablation.replaced` replaces are replaced in what is returned.
+    Head outputs that `attnviz.trace.ablation.replaced` replaces are replaced in what is returned.
     """
     steps = attend(query, key, value, mask=mask, scale=scale)
     recorder = _recorder.get()
     if recorder is not None:
-        cells = steps.mask
-        if query.ndim > 3 and not recorder.keeps_batch:
-            query, key, value = query[0], key[0], value[0]
-            cells = cells[0] if cells is not None and cells.ndim > 3 else cells
-        recorder.modules.append(module)
-        recorder.calls.append(Call(query, key, value, cells, steps.scale, *recorder.inputs, recorder.block_input))
-        recorder.inputs, recorder.block_input = (None, None), None
+        recorder.take(module, steps)
     return with_replaced(module, steps)
 
 
@@ -138,14 +176,18 @@ def watch_norm(norm: nn.Module) -> None:
 
 def _record_block_input(_: nn.Module, args: tuple[Any, ...]) -> None:
     recorder = _recorder.get()
-    if recorder is not None:
-        recorder.block_input = recorder.of(args[0])
+    if isinstance(recorder, Recorder):
+        recorder.block_input = _of_first_text(args[0])
 
 
 def _record_inputs(inputs_of: InputsOf, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     recorder = _recorder.get()
-    if recorder is None:
-        return
-    of_query, of_key = inputs_of(args, kwargs)
-    query_input = recorder.of(of_query)
-    recorder.inputs = query_input, query_input if of_key is of_query else recorder.of(of_key)
+    if isinstance(recorder, Recorder):
+        of_query, of_key = inputs_of(args, kwargs)
+        query_input = _of_first_text(of_query)
+        recorder.inputs = query_input, query_input if of_key is of_query else _of_first_text(of_key)
+
+
+def _of_first_text(x: Tensor | None) -> Tensor | None:
+    """Return what is recorded of a module's input, (T, C) or (B, T, C)."""
+    return x[0] if x is not None and x.ndim > 2 else x

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from attnviz.attention import attend
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.ablation import Replaced, replaced
 from attnviz.trace.model import Kind, Place, places
-from attnviz.trace.recorder import recording
+from attnviz.trace.recorder import batch_weights
 from attnviz.training.jobs.view import HeadOf, best_of
 from attnviz.training.loop import inputs_of
 from attnviz.training.tasks.task import Batch, Pattern
@@ -45,10 +44,10 @@ def _attention(layer: nn.Module, kind: Kind) -> MultiHeadAttention:
 
 def weights_of(model: TokenModel, batch: Batch) -> Mapping[Place, Tensor]:
     """Run a model on a batch and return the weights of all its attentions, (B, H, Tq, Tk) each."""
-    with torch.no_grad(), recording(keeps_batch=True) as recorder:
-        model.hidden(*inputs_of(model, batch))
-    steps = (attend(one.query, one.key, one.value, mask=one.mask, scale=one.scale) for one in recorder.calls)
-    return {place: one.weights for place, one in zip(attentions(model), steps, strict=True)}
+    there = attentions(model)
+    with torch.no_grad():
+        found = batch_weights(lambda: model.hidden(*inputs_of(model, batch)), len(there))
+    return dict(zip(there, found, strict=True))
 
 
 def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> dict[Place, Tensor]:

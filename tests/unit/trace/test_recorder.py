@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import causal_mask
-from attnviz.trace.recorder import Recorder, recorded_attention, recording, watch_inputs, watch_norm
+from attnviz.trace.recorder import Recorder, batch_weights, recorded_attention, recording, watch_inputs, watch_norm
 
 C, H, D = 8, 2, 4
 
@@ -68,6 +68,28 @@ def test_of_a_batch_the_first_text_is_recorded() -> None:
     assert call.query_input is call.key_input
     for name in ("query", "key", "value", "query_input"):
         torch.testing.assert_close(getattr(call, name), getattr(alone, name))
+
+
+def test_weights_of_a_batch_are_torchs_and_the_pass_ends_with_the_last() -> None:
+    first, second, x = Attention(), Attention(), torch.randn(3, 5, C)
+    mask = torch.rand(3, 1, 5, 5) < 0.8
+    mask[..., 0] = True
+    ended: list[str] = []
+
+    def run() -> None:
+        second(first(x, None, mask))
+        ended.append("not at once")
+
+    with torch.no_grad():
+        (weights,) = batch_weights(run, 1)
+        query, key, _ = first.operands(x, x)
+        scores = (query @ key.transpose(-2, -1) / D**0.5).masked_fill(~mask, -torch.inf)
+        torch.testing.assert_close(weights, scores.softmax(-1))
+        assert [tuple(one.shape) for one in batch_weights(run, 2)] == [(3, H, 5, 5)] * 2
+        assert not ended
+        with pytest.raises(ValueError, match="2 attention calls, not 3"):
+            batch_weights(run, 3)
+    assert ended
 
 
 def test_inputs_are_those_that_the_given_function_finds() -> None:
