@@ -67,6 +67,8 @@ class Settings:
     forward: str = ""
     """The service that runs them: its address, http://host:8000/forward, or "ray" on a node of its cluster; by default,
     they run in this process"""
+    corpora: tuple[str, ...] = ()
+    """Files that `python -m attnviz corpus` wrote: statistics that Heads shows for their models"""
     trainings: int = 2
     """Trainings that run at once, a process each; others wait"""
     training_steps: int = 100_000
@@ -220,11 +222,20 @@ def _several(name: str, value: Any, assignment: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in parts if part.strip())
     if name == "models" and not found:
         raise SettingsError(f"{assignment}: at least one model is needed, such as minilm.")
+    if name == "corpora" and (wrong := [part for part in found if not Path(part).is_file()]):
+        raise SettingsError(f"{assignment}: {wrong[0]} is no file.")
+    if name == "corpora" and len(set(map(name_in_links, map(Path, found)))) < len(found):
+        raise SettingsError(f"{assignment}: two files have the same name, by which links choose one.")
     if name == "trusted_proxies" and not all(_is_network(part) for part in found):
         raise SettingsError(f"{assignment}: expected addresses or networks, such as 10.0.0.0/8, or *.")
     if name == "frame_ancestors" and not all(_ANCESTOR.fullmatch(part) for part in found):
         raise SettingsError(f"{assignment}: expected 'none', 'self', * or sites such as https://example.org.")
     return found
+
+
+def name_in_links(corpus: Path) -> str:
+    """Return what links call a file of `corpora`."""
+    return corpus.stem[:60]
 
 
 def _is_network(written: str) -> bool:

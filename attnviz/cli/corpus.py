@@ -151,6 +151,9 @@ def _finish(begun: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
     checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
         sys.stdout.write(f"{arguments.out}: {found.sentences:,} sentences, {found.tokens:,} tokens\n{_report(begun)}")
+        sys.stdout.write(
+            f"ATTNVIZ_CORPORA={shlex.quote(str(arguments.out))} shows them on the page Heads of the app.\n"
+        )
     return 0
 
 

@@ -118,6 +118,7 @@ KEYS: dict[str, Key] = {
     "answer": Key(True, read_switch, write_switch),
     "more": Key(None, one_of("table", "measures", "care")),
     "over": Key("text", one_of("text", "corpus")),
+    "corpus": Key("", short(60)),
     "corpus_view": Key("measures", one_of(*CORPUS_VIEWS)),
     "corpus_measure": Key("previous", one_of(*MEASURES)),
     "compare": Key("", one_of("same")),

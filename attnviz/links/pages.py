@@ -102,7 +102,7 @@ PAGES: dict[str, Page] = {
             "heads", "Heads", "/heads",
             ("text", *PRETRAINED.keys, "rollout", "chosen", "q", "k", "show", "direction",
              "special", "between", "values", "sort", "label", "mean", "stretch", "threshold", "strongest", "more",
-             "over", "corpus_view", "corpus_measure"),
+             "over", "corpus", "corpus_view", "corpus_measure"),
             source=PRETRAINED.key,
         ),
         Page(

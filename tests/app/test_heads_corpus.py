@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.corpus.shipped import shipped
+from attnviz import cli
+from attnviz.corpus.offered import SHIPPED, statistics
 from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
+from attnviz.settings import Settings
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.panels import all_heads
 from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
+from tests.unit.corpus.conftest import SENTENCES
+from tests.unit.families import save
 
 open_corpus = partial(open_page, "heads", over="corpus")
-STATISTICS, CARD = shipped("minilm")
+STATISTICS, CARD = statistics(SHIPPED)
 
 
 def said(at: AppTest) -> str:
@@ -84,7 +90,7 @@ def test_with_this_text_the_label_says_on_which_share_of_the_corpus_it_holds() -
 
 def test_all_heads_as_a_table() -> None:
     trace = load("minilm").trace(DEFAULT_TEXT)
-    table = all_heads(Here(STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
+    table = all_heads(Here(SHIPPED, STATISTICS, CARD, survey(trace, "encoder", ""), 0, 0))
     assert len(table) == 72
     row = table[(table["layer"] == 2) & (table["head"] == 4)].iloc[0]
     assert row["label: attends to [CLS]"] == STATISTICS.label_share[STATISTICS.labels.index("cls"), 2, 4]
@@ -125,9 +131,60 @@ def test_a_measure_that_the_model_never_has_falls_back_with_a_note() -> None:
     assert not at.exception
 
 
-def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: object) -> None:
-    from tests.unit.families import save
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Makes statistics of a family's model over a few sentences; the setting names their files. Returns the model."""
+    files: list[str] = []
 
-    at = open_corpus(model=str(save("bert", tmp_path / "bert")))  # type: ignore[operator]
+    def make(family: str) -> Path:
+        model = tmp_path / family if family == "minilm" else save(family, tmp_path / family)
+        text, out = tmp_path / "some.txt", tmp_path / f"{family}_some.parquet"
+        text.write_text("".join(f"{one}\n" for one in SENTENCES))
+        name = "minilm" if family == "minilm" else str(model)
+        assert cli.main(["corpus", str(text), "--model", name, "--out", str(out), "--name", "Some", "--quiet"]) == 0
+        files.append(str(out))
+        monkeypatch.setattr("attnviz.corpus.offered.settings", lambda: Settings(corpora=tuple(files)))
+        return model
+
+    return make
+
+
+def test_own_statistics_come_first_and_another_corpus_is_chosen(own: Callable[[str], Path]) -> None:
+    own("minilm")
+    at = open_corpus(layer="1", head="8")
+    assert f"Corpus: Some; {len(SENTENCES)} sentences" in said(at)
+    choice = at.selectbox(key="corpus")
+    assert choice.options == ["Some", CARD.corpus]
+    choice.set_value("minilm").run()
+    assert f"{STATISTICS.sentences:,} sentences" in said(at) and at.query_params["corpus"] == "minilm"
+    assert f"over {STATISTICS.sentences:,} sentences" in said(open_page("heads", corpus="minilm"))
+    assert f"over {len(SENTENCES)} sentences" in said(open_page("heads"))
+    at = open_corpus(corpus="gone")
+    assert "no corpus gone" in messages(at) and "Corpus: Some" in said(at)
+
+
+@pytest.mark.parametrize("view", CORPUS_VIEWS)
+def test_every_view_of_a_decoder_s_heads(own: Callable[[str], Path], view: str) -> None:
+    model = own("gpt2")
+    at = open_corpus(model=str(model), text="the cat sat", corpus_view=view, layer="1", head="3")
+    assert not at.exception and not at.warning
+    assert "Layer 1 · head 3" in said(at) and "Corpus: Some" in said(at)
+    header, arrays = payload(at, "explorer")
+    assert every_weight(header).reshape(2, 4, 17, 17)[:, :, 3, 4:].max() == 0  # no query sees a later key
+    assert "next" not in [one["name"] for one in header["measures"]] and np.isfinite(arrays["measures"]).all()
+
+
+def test_a_damaged_file_of_statistics_is_a_sentence(own: Callable[[str], Path], tmp_path: Path) -> None:
+    own("minilm")
+    file = tmp_path / "minilm_some.parquet"
+    for size in (-200, 50):
+        file.write_bytes(file.read_bytes()[:size])
+        at = open_corpus()
+        assert "minilm_some.parquet has no statistics of a corpus" in messages(at)
+        assert not at.exception and f"over {STATISTICS.sentences:,} sentences" in said(at)
+
+
+def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: Path) -> None:
+    at = open_corpus(model=str(save("bert", tmp_path / "bert")))
     assert "no corpus statistics for this model" in messages(at)
     assert "python -m attnviz corpus FILES" in said(at)

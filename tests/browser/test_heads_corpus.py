@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from attnviz.corpus.shipped import shipped
+from attnviz.corpus.offered import SHIPPED, statistics
 from tests.browser.apps.explored import Explored
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
@@ -22,15 +22,15 @@ PIXEL = """(section, [layer, head, query, key]) => {
 def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     page: Page, app_url: str, new_context: Contexts
 ) -> None:
-    statistics, _ = shipped("minilm")
+    found = statistics(SHIPPED)[0]
     page.goto(f"{app_url}/heads?label=next-token+head&sort=next")
     settled(page).get_by_role("radio", name="A corpus").click()
     expect(page.locator(".st-key-corpus_right")).to_be_visible()
     explored = Explored(page)
-    mean = statistics.offset_mean[1, 8, statistics.offsets.index(1)]
+    mean = found.offset_mean[1, 8, found.offsets.index(1)]
     assert explored.section.evaluate(PIXEL, [1, 8, 3, 4]) == round(255 * mean)
     explored.point_at_head(1, 8)
-    share = f"next-token head on {100 * statistics.label_share[statistics.labels.index('next'), 1, 8]:.1f} %"
+    share = f"next-token head on {100 * found.label_share[found.labels.index('next'), 1, 8]:.1f} %"
     expect(explored.tooltip).to_contain_text(share)
     expect(explored.section.locator(".hint")).to_contain_text("1 of 72 heads: next-token head")
     explored.choose(1, 8)
@@ -41,11 +41,11 @@ def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     expect(copied.locator(".st-key-corpus_right")).to_contain_text(share)
 
     page.get_by_role("radio", name="Strongest").click()
-    at = 1, 8, statistics.measures.index("previous")
+    at = 1, 8, found.measures.index("previous")
     first = settled(page).locator(".st-key-corpus_examples a").first
     value, text = first.inner_text().split(" · ", 1)
-    assert float(value) == round(float(statistics.strongest.values[at][0]), 3)
-    assert text.strip() in statistics.strongest.texts.values()
+    assert float(value) == round(float(found.strongest.values[at][0]), 3)
+    assert text.strip() in found.strongest.texts.values()
     first.click()
     expect(page.locator(".st-key-text textarea")).to_have_value(text.strip())
     expect(page.locator(".st-key-explorer")).to_be_visible()

@@ -5,11 +5,13 @@ The page imports it after showing the controls, because it imports torch.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
-from attnviz.corpus.shipped import shipped
+from attnviz.corpus.offered import statistics
 from attnviz.heads.payload import explorer_payload
 from attnviz.links.link import KEYS, write_link
 from attnviz.links.pages import PAGES
@@ -46,21 +48,23 @@ def show_heads(here: Shown) -> None:
         for tokens in dict.fromkeys((queries, keys)):
             shell.token_notes(tokens)
         settle(here)
-        is_over_corpus = choice.over_corpus(here)
+        found = choice.corpora_of(here)
+        is_over_corpus = choice.over_corpus(found)
+        file = choice.file_of(found, is_over=is_over_corpus)
         sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
-        if is_over_corpus:
-            sorts, labels = list(shipped(here.model.name)[0].present), list(LINKED.values())
+        if file is not None and is_over_corpus:
+            sorts, labels = list(statistics(file)[0].present), list(LINKED.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if choice.has_corpus(here) and not state.get("lecture"):
-            choice.choose()
-        if not is_over_corpus:
-            _say_what_labels_are(here, survey)
+        if found and not state.get("lecture"):
+            choice.choose(found)
+        if file is None or not is_over_corpus:
+            _say_what_labels_are(here, file, survey)
         _way_to_steps(here)
-    if is_over_corpus:
+    if file is not None and is_over_corpus:
         from attnviz.ui.heads.corpus.view import show  # reads statistics, which takes a second once
 
-        show(here, survey)
+        show(file, survey)
         return
     _explorer(here, trace, survey)
     more = state.bound(
@@ -85,10 +89,10 @@ def _explorer(here: Shown, trace: Trace, survey: Survey) -> None:
     explorer(*payload, key="explorer", on_view=heads_state.take)
 
 
-def _say_what_labels_are(here: Shown, survey: Survey) -> None:
+def _say_what_labels_are(here: Shown, file: Path | None, survey: Survey) -> None:
     """Say what weights and labels don't, and on which share of a corpus the labels of the current head hold."""
     layer, head = heads_state.current()
-    said = choice.of_labels(here, survey, layer, head) if head != ROLLOUT else ""
+    said = choice.of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     st.caption(f"{CAUTION}  \n{said}" if said else CAUTION, width="content")
 
 

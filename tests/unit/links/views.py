@@ -131,6 +131,7 @@ DEFAULTS: dict[str, Any] = {
     "label": "",
     "more": None,
     "over": "text",
+    "corpus": "",
     "corpus_view": "measures",
     "corpus_measure": "previous",
     "recompute": None,
@@ -205,6 +206,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "label": st.text(max_size=60),
     "more": st.sampled_from([None, "table", "measures", "care"]),
     "over": st.sampled_from(["text", "corpus"]),
+    "corpus": st.text(max_size=60),
     "corpus_view": st.sampled_from(CORPUS_VIEWS),
     "corpus_measure": st.sampled_from(MEASURES),
     "check": st.sampled_from(

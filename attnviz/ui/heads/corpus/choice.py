@@ -5,12 +5,13 @@ It imports nothing that takes time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.corpus.names import NAMES
-from attnviz.corpus.shipped import shipped_labels
+from attnviz.corpus.offered import OfferedError, about, corpora, labels, statistics
 from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
@@ -22,37 +23,70 @@ if TYPE_CHECKING:
     from attnviz.measures.survey import Survey
 
 OVER = {"text": "This text", "corpus": "A corpus"}
-NONE = "There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some."
+NONE = """There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some, and
+the setting ATTNVIZ_CORPORA shows them here."""
 
 
-def has_corpus(here: Shown) -> bool:
-    """Whether statistics over a corpus ship for this model and kind of attention."""
-    return here.model.name in NAMES and here.kind == "encoder"
+def corpora_of(here: Shown) -> dict[str, Path]:
+    """Return the files with statistics of this model and kind of attention, by their names in links."""
+    shape = here.model.description.layers[here.kind]
+    return corpora(here.model.name, here.kind, shape, on_error=lambda reason: st.warning(plain(reason)))
 
 
-def over_corpus(here: Shown) -> bool:
-    """Return whether the corpus is chosen, before `choose`. If there is none, this text is shown, with a note."""
+def over_corpus(found: Mapping[str, Path]) -> bool:
+    """Return whether a corpus is chosen, before `choose`. If there is none, this text is shown, with a note."""
     state.adopt("over")
-    if not has_corpus(here) and state.get("over") == "corpus":
+    if not found and state.get("over") == "corpus":
         state.note("There are no corpus statistics for this model, so this text is shown.")
         state.put("over", "text")
     return bool(state.get("over") == "corpus")
 
 
-def choose() -> None:
-    """Show the choice."""
-    state.choice(
-        "over", st.segmented_control, "All heads over", list(OVER), required=True, format_func=OVER.get,
-        label_visibility="collapsed", width="content",
-    )  # fmt: skip
+def file_of(found: Mapping[str, Path], *, is_over: bool) -> Path | None:
+    """Return the file of the chosen corpus, before `choose`; None if there is none. The first is "" in links.
+
+    Args:
+        found: the files.
+        is_over: whether all of it is shown, not only its labels.
+    """
+    state.adopt("corpus")
+    names, name = list(found), state.get("corpus")
+    if name and name not in names[1:]:
+        if names and name != names[0]:
+            state.note(f"There is no corpus {name} for this model, so another one is shown.")
+        state.put("corpus", "")
+    if not names:
+        return None
+    file = found[state.get("corpus") or names[0]]
+    try:
+        (statistics if is_over else labels)(file)
+    except OfferedError as error:
+        st.warning(plain(str(error)))
+        return None
+    return file
 
 
-def of_labels(here: Shown, survey: Survey, layer: int, head: int) -> str:
-    """Say on which share of the corpus the labels of a head hold: those of this text, and those that mostly do."""
-    if not has_corpus(here):
+def choose(found: Mapping[str, Path]) -> None:
+    """Show the choice between this text and a corpus, and of a corpus if there are several."""
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="heads_over"):
+        over = state.choice(
+            "over", st.segmented_control, "All heads over", list(OVER), required=True, format_func=OVER.get,
+            label_visibility="collapsed", width="content",
+        )  # fmt: skip
+        if over == "corpus" and len(found) > 1:
+            first, *others = found
+            state.choice(
+                "corpus", st.selectbox, "Corpus", ["", *others],
+                format_func=lambda name: about(found[name or first]).corpus, label_visibility="collapsed", width=320,
+            )  # fmt: skip
+
+
+def of_labels(here: Shown, file: Path | None, survey: Survey, layer: int, head: int) -> str:
+    """Say on which share of a corpus the labels of a head hold: those of this text, and those that mostly do."""
+    if file is None:
         is_read = source_of(here.model.name) is PRETRAINED and here.kind != "cross"
         return NONE if is_read else ""  # of others the command makes none
-    found = shipped_labels(here.model.name)
+    found = labels(file)
     shares = dict(found.shares.get((layer, head), ()))
     own = survey.labels[layer][head]
     names = [name for name, label in LINKED.items() if label in own]

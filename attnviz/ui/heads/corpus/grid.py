@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from safetensors.numpy import save
 
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
-from attnviz.corpus.shipped import shipped
+from attnviz.corpus.offered import statistics
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.heads.files import encode
 from attnviz.serving.work.arrays import array_store
+from attnviz.settings import name_in_links
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import HALF, LABELS, LINKED, MEASURES, share
@@ -35,8 +37,8 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
     found, name = here.statistics, here.card.model
     (layers, heads), side = found.shape, found.offsets[-1] + 1
     chosen = [here.layer, here.head], *([*divmod(other, heads)] for other in alike)
-    trace = f"corpus {name} {found.sentences}"
-    digest = array_store().offer((trace,), partial(_file, name), compress=True)
+    trace = f"corpus {name_in_links(here.file)} {name}"
+    digest = array_store().offer((trace,), partial(_file, here.file), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
     header = {
         "trace": trace, "model": name, "kind": here.card.kind, "layers": layers, "heads": heads, "only_grid": True,
@@ -57,18 +59,18 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
     return header, {"measures": found.mean[..., places].astype(np.float32)}
 
 
-def pictures(statistics: CorpusStatistics) -> npt.NDArray[np.float32]:
+def pictures(of: CorpusStatistics) -> npt.NDArray[np.float32]:
     """Return a matrix for each head, (L · H, n, n), whose cell (i, j) is the mean weight at the position j − i."""
-    apart = np.arange(statistics.offsets[-1] + 1)
+    apart = np.arange(of.offsets[-1] + 1)
     apart = apart[None, :] - apart[:, None]  # key − query
-    means = np.nan_to_num(statistics.offset_mean)[..., apart - statistics.offsets[0]]
+    means = np.nan_to_num(of.offset_mean)[..., apart - of.offsets[0]]
     # In C's order, which indexing does not keep, and safetensors does not check.
     return np.ascontiguousarray(means.reshape(-1, *apart.shape), np.float32)
 
 
-def _file(model: str) -> bytes:
+def _file(path: Path) -> bytes:
     """Return the pictures of all heads as the file that the browser requests."""
-    return save({"weights": encode(pictures(shipped(model)[0]))})
+    return save({"weights": encode(pictures(statistics(path)[0]))})
 
 
 def _of_heads(here: Here, say: Any) -> list[list[list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from attnviz.measures.survey import Survey
 class Here:
     """A head over a corpus, beside a text."""
 
+    file: Path
     statistics: CorpusStatistics
+    """What it holds"""
     card: CorpusCard
     survey: Survey
     """Of this text"""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from attnviz.corpus.shipped import shipped
-from attnviz.sources.shown import Shown
+from attnviz.corpus.offered import statistics as read
 from attnviz.ui import state
 from attnviz.ui.heads.corpus import panels
 from attnviz.ui.heads.corpus.grid import show_grid
@@ -52,10 +52,10 @@ LECTURE_CSS = """
 """
 
 
-def show(here: Shown, survey: Survey) -> None:
-    """Show all heads over the corpus, and the chosen one beside this text."""
-    statistics, card = shipped(here.model.name)
-    found = Here(statistics, card, survey, state.get("layer"), state.get("head"))
+def show(file: Path, survey: Survey) -> None:
+    """Show all heads over the corpus of a file, and the chosen one beside this text."""
+    found = Here(file, *read(file), survey, state.get("layer"), state.get("head"))
+    statistics = found.statistics
     state.adopt("corpus_view")  # its choice stands after the grid, which shows what it names
     st.html(CSS + (LECTURE_CSS if state.get("lecture") else ""))
     left, right = st.columns([1, 1], gap="medium")
@@ -80,7 +80,7 @@ def show(here: Shown, survey: Survey) -> None:
                 format_func=VIEWS.get, label_visibility="collapsed",
             )  # fmt: skip
         name = state.get("corpus_view")
-        _offer(getattr(panels, name)(found), f"heads_{card.model}_corpus_{found.layer}_{found.head}_{name}.csv")
+        _offer(getattr(panels, name)(found), f"heads_{file.stem}_corpus_{found.layer}_{found.head}_{name}.csv")
     st.caption(_of_corpus(found))
 
 

@@ -1,0 +1,157 @@
+"""The statistics that the app offers: the files of the setting `corpora`, then those in `assets/corpus/`.
+
+All sessions share them. Where no file is set, asking which there are loads nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnviz.files import FOLDER
+from attnviz.pretrained.names import BUILT_IN
+from attnviz.settings import name_in_links, settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from attnviz.corpus.card import CorpusCard
+    from attnviz.corpus.sums.finished import CorpusStatistics
+
+SHIPPED = FOLDER / "assets" / "corpus" / f"{BUILT_IN}.parquet"
+KEPT = 4
+"""Files whose statistics are kept in memory, some 10 MB each"""
+Shares = tuple[tuple[str, float], ...]
+"""Labels that hold on a sentence at least, and on which share of all; the largest first"""
+
+
+class OfferedError(ValueError):
+    """A file that is set has no statistics. The message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of itself."""
+
+    corpus: str
+    """Its name, for people"""
+    model: str
+    kind: str
+    """Of attention"""
+    shape: tuple[int, int]
+    """Layers and heads"""
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """On how many sentences labels hold."""
+
+    sentences: int
+    shares: Mapping[tuple[int, int], Shares]
+    """By layer and head"""
+
+
+def corpora(
+    model: str, kind: str, shape: tuple[int, int], *, on_error: Callable[[str], object] = lambda _: None
+) -> dict[str, Path]:
+    """Return the files with statistics of a model by their names in links; those that are set come first.
+
+    Args:
+        model: as `attnviz.pretrained.load` takes it.
+        kind: of attention.
+        shape: layers and heads of this kind. A file with others is of another model that had the same name.
+        on_error: is called with a sentence about each file that is set and has no statistics, or can't be read.
+    """
+    found = {}
+    for path in map(Path, settings().corpora):
+        try:
+            there = about(path)
+        except OfferedError as error:
+            on_error(str(error))
+            continue
+        if (there.kind, there.shape) == (kind, shape) and _is_same(there.model, model):
+            found[name_in_links(path)] = path
+    if (model, kind) == (BUILT_IN, "encoder"):
+        found.setdefault(name_in_links(SHIPPED), SHIPPED)
+    return found
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names are of one model: a folder may be named in several ways."""
+    return one == other or (Path(one).is_dir() and Path(one).resolve() == Path(other).expanduser().resolve())
+
+
+@lru_cache(KEPT)
+def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
+    """Return what a file holds; the arrays can't be written.
+
+    Raises:
+        OfferedError: it has no statistics, or can't be read.
+    """
+    from attnviz.corpus.table import TableError, read  # late, as what it imports takes half a second
+
+    try:
+        found, card = read(path)
+    except (TableError, OSError) as error:
+        raise OfferedError(f"{path.name} can't be shown: {error}") from error
+    found.freeze()
+    return found, card
+
+
+@lru_cache(64)
+def about(path: Path) -> About:
+    """Return what a file says of itself.
+
+    Raises:
+        OfferedError: it has no statistics, or can't be read.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_schema(path).metadata
+        said, card = json.loads(found[b"attnviz"]), json.loads(found[b"card"])
+        shape = int(said["layers"]), int(said["heads"])
+        return About(str(card["corpus"]), str(card["model"]), str(card["kind"]), shape, int(said["sentences"]))
+    except Exception as error:  # of another file, the reader raises almost every type
+        raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
+
+
+@lru_cache(4 * KEPT)
+def labels(path: Path) -> Labels:
+    """Return only the labels of `statistics`, which takes some hundredths of a second.
+
+    Raises:
+        OfferedError: the file has no statistics, or can't be read.
+    """
+    import pyarrow.parquet as pq
+
+    there = about(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            shares = _shares(file.read(["kind", "layer", "head", "measure", "mean"]))
+    except Exception as error:
+        raise OfferedError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
+    return Labels(there.sentences, MappingProxyType(shares))
+
+
+def _shares(table: pa.Table) -> dict[tuple[int, int], Shares]:
+    # From the buffers: pyarrow's own ways to numpy import pandas, which takes a quarter of a second.
+    found = {name: table.column(name).combine_chunks() for name in table.column_names}
+    layers, heads = (np.frombuffer(found[name].buffers()[1], np.int16) for name in ("layer", "head"))
+    means = np.frombuffer(found["mean"].buffers()[1], np.float64)
+    kinds = np.frombuffer(found["kind"].indices.buffers()[1], np.int8)
+    measures = np.frombuffer(found["measure"].indices.buffers()[1], np.int16)
+    kind_names, names = ([one.as_py() for one in found[name].dictionary] for name in ("kind", "measure"))
+    shares: dict[tuple[int, int], list[tuple[str, float]]] = {}
+    for row in np.flatnonzero((kinds[: table.num_rows] == kind_names.index("label")) & (means[: table.num_rows] > 0)):
+        at = int(layers[row]), int(heads[row])
+        shares.setdefault(at, []).append((names[measures[row]], float(means[row])))
+    return {place: tuple(sorted(own, key=lambda one: -one[1])) for place, own in shares.items()}

@@ -1,0 +1,72 @@
+"""What the app offers: own files and what ships; labels are read alone as with all the rest; nothing can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attnviz.corpus import offered, table
+from attnviz.corpus.offered import SHIPPED, OfferedError, about, corpora, labels, statistics
+from attnviz.settings import Settings
+
+MINILM = "minilm", "encoder", (6, 12)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file of other words, which the setting names."""
+    file = tmp_path / "news.parquet"
+    found, card = table.read(SHIPPED)
+    table.write(file, found, replace(card, corpus="News"))
+    monkeypatch.setattr(offered, "settings", lambda: Settings(corpora=(str(file),)))
+    yield file
+    for read in (about, labels, statistics):
+        read.cache_clear()
+
+
+def test_labels_read_alone_are_those_of_the_statistics() -> None:
+    found, card = statistics(SHIPPED)
+    of_labels, said = labels(SHIPPED), about(SHIPPED)
+    assert (card.model, card.kind, found.shape) == MINILM == (said.model, said.kind, said.shape)
+    assert said.sentences == of_labels.sentences == found.sentences and said.corpus == card.corpus
+    for (layer, head), own in of_labels.shares.items():
+        shares = dict(zip(found.labels, found.label_share[:, layer, head].tolist(), strict=True))
+        assert dict(own) == {label: share for label, share in shares.items() if share}
+        assert [share for _, share in own] == sorted((share for _, share in own), reverse=True)
+    assert set(of_labels.shares) == set(zip(*found.label_count.sum(0).nonzero(), strict=True))
+    with pytest.raises(ValueError, match="read-only"):
+        found.mean[0, 0, 0] = 1
+
+
+def test_own_files_come_before_what_ships_for_their_model_only(own: Path) -> None:
+    assert corpora(*MINILM) == {"news": own, "minilm": SHIPPED}
+    assert list(corpora(*MINILM)) == ["news", "minilm"]
+    assert about(own).corpus == "News"
+    assert corpora("other", "encoder", (6, 12)) == {}
+    assert corpora("minilm", "decoder", (6, 12)) == {}
+    assert corpora("minilm", "encoder", (2, 4)) == {"minilm": SHIPPED}
+
+
+def test_a_folder_is_the_same_model_however_it_is_named(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bert").mkdir()
+    found, card = table.read(SHIPPED)
+    table.write(own, found, replace(card, model="./bert"))
+    monkeypatch.chdir(tmp_path)
+    assert corpora(str(tmp_path / "bert"), "encoder", (6, 12)) == {"news": own}
+    assert corpora(str(tmp_path), "encoder", (6, 12)) == {}
+
+
+@pytest.mark.parametrize("size", [0, 3, 1000, -100])
+def test_a_damaged_file_is_one_sentence(own: Path, size: int) -> None:
+    own.write_bytes(own.read_bytes()[:size])
+    for read in (about, labels, statistics):
+        with pytest.raises(OfferedError, match=r"^news\.parquet .*\.$"):
+            read(own)
+    refused: list[str] = []
+    assert corpora(*MINILM, on_error=refused.append) == {"minilm": SHIPPED}
+    assert len(refused) == 1 and "news.parquet" in refused[0]
