@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from attnviz.corpus.blocks import read_block, sources
-from attnviz.corpus.engines.ray import ENVIRONMENT, run_ray
+from attnviz.cluster import ENVIRONMENT
+from attnviz.corpus.engines.ray import run_ray
 from attnviz.corpus.job import Job
 from attnviz.corpus.run import Run
 
