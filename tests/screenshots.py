@@ -53,6 +53,11 @@ README = [
     Shot("lecture", shipped()["heads"].scenes[1].link + "&lesson=heads&scene=2&lecture=1"),
     Shot("heads", "/heads?" + urlencode({"layer": 3, "head": 8, "chosen": "3.8_2.2", "q": 3, "text": CAT})),
     Shot(
+        "corpus",
+        "/heads?over=corpus&layer=1&head=8&corpus_view=distribution&corpus_measure=next",
+        ready=".st-key-corpus_right .js-plotly-plot",
+    ),
+    Shot(
         "compare", "/compare?" + urlencode({"source": "pretrained", "layer": 3, "head": 8, "text": CAT, "b_text": DOG})
     ),
 ]
