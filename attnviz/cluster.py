@@ -102,12 +102,16 @@ def _set_environment(*, alone: bool) -> None:
 def check_address(address: str) -> None:
     """Try whether somebody listens: Ray itself tries for many minutes.
 
+    For "auto" that is the address in RAY_ADDRESS, if it is set, as for Ray.
+
     Raises:
         ClusterError: nobody does.
     """
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS", "")
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
-        return  # "auto": Ray looks for a cluster on this machine, and finds at once that there is none
+        return  # Ray looks for a cluster on this machine, and finds at once that there is none
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:

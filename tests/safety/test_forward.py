@@ -36,11 +36,22 @@ from attnviz.serving.forward.client import ForwardClient
 from attnviz.serving.forward.transports import transport
 from tests.unit.serving.forward.conftest import ids_of, same
 
-client, model = ForwardClient(transport("ray"), seconds=60), load("minilm")
+client, model = ForwardClient(transport("ray"), seconds=20), load("minilm")
 for tokens in (16, 512):
     segments = [0] * tokens
     assert same(client.run(model, ids_of(tokens), segments, None), model.run(ids_of(tokens), segments, None))
 assert client.counts() == ({"here": 0, "service": 2}, {}), client.counts()
+print("asked", flush=True)
+
+input()  # until the cluster has gone
+import ray, time
+assert same(client.run(model, ids_of(16), [0] * 16, None), model.run(ids_of(16), [0] * 16, None))
+ways, failures = client.counts()
+assert ways == {"here": 1, "service": 2} and sum(failures.values()) == 1, (ways, failures)
+until = time.monotonic() + 60
+while ray.is_initialized():  # Ray ends a process that stays
+    assert time.monotonic() < until
+    time.sleep(0.1)
 """
 
 
@@ -54,6 +65,8 @@ class Service:
     """Ray's files, its logs among them"""
     servers: list[Server]
     cluster: str = ""
+    by_handle: subprocess.Popen[str] | None = None
+    """A process that asks it over a handle"""
 
     def wait(self) -> None:
         """Wait until it says that it runs."""
@@ -66,6 +79,9 @@ class Service:
     def stop(self) -> None:
         self.process.terminate()
         self.process.communicate(timeout=60)
+        if self.by_handle is not None:
+            self.by_handle.kill()
+            self.by_handle.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +122,13 @@ def test_a_pass_over_http_is_that_of_the_model_bit_for_bit(service: Service) -> 
 
 def test_a_pass_over_a_handle_too(service: Service) -> None:
     environment = {**os.environ, **RAY, "RAY_ADDRESS": service.cluster}
-    done = subprocess.run(
-        [sys.executable, "-c", BY_HANDLE], check=False, cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    with (service.folder / "handle").open("w") as errors:
+        service.by_handle = subprocess.Popen(
+            [sys.executable, "-c", BY_HANDLE], cwd=ROOT, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+        )  # fmt: skip
+    assert service.by_handle.stdout
+    assert service.by_handle.stdout.readline() == "asked\n", (service.folder / "handle").read_text()
 
 
 def test_what_is_no_request_is_refused(service: Service) -> None:
@@ -127,6 +146,9 @@ def test_two_servers_share_it_and_go_on_without_it(service: Service) -> None:
         assert figures(server) == {'forward_total{where="here"}': 0, 'forward_total{where="service"}': 1}
     service.process.send_signal(signal.SIGTERM)
     service.process.wait(60)
+    assert service.by_handle is not None
+    service.by_handle.communicate("\n", timeout=120)
+    assert service.by_handle.returncode == 0, (service.folder / "handle").read_text()
     for server in service.servers:
         opened(server, f"{SECRET} is gone")
         counted = figures(server)

@@ -60,9 +60,13 @@ class ForwardClient:
     ) -> Pass:
         """Run a pass as `model.run` does, with the same result, bit for bit."""
         found = None
-        if decoder_ids is None and self._may_ask(model):
+        from attnviz.trace.ablation import is_replacing
+
+        # The service has the model as it is, without heads that are replaced here.
+        form = None if decoder_ids is not None or is_replacing() else self._form(model)
+        if form is not None and self._may_ask(model):
             try:
-                found = self._ask(model, ids, segments)
+                found = self._ask(model.name, form, ids, segments)
                 self._resume()
             except FailedError as error:
                 self._fail(model, error.why)
@@ -70,13 +74,10 @@ class ForwardClient:
             self._ways["service" if found is not None else "here"] += 1
         return model.run(ids, segments, decoder_ids) if found is None else found
 
-    def _ask(self, model: PretrainedModel, ids: Sequence[int], segments: Sequence[int]) -> Pass:
+    def _ask(self, model: str, form: PassFormat, ids: Sequence[int], segments: Sequence[int]) -> Pass:
         from attnviz.serving.forward.passes import DamagedError
 
-        form = self._form(model)
-        if form is None:
-            raise FailedError("refused")
-        asked = Asked(model.name, form.fingerprint, tuple(ids), tuple(segments))
+        asked = Asked(model, form.fingerprint, tuple(ids), tuple(segments))
         answer = self._to.ask(asked.to_bytes(), self._seconds, form.most_bytes(len(ids)))
         if answer.status != 200:
             raise FailedError(STATUSES.get(answer.status, "refused"))
@@ -88,7 +89,7 @@ class ForwardClient:
             raise FailedError("damaged") from error
 
     def _form(self, model: PretrainedModel) -> PassFormat | None:
-        """Return the form of a model's passes. Two threads may both find it."""
+        """Return the form of a model's passes; None if they can't be sent. Two threads may both find it."""
         from attnviz.serving.forward.passes import PassFormat, UnsendableError
 
         with self._lock:
@@ -104,10 +105,6 @@ class ForwardClient:
 
     def _may_ask(self, model: PretrainedModel) -> bool:
         """Whether the service may be asked now. After a pause, one thread tries; the others wait for what it finds."""
-        from attnviz.trace.ablation import is_replacing
-
-        if is_replacing():  # the service has the model as it is
-            return False
         now = time.monotonic()
         with self._lock:
             if self._paused.get(model.name, 0) > now or self._paused.get("", 0) > now:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
+from attnviz.cluster import check_address
 from attnviz.serving.forward.messages import Answer
 
 Why = Literal["unreachable", "slow", "full", "refused", "damaged", "error"]
@@ -155,7 +156,10 @@ def _failures() -> Iterator[None]:
 
 
 class OverHandle:
-    """Asks over a handle: this process joins the Ray cluster that runs on its machine, at the first request."""
+    """Asks over a handle: this process joins the Ray cluster that runs on its machine, at the first request.
+
+    When the cluster does not answer, the process leaves it: Ray ends processes whose cluster has gone for a minute.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -167,24 +171,35 @@ class OverHandle:
         from ray.exceptions import RayError
         from ray.serve.exceptions import BackPressureError, RayServeException
 
-        response = handle.ask.remote(body)
         try:
-            answer = response.result(timeout_s=seconds)
+            answer = handle.ask.remote(body).result(timeout_s=seconds)
         except TimeoutError as error:
-            response.cancel()
+            self._leave()
             raise FailedError("slow") from error
         except BackPressureError as error:
             raise FailedError("full") from error
-        except (RayError, RayServeException) as error:
-            self._handle = None
+        except (RayError, RayServeException, RuntimeError, OSError) as error:  # Ray raises plain ones too
+            self._leave()
             raise FailedError("unreachable") from error
         if not isinstance(answer, Answer) or len(answer.body) > most:
             raise FailedError("damaged")
         return answer
 
     def close(self) -> None:
-        """Forget the handle. The process stays a part of the cluster, which others may use."""
-        self._handle = None
+        """Leave the cluster."""
+        self._leave()
+
+    def _leave(self) -> None:
+        """Leave the cluster, for all threads; the next request that may ask joins it again."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            threading.Thread(target=self._shut_down, daemon=True).start()  # takes seconds where the cluster has gone
+
+    def _shut_down(self) -> None:
+        import ray
+
+        with self._lock, suppress(Exception):  # Ray raises plain ones
+            ray.shutdown()
 
     def _connected(self) -> Any:
         """Return the handle. While one thread connects, which takes seconds, the others do without the service."""
@@ -210,7 +225,8 @@ def connect() -> Any:
         raise FailedError("unreachable") from error
     try:
         if not ray.is_initialized():
+            check_address("auto")
             ray.init("auto", log_to_driver=False, logging_level=logging.ERROR)
         return serve.get_app_handle(NAME)
-    except (ray.exceptions.RayError, RayServeException, ConnectionError, RuntimeError, ValueError) as error:
+    except (ray.exceptions.RayError, RayServeException, OSError, RuntimeError, ValueError) as error:
         raise FailedError("unreachable") from error

@@ -19,6 +19,7 @@ from attnviz.serving.forward import client as forward
 from attnviz.serving.forward.answering import Answering
 from attnviz.serving.forward.client import ForwardClient
 from attnviz.serving.forward.messages import Answer
+from attnviz.serving.forward.passes import PassFormat, UnsendableError
 from attnviz.serving.forward.transports import OverHttp
 from attnviz.serving.http.metrics import metrics
 from attnviz.serving.http.traffic import Traffic
@@ -201,6 +202,18 @@ def test_a_model_that_is_not_served_does_not_hold_up_the_others(minilm: Pretrain
             assert run(client, minilm, IDS)
         assert client.counts() == ({"here": 2, "service": 2}, {"refused": 1})
         assert len(service.bodies) == 3
+
+
+def test_a_model_whose_passes_can_t_be_sent_is_no_failure_of_the_service(
+    service: Fake, minilm: PretrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> PassFormat:
+        raise UnsendableError("Its mask is neither absent nor causal.")
+
+    monkeypatch.setattr(PassFormat, "of", refuse)
+    client = client_of(service)
+    assert run(client, minilm, IDS)
+    assert client.counts() == ({"here": 1, "service": 0}, {}) and not service.bodies
 
 
 def test_a_connection_that_the_service_has_closed_is_no_failure(service: Fake, minilm: PretrainedModel) -> None:
