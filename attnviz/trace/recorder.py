@@ -84,12 +84,11 @@ class _Enough(Exception):  # noqa: N818 — no error: it ends a pass
     """The last attention that was asked for has run."""
 
 
-@dataclass(slots=True)
 class _Weights:
     """Stores the weights of a pass, and ends it after so many calls."""
 
-    calls: int
-    found: list[Tensor] = field(default_factory=list)
+    def __init__(self, calls: int) -> None:
+        self.calls, self.found = calls, list[Tensor]()
 
     def take(self, _: nn.Module, steps: AttentionSteps) -> None:
         self.found.append(steps.weights)
@@ -119,6 +118,8 @@ def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:
     Raises:
         ValueError: the pass has fewer calls.
     """
+    if not calls:
+        return []  # a model without attention
     with _recorded_by(_Weights(calls)) as weights:
         try:
             run()
