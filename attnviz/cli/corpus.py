@@ -77,12 +77,16 @@ def _read(arguments: argparse.Namespace) -> int:
         raise ValueError("--quote names files that are not among those that are read")
     files = sources(arguments.files, quoted)
     engine = _engine(arguments, job)
-    checkpoint = arguments.out.with_suffix(".checkpoint")
+    checkpoint = arguments.out.with_name(f"{arguments.out.name}.checkpoint")
     begun = _begin(job, files, checkpoint, anew=arguments.restart)
-    with wish_to_stop() as is_stopped:
-        is_done = _fold_all(begun, engine, checkpoint, is_stopped, quiet=arguments.quiet)
+    is_done, before = False, begun.lines
+    try:
+        with wish_to_stop() as is_stopped:
+            is_done = _fold_all(begun, engine, checkpoint, is_stopped, quiet=arguments.quiet)
+    finally:
+        if not is_done and begun.lines > before:  # stopped, or something failed
+            begun.save(checkpoint)
     if not is_done:
-        begun.save(checkpoint)
         return failed(f"stopped after {begun.lines:,} of {begun.total:,} lines; the same command goes on", 130)
     return _finish(begun, arguments, checkpoint)
 
@@ -140,8 +144,10 @@ def _fold_all(
 
 def _finish(begun: Run, arguments: argparse.Namespace, checkpoint: Path) -> int:
     """Write the statistics, and say what was left out."""
-    if begun.statistics is None:
-        raise ValueError("the files have no line")
+    if begun.statistics is None or not begun.statistics.sums["sentences"]:
+        if not arguments.quiet:
+            sys.stdout.write(_report(begun))
+        raise ValueError("the files have no sentence that can be read")
     from attnviz.corpus.card import card_of
     from attnviz.corpus.table import write
 

@@ -84,6 +84,8 @@ class Read:
     block: Block
     statistics: HeadStatistics
     problems: Problems
+    weights: str
+    """The digest of the weights of the model that read it"""
 
 
 def sources(paths: Sequence[Path], quoted: Collection[Path] | None = None) -> list[Source]:
@@ -153,7 +155,7 @@ def read_block(reader: Reader, block: Block) -> Read:
         places if block.quoted else None,
         on_note=lambda number, reason: problems.add(places[number], reason),
     )
-    return Read(block, found, problems)
+    return Read(block, found, problems, reader.weights)
 
 
 def _decoded(data: bytes | None) -> tuple[str, str]:

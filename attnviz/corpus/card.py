@@ -37,6 +37,8 @@ class CorpusCard:
     """The names of the files whose sentences may be the strongest examples"""
     pairs_every: int
     """Of so many sentences of a block, one counts for the divergence between heads"""
+    weights: str
+    """The sha256 of the model's weights, as `attnviz.pretrained.model.weights_digest` computes it"""
 
     def to_json(self) -> str:
         """Write it as JSON."""
@@ -62,4 +64,5 @@ def card_of(run: Run, *, corpus: str, licence: str, command: str) -> CorpusCard:
         dict(sorted(run.problems.counts.items())),
         tuple(source.name for source in run.sources if source.quoted),
         run.job.pairs_every,
+        run.weights,
     )

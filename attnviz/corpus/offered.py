@@ -6,6 +6,7 @@ All sessions share them. Where no file is set, asking which there are loads noth
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnviz.corpus.names import FORMAT, LABELS
 from attnviz.files import FOLDER
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.settings import name_in_links, settings
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
     from attnviz.corpus.sums.finished import CorpusStatistics
 
 SHIPPED = FOLDER / "assets" / "corpus" / f"{BUILT_IN}.parquet"
+COLUMNS = {
+    "kind": "dictionary<values=string, indices=int8, ordered=0>", "layer": "int16", "head": "int16",
+    "measure": "dictionary<values=string, indices=int16, ordered=0>", "mean": "double",
+}  # fmt: skip
+"""The columns in which labels are, with their types"""
 KEPT = 4
 """Files whose statistics are kept in memory, some 10 MB each"""
 Shares = tuple[tuple[str, float], ...]
@@ -70,32 +77,66 @@ def corpora(
         shape: layers and heads of this kind. A file with others is of another model that had the same name.
         on_error: is called with a sentence about each file that is set and has no statistics, or can't be read.
     """
-    found = {}
-    for path in map(Path, settings().corpora):
+    found: dict[str, Path] = {}
+    for path in (*map(Path, settings().corpora), *([SHIPPED] if model == BUILT_IN else [])):
         try:
             there = about(path)
         except OfferedError as error:
             on_error(str(error))
             continue
         if (there.kind, there.shape) == (kind, shape) and _is_same(there.model, model):
-            found[name_in_links(path)] = path
-    if (model, kind) == (BUILT_IN, "encoder"):
-        found.setdefault(name_in_links(SHIPPED), SHIPPED)
+            found.setdefault(name_in_links(path), path)
     return found
 
 
 def _is_same(one: str, other: str) -> bool:
     """Whether two names are of one model: a folder may be named in several ways."""
-    return one == other or (Path(one).is_dir() and Path(one).resolve() == Path(other).expanduser().resolve())
+    folder = str(Path(other).expanduser())
+    return one == other or (os.path.isdir(one) and os.path.isdir(folder) and os.path.samefile(one, folder))  # noqa: PTH112, PTH121 — these raise for no name
 
 
-@lru_cache(KEPT)
 def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
     """Return what a file holds; the arrays can't be written.
 
     Raises:
         OfferedError: it has no statistics, or can't be read.
     """
+    return _statistics(path, stamp(path))
+
+
+def about(path: Path) -> About:
+    """Return what a file says of itself.
+
+    Raises:
+        OfferedError: it has no statistics, or none that can be shown here, or it can't be read.
+    """
+    return _about(path, stamp(path))
+
+
+def labels(path: Path) -> Labels:
+    """Return only the labels of `statistics`, which takes some hundredths of a second.
+
+    Raises:
+        OfferedError: the file has no statistics, or can't be read.
+    """
+    return _labels(path, stamp(path))
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """Return what changes when a file is replaced: its time in ns and its size in bytes.
+
+    Raises:
+        OfferedError: it can't be read.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise OfferedError(f"{path.name} can't be read.") from error
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(KEPT)
+def _statistics(path: Path, _: tuple[int, int]) -> tuple[CorpusStatistics, CorpusCard]:
     from attnviz.corpus.table import TableError, read  # late, as what it imports takes half a second
 
     try:
@@ -107,36 +148,33 @@ def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
 
 
 @lru_cache(64)
-def about(path: Path) -> About:
-    """Return what a file says of itself.
-
-    Raises:
-        OfferedError: it has no statistics, or can't be read.
-    """
+def _about(path: Path, _: tuple[int, int]) -> About:
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(path).metadata
-        said, card = json.loads(found[b"attnviz"]), json.loads(found[b"card"])
+        schema = pq.read_schema(path)
+        said, card = (json.loads(schema.metadata[name]) for name in (b"attnviz", b"card"))
+        types = [str(schema.field(name).type) for name in COLUMNS]
+        is_known = said["format"] == FORMAT and tuple(said["labels"]) == LABELS and types == list(COLUMNS.values())
         shape = int(said["layers"]), int(said["heads"])
-        return About(str(card["corpus"]), str(card["model"]), str(card["kind"]), shape, int(said["sentences"]))
+        found = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), shape, int(said["sentences"]))
     except Exception as error:  # of another file, the reader raises almost every type
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
+    if not is_known:
+        raise OfferedError(f"The statistics in {path.name} are of another version of this program; make them anew.")
+    if found.sentences < 1:
+        raise OfferedError(f"The statistics in {path.name} are of no sentence.")
+    return found
 
 
 @lru_cache(4 * KEPT)
-def labels(path: Path) -> Labels:
-    """Return only the labels of `statistics`, which takes some hundredths of a second.
-
-    Raises:
-        OfferedError: the file has no statistics, or can't be read.
-    """
+def _labels(path: Path, _: tuple[int, int]) -> Labels:
     import pyarrow.parquet as pq
 
     there = about(path)
     try:
         with pq.ParquetFile(path) as file:
-            shares = _shares(file.read(["kind", "layer", "head", "measure", "mean"]))
+            shares = _shares(file.read(list(COLUMNS)))
     except Exception as error:
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it is damaged.") from error
     return Labels(there.sentences, MappingProxyType(shares))

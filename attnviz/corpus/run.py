@@ -18,12 +18,16 @@ from attnviz.corpus.statistics import HeadStatistics
 from attnviz.corpus.sums.strongest import Place
 from attnviz.training.checkpoint import write_whole
 
-FORMAT = 1
+FORMAT = 2
 """Of checkpoints; another one can't be read"""
 
 
 class ResumeError(ValueError):
     """A checkpoint can't be gone on from. The message is one sentence."""
+
+
+class OtherWeightsError(ResumeError):
+    """A part was read with other weights than the rest. The message is one sentence."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +45,8 @@ class Run:
     """The numbers of the others that are"""
     lines: int = 0
     """The lines of all folded blocks"""
+    weights: str = ""
+    """The digest of the model's weights; "" before the first block"""
 
     @property
     def total(self) -> int:
@@ -65,10 +71,14 @@ class Run:
 
         Raises:
             ValueError: it has been added before.
+            OtherWeightsError: it was read with another model of the same name.
         """
         number = read.block.number
         if number < self.first or number in self.later:
             raise ValueError(f"block {number} is counted already")
+        if self.weights not in ("", read.weights):
+            raise OtherWeightsError(f"{self.job.model} has other weights than when this was begun, or elsewhere.")
+        self.weights = read.weights
         if self.statistics is None:
             self.statistics = read.statistics
         else:
@@ -94,6 +104,7 @@ class Run:
             "first": self.first,
             "later": sorted(self.later),
             "lines": self.lines,
+            "weights": self.weights,
         }
         arrays: dict[str, Any] = {}
         if self.statistics is not None:
@@ -133,10 +144,13 @@ class Run:
         before = [(one["size"], one["lines"], one["sha256"]) for one in said["sources"]]
         if before != [(one.size, one.lines, one.sha256) for one in files]:
             raise ResumeError("The checkpoint is of other files, or they have changed since.")
+        if [one["quoted"] for one in said["sources"]] != [one.quoted for one in files]:
+            raise ResumeError("The checkpoint quotes sentences of other files.")
         named = [(Place(*place), str(reason)) for place, reason in said["problems"]["named"]]
         problems = Problems(Counter(said["problems"]["counts"]), named)
         statistics = HeadStatistics.from_arrays(said, arrays) if arrays else None
-        return cls(job, files, statistics, problems, int(said["first"]), set(said["later"]), int(said["lines"]))
+        done = int(said["first"]), set(said["later"]), int(said["lines"])
+        return cls(job, files, statistics, problems, *done, str(said["weights"]))
 
 
 def _written(settings: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 
@@ -12,7 +12,7 @@ from attnviz.corpus.sums.marks import marks_of
 from attnviz.corpus.sums.observing import observe
 from attnviz.corpus.sums.pairs import divergence_sums
 from attnviz.corpus.sums.strongest import Place
-from attnviz.pretrained.model import PretrainedModel
+from attnviz.pretrained.model import PretrainedModel, weights_digest
 from attnviz.tokens import Tokens
 from attnviz.trace.model import Kind
 
@@ -46,6 +46,7 @@ class Reader:
             raise ValueError(f"{model.name} has no self-attention")
         self.kind = kinds[0]
         self._model, self._pairs_every = model, pairs_every
+        self.weights = weights_digest(model)
         self.batch = batch if batch > 1 and self._is_equal_with_padding() else 1
 
     def nothing(self) -> HeadStatistics:
@@ -78,14 +79,19 @@ class Reader:
                 every.append((number, tokens))
                 if tokens.dropped:
                     on_note(number, CUT)
+        sampled = {number for number, _ in every[:: self._pairs_every]}
         for batch in places_by_length([len(tokens) for _, tokens in every], found.heads, self.batch):
-            self._add_batch(found, [every[at] for at in batch], places)
+            self._add_batch(found, [every[at] for at in batch], places, sampled)
         return found
 
     def _add_batch(
-        self, found: HeadStatistics, batch: Sequence[tuple[int, Tokens]], places: Sequence[Place] | None
+        self,
+        found: HeadStatistics,
+        batch: Sequence[tuple[int, Tokens]],
+        places: Sequence[Place] | None,
+        sampled: Collection[int],
     ) -> None:
-        """Add the sentences of a batch: their numbers and tokens."""
+        """Add the sentences of a batch: their numbers and tokens. Those of `sampled` count for the divergence too."""
         texts = [tokens for _, tokens in batch]
         layers = [weights.cpu() for weights in self._model.batch_weights(texts, self.kind)]
         found.add_observed(
@@ -94,7 +100,7 @@ class Reader:
             None if places is None else ([places[number] for number, _ in batch], [tokens.text for tokens in texts]),
         )
         for place, (number, tokens) in enumerate(batch):
-            if number % self._pairs_every == 0:
+            if number in sampled:
                 length = len(tokens)
                 weights = torch.cat([of_layer[place, :, :length, :length] for of_layer in layers])
                 found.add_pairs(divergence_sums(weights).numpy(), length)

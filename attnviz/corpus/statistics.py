@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.corpus.names import LABELLED, LABELS
 from attnviz.corpus.sums.finished import CorpusStatistics, finished
 from attnviz.corpus.sums.marks import PARTS, marks_of
 from attnviz.corpus.sums.observing import OFFSETS, Observed, observe
 from attnviz.corpus.sums.pairs import divergence_sums
 from attnviz.corpus.sums.scales import SCALES, Counts, histogram, whole
 from attnviz.corpus.sums.strongest import SHORTEST, Place, Strongest
-from attnviz.measures.labels import BROAD_HEAD, DIAGONAL, holding
+from attnviz.measures.labels import holding
 from attnviz.measures.names import NAMES
 from attnviz.trace.model import Kind
 from attnviz.trace.whole import Trace
-
-LABELLED = ("previous", "next", "same", "first", "cls", "sep", "punctuation")
-"""The measures that give a label"""
-LABELS = (*LABELLED, DIAGONAL, BROAD_HEAD)
 
 
 class OtherHeadsError(ValueError):

@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attnviz.corpus.card import CorpusCard
-from attnviz.corpus.sums.finished import KEPT_BINS, QUANTILES, CorpusStatistics
+from attnviz.corpus.names import FORMAT, LABELS, QUANTILES
+from attnviz.corpus.sums.finished import KEPT_BINS, CorpusStatistics
+from attnviz.corpus.sums.marks import PARTS
+from attnviz.corpus.sums.observing import OFFSETS
 from attnviz.corpus.sums.strongest import KEPT, Place, Strongest
+from attnviz.measures.names import NAMES
 from attnviz.training.checkpoint import write_whole
 
 COLUMNS = tuple(f"q{round(100 * q):02d}" for q in QUANTILES)
 """The columns of the quantiles: q50 is the median"""
-FORMAT = 1
 EXAMPLE = pa.struct([("value", pa.float32()), ("file", pa.int32()), ("line", pa.int64()), ("text", pa.string())])
 """A sentence; `file` is its number in the card's files"""
 SCHEMA = pa.schema(
@@ -60,9 +64,12 @@ def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
         "measures": found.measures, "uniform": dict(zip(found.measures, _plain(found.uniform), strict=True)),
         "labels": found.labels, "offsets": found.offsets, "parts": found.parts,
     }  # fmt: skip
-    table = pa.Table.from_pylist(list(_rows(found)), SCHEMA.with_metadata(
-        {"attnviz": json.dumps(said), "card": card.to_json()}
-    ))  # fmt: skip
+    table = pa.concat_tables([pa.Table.from_pylist(list(_rows(found)), SCHEMA), _pairs(found)])
+    table = (
+        table.unify_dictionaries()
+        .combine_chunks()
+        .replace_schema_metadata({"attnviz": json.dumps(said), "card": card.to_json()})
+    )
     written = io.BytesIO()
     pq.write_table(table, written, compression="zstd", compression_level=19)
     write_whole(path, written.getvalue())
@@ -78,10 +85,10 @@ def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
     try:
         table = pq.read_table(path)
         said = json.loads(table.schema.metadata[b"attnviz"])
-        card = CorpusCard.from_json(table.schema.metadata[b"card"].decode())
-        if said["format"] != FORMAT or not table.schema.equals(SCHEMA):
+        words = [tuple(said[name]) for name in ("measures", "labels", "offsets", "parts")]
+        if said["format"] != FORMAT or words != [NAMES, LABELS, OFFSETS, PARTS] or not table.schema.equals(SCHEMA):
             raise TableError("The statistics are of another version of this program.")
-        return _statistics(table, said), card
+        return _statistics(table, said), CorpusCard.from_json(table.schema.metadata[b"card"].decode())
     except (OSError, TableError) as error:
         if isinstance(error, pa.ArrowInvalid):
             raise TableError(f"{path.name} is not a Parquet file, or it is damaged.") from error
@@ -111,10 +118,26 @@ def _rows(found: CorpusStatistics) -> Iterator[dict[str, Any]]:
             *(("offset", f"{offset:+d}", mean, count) for offset, mean, count in offsets),
             *(("part", f"{one} to {other}", found.part_mean[layer, head, row, column], found.part_count[row])
               for row, one in enumerate(found.parts) for column, other in enumerate(found.parts)),
-            *(("pair", f"{other // found.shape[1]}.{other % found.shape[1]}", mean, found.pair_count)
-              for other, mean in enumerate(found.divergence[layer * found.shape[1] + head])),
         ):  # fmt: skip
             yield {"kind": kind, **at, "measure": name, "mean": _plain([mean])[0], "count": int(count)}
+
+
+def _pairs(found: CorpusStatistics) -> pa.Table:
+    """Return the rows of the divergence: there are (L · H)², so they are made as columns."""
+    heads = found.shape[1]
+    count = len(found.divergence)
+    one, other = np.divmod(np.arange(count**2), count)
+    names = pa.array([f"{number // heads}.{number % heads}" for number in range(count)])
+    columns = {
+        "kind": pa.array(["pair"] * count**2).dictionary_encode().cast(SCHEMA.field("kind").type),
+        "layer": (one // heads).astype(np.int16),
+        "head": (one % heads).astype(np.int16),
+        "measure": pa.DictionaryArray.from_arrays(other.astype(np.int32), names).cast(SCHEMA.field("measure").type),
+        "mean": pa.array(found.divergence.ravel(), from_pandas=True),  # NaN is none
+        "count": np.full(count**2, found.pair_count),
+    }
+    rest = {name: pa.nulls(count**2, SCHEMA.field(name).type) for name in SCHEMA.names if name not in columns}
+    return pa.table({name: (columns | rest)[name] for name in SCHEMA.names}, schema=SCHEMA)
 
 
 def _examples(strongest: Strongest, at: tuple[int, int, int]) -> list[dict[str, Any]]:
@@ -127,13 +150,14 @@ def _examples(strongest: Strongest, at: tuple[int, int, int]) -> list[dict[str, 
 
 def _statistics(table: pa.Table, said: dict[str, Any]) -> CorpusStatistics:
     layers, heads, measures = int(said["layers"]), int(said["heads"]), tuple(said["measures"])
-    kinds = np.array(table.column("kind").to_pylist())
-    rows = {kind: table.filter(pa.array(kinds == kind)) for kind in ("measure", "label", "offset", "part", "pair")}
+    kinds = pc.cast(table.column("kind"), pa.string())
+    rows = {kind: table.filter(pc.equal(kinds, kind)) for kind in ("measure", "label", "offset", "part", "pair")}
 
     def column(kind: str, name: str, *shape: int) -> Any:
         """Return a column as (L, H, ...); raises ValueError if there are other rows than that."""
         found = rows[kind].column(name)
-        return np.array(found.to_pylist(), np.int64 if name in ("count", "histogram") else np.float64).reshape(
+        values = (pc.list_flatten(found) if name == "histogram" else found).to_numpy()  # NaN for none
+        return np.array(values, np.int64 if name in ("count", "histogram") else np.float64).reshape(
             layers, heads, *shape
         )
 
@@ -170,7 +194,7 @@ def _strongest(examples: list[list[dict[str, Any]]], shape: tuple[int, ...]) -> 
         for rank, one in enumerate(own[:KEPT]):
             place = Place(int(one["file"]), int(one["line"]))
             found.values[*at, rank], found.places[*at, rank] = one["value"], place
-            found.texts[place] = one["text"]
+            found.texts[place] = str(one["text"])
     return found
 
 

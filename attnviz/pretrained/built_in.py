@@ -70,6 +70,11 @@ class BuiltInModel(PretrainedModel):
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
         self.description = describe(_parameters(self.bert))
 
+    @property
+    def body(self) -> Bert:
+        """The encoder, only to be read."""
+        return self.bert
+
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair, as [CLS] text [SEP] pair [SEP]."""
         return self._tokenizer.tokenize(text, pair, max_tokens=self.max_tokens)

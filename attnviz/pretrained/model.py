@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
@@ -83,6 +84,11 @@ class PretrainedModel(ShortRepr, ABC):
 
     def _summary(self) -> Iterator[str]:
         yield from (self.name, layers_and_heads(self.description.layers))
+
+    @property
+    @abstractmethod
+    def body(self) -> nn.Module:
+        """The model without its language head, only to be read."""
 
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
@@ -205,6 +211,15 @@ def true_mask(mask: Tensor | None) -> Tensor | None:
     if mask is None or mask.dtype == torch.bool:
         return mask
     return mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -torch.inf)
+
+
+def weights_digest(model: PretrainedModel) -> str:
+    """Return the sha256 of the names and weights of a model without its language head."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.body.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.cpu().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def padded(rows: Sequence[Sequence[int]], filling: int = 0) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from attnviz.corpus.blocks import read_block, sources
 from attnviz.cluster import ENVIRONMENT
+from attnviz.corpus.blocks import read_block, sources
 from attnviz.corpus.engines.ray import run_ray
 from attnviz.corpus.job import Job
 from attnviz.corpus.run import Run

@@ -62,7 +62,7 @@ def test_the_first_visit_may_be_a_link_to_any_page(
         server.wait()
         page.goto(f"{server.url}/heads?text=a+first+visit")
         expect(page.get_by_role("link", name="Tokens")).to_be_visible()
-        assert page.locator(".st-key-text textarea").input_value() == "a first visit"
+        expect(page.locator(".st-key-text textarea")).to_have_value("a first visit")
         Explored(page)
         page.goto(server.url)
         expect(page.locator(".attnviz-stage")).to_have_attribute("data-rows", re.compile(r"\d+"))

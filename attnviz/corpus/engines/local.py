@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,7 +20,7 @@ from attnviz.corpus.sentences import Reader
 WAITING = 2
 """Blocks that are handed out for each process: one is read, one waits"""
 MOST_DEATHS = 3
-"""So often processes may die without a block being read in between"""
+"""So often processes may die while a block is handed out to one of them"""
 
 
 class EngineError(RuntimeError):
@@ -46,22 +47,22 @@ def run_local(job: Job, blocks: Iterable[Block], processes: int) -> Iterator[Rea
     """
     if processes < 1:
         raise ValueError(f"{processes} processes: there must be at least 1")
-    rest, unread, deaths = iter(blocks), list[Block](), 0
+    rest, unread, deaths = iter(blocks), list[Block](), Counter[int]()
     while True:
         with _pool(processes) as pool:
             try:
-                for read in _read(pool, job, rest, unread, processes * WAITING):
-                    deaths = 0
-                    yield read
+                yield from _read(pool, job, rest, unread, processes * WAITING)
                 return
             except BrokenProcessPool as error:
-                deaths += 1
-                if deaths == MOST_DEATHS:
-                    first = min(unread)
-                    raise EngineError(
-                        f"Processes died {deaths} times in a row, the last time at lines {first.first_line:,} to "
-                        f"{first.first_line + first.lines - 1:,} of {first.path}."
-                    ) from error
+                deaths.update(block.number for block in unread)
+                suspects = [block for block in sorted(unread) if deaths[block.number] >= MOST_DEATHS]
+                if suspects:
+                    places = ", ".join(map(_place, suspects))
+                    raise EngineError(f"Processes died {MOST_DEATHS} times while they read {places}.") from error
+
+
+def _place(block: Block) -> str:
+    return f"lines {block.first_line:,} to {block.first_line + block.lines - 1:,} of {block.path}"
 
 
 def _read(pool: ProcessPoolExecutor, job: Job, rest: Iterator[Block], unread: list[Block], most: int) -> Iterator[Read]:

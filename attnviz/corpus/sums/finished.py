@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from attnviz.corpus.names import QUANTILES
 from attnviz.corpus.sums.marks import PARTS
 from attnviz.corpus.sums.observing import OFFSETS
 from attnviz.corpus.sums.scales import BINS, SCALES, Counts, amount, histogram
 from attnviz.corpus.sums.strongest import Strongest
 from attnviz.measures.names import NAMES
 
-QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 KEPT_BINS = 64
 """Bins of a finished histogram: each is eight of those that were counted"""
 

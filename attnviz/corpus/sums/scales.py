@@ -16,8 +16,9 @@ from attnviz.measures.names import NAMES
 
 Counts: TypeAlias = "bh.Histogram[bh.storage.Int64]"
 """A histogram that counts"""
-LARGEST = {"entropy": 9.0, "distance": 512.0}
-"""The largest value of a measure; of the others it is 1. A text of 512 tokens has log₂ 512 = 9 bits at most"""
+LARGEST = {"entropy": 10.0, "distance": 1024.0}
+"""The largest value of a measure; of the others it is 1. A text of 1,024 tokens, the most that a
+model takes here, has log₂ 1024 = 10 bits at most"""
 UNIT, LOW = 2**44, 2**22
 """A sum of 1 counts `UNIT`, and is kept as two numbers of 64 bits: multiples of `LOW`, and the rest. They hold the sum
 of 3e10 values, each rounded to 6e-14"""

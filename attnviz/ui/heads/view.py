@@ -25,7 +25,7 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.arrays import Heads, offer_arrays
 from attnviz.ui.heads.corpus import choice
-from attnviz.ui.heads.corpus.words import LINKED
+from attnviz.ui.heads.corpus.words import words_for
 from attnviz.ui.heads.more import show_care, show_measures
 from attnviz.ui.sources import RESOURCES, settle
 
@@ -53,7 +53,7 @@ def show_heads(here: Shown) -> None:
         file = choice.file_of(found, is_over=is_over_corpus)
         sorts, labels = [one.name for one in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
-            sorts, labels = list(statistics(file)[0].present), list(LINKED.values())
+            sorts, labels = list(statistics(file)[0].present), list(words_for(survey).linked.values())
         heads_state.check(survey, len(queries), len(keys), rollout=kind != "cross", labels=labels, sorts=sorts)
     with st.container(key="heads_top", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if found and not state.get("lecture"):

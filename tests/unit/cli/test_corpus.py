@@ -15,9 +15,12 @@ import pytest
 from attnviz.cli import main
 from attnviz.corpus import table
 from attnviz.corpus.blocks import Block, Read, read_block
+from attnviz.corpus.engines.local import EngineError
 from attnviz.corpus.job import Job
 from tests.unit.test_layers import ROOT
 
+LINES = 128
+"""Of a block"""
 SENTENCE = "The {} of number {} was painted by nobody in particular, they said.\n"
 
 
@@ -27,10 +30,11 @@ def read(*arguments: str | Path) -> int:
 
 def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed with its processes at work, then stopped by Ctrl-C, then to the end."""
-    file, checkpoint = tmp_path / "some.txt", tmp_path / "killed.checkpoint"
+    file, checkpoint = tmp_path / "some.txt", tmp_path / "killed.parquet.checkpoint"
     things = ("house", "bridge", "old boat", "refrigerator", "gate")
-    file.write_text("".join(SENTENCE.format(things[n % 5], n) for n in range(2100)))
-    wanted = ["corpus", file, "--out", tmp_path / "killed.parquet", "--pairs-every", "512", "--quote", file]
+    file.write_text("".join(SENTENCE.format(things[n % 5], n) for n in range(LINES * 6)))
+    wanted = ["corpus", file, "--out", tmp_path / "killed.parquet", "--pairs-every", "512", "--lines", LINES]
+    wanted += ["--quote", file]
     code = "import sys\nfrom attnviz.cli import corpus, main\ncorpus.SAVED_EVERY = 0\nsys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen([sys.executable, "-c", code, *map(str, wanted), "--quiet", "--processes", "1"], cwd=ROOT)
     while not checkpoint.exists():
@@ -65,19 +69,22 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypa
     assert main(["corpus", *map(str, (file, "--out", tmp_path / "whole.parquet", *wanted[4:])), "--quiet"]) == 0
     assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     found, card = table.read(tmp_path / "whole.parquet")
-    assert found.sentences == 2100
-    assert card.command == "python -m attnviz corpus some.txt --model minilm --pairs-every 512 --quote some.txt"
+    assert found.sentences == LINES * 6
+    settings = "--model minilm --pairs-every 512 --lines 128 --quote some.txt"
+    assert card.command == f"python -m attnviz corpus some.txt {settings}"
 
 
 def test_what_can_t_be_read_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, empty = tmp_path / "some.txt", tmp_path / "empty.txt"
+    file, empty, blank = (tmp_path / f"{name}.txt" for name in ("some", "empty", "blank"))
+    blank.write_bytes(b"\n \n\xff\n" + b"x" * 30_000)
     file.write_text("One sentence.\n")
     empty.touch()
     out = tmp_path / "out.parquet"
     for arguments, code, said in (
         ([tmp_path / "none.txt"], 1, "No such file"),
         ([file, file], 2, "given twice"),
-        ([empty], 2, "have no line"),
+        ([empty], 2, "have no sentence"),
+        ([blank], 2, "have no sentence"),
         ([file, "--batch", "0"], 2, "batch is 0"),
         ([file, "--processes", "-1"], 2, "at least 1"),
         ([file, "--gpus", "1"], 2, "--engine ray"),
@@ -91,6 +98,24 @@ def test_what_can_t_be_read_is_said_in_a_sentence(tmp_path: Path, capsys: pytest
     out.write_bytes(b"mine")
     assert read(file, "--out", out) == 1
     assert "--force" in capsys.readouterr().err and out.read_bytes() == b"mine"
-    (tmp_path / "out.checkpoint").write_bytes(b"no checkpoint")
+    (tmp_path / "out.parquet.checkpoint").write_bytes(b"no checkpoint")
     assert read(file, "--out", out, "--force") == 1
     assert "not a checkpoint" in capsys.readouterr().err
+
+
+def test_what_was_read_is_kept_where_a_run_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, out = tmp_path / "some.txt", tmp_path / "out.parquet"
+    file.write_text("".join(SENTENCE.format("house", n) for n in range(30)))
+    reader = Job("minilm", lines=10).reader()
+
+    def failing(blocks: Iterator[Block]) -> Iterator[Read]:
+        yield read_block(reader, next(blocks))
+        raise EngineError("Processes died.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("attnviz.cli.corpus._engine", lambda *_: failing)
+        assert read(file, "--out", out, "--lines", "10") == 1
+    assert not out.exists() and (tmp_path / "out.parquet.checkpoint").exists()
+    assert read(file, "--out", out, "--lines", "10", "--quote", file) == 0  # all are quoted, in both
+    assert table.read(out)[0].sentences == 30
+    assert [one.name for one in tmp_path.iterdir() if "checkpoint" in one.name] == []

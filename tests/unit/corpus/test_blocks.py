@@ -33,6 +33,7 @@ class Listening(Reader):
 
     def __init__(self) -> None:
         self.given: list[tuple[str, Place | None]] = []
+        self.weights = ""
 
     def read(self, sentences: Sequence[str], places: Sequence[Place] | None = None, **_: object) -> HeadStatistics:
         self.given += zip(sentences, places or [None] * len(sentences), strict=True)

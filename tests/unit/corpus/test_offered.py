@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from attnviz.corpus import offered, table
+from attnviz.corpus.names import LABELS
 from attnviz.corpus.offered import SHIPPED, OfferedError, about, corpora, labels, statistics
+from attnviz.measures.labels import BROAD_HEAD, DIAGONAL
 from attnviz.settings import Settings
 
 MINILM = "minilm", "encoder", (6, 12)
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of other words, which the setting names."""
     file = tmp_path / "news.parquet"
     found, card = table.read(SHIPPED)
     table.write(file, found, replace(card, corpus="News"))
     monkeypatch.setattr(offered, "settings", lambda: Settings(corpora=(str(file),)))
-    yield file
-    for read in (about, labels, statistics):
-        read.cache_clear()
+    return file
 
 
 def test_labels_read_alone_are_those_of_the_statistics() -> None:
@@ -47,7 +49,8 @@ def test_own_files_come_before_what_ships_for_their_model_only(own: Path) -> Non
     assert about(own).corpus == "News"
     assert corpora("other", "encoder", (6, 12)) == {}
     assert corpora("minilm", "decoder", (6, 12)) == {}
-    assert corpora("minilm", "encoder", (2, 4)) == {"minilm": SHIPPED}
+    assert corpora("minilm", "encoder", (2, 4)) == {}
+    assert corpora("x" * 400, "encoder", (6, 12)) == {}  # longer than a path may be
 
 
 def test_a_folder_is_the_same_model_however_it_is_named(
@@ -70,3 +73,31 @@ def test_a_damaged_file_is_one_sentence(own: Path, size: int) -> None:
     refused: list[str] = []
     assert corpora(*MINILM, on_error=refused.append) == {"minilm": SHIPPED}
     assert len(refused) == 1 and "news.parquet" in refused[0]
+
+
+def test_a_file_that_was_replaced_is_read_anew(own: Path) -> None:
+    before, share = statistics(own)[0], labels(own).shares
+    table.write(own, before, replace(table.read(own)[1], corpus="News of today"))
+    assert about(own).corpus == "News of today" and statistics(own)[0] is not before
+    assert labels(own).shares == share
+
+
+@pytest.mark.parametrize("change", [{"format": 1}, {"labels": ["new"]}, {"sentences": 0}])
+def test_files_of_another_version_or_of_nothing_are_not_offered(own: Path, change: dict[str, object]) -> None:
+    found = pq.read_table(own)
+    said = json.loads(found.schema.metadata[b"attnviz"]) | change
+    pq.write_table(found.replace_schema_metadata({**found.schema.metadata, b"attnviz": json.dumps(said)}), own)
+    with pytest.raises(OfferedError, match=r"another version|no sentence"):
+        about(own)
+
+
+def test_columns_of_other_types_are_another_version(own: Path) -> None:
+    found = pq.read_table(own)
+    pq.write_table(found.set_column(1, "layer", found["layer"].cast(pa.int64())), own)
+    for read in (about, labels, statistics):
+        with pytest.raises(OfferedError, match="another version"):
+            read(own)
+
+
+def test_the_words_of_files_are_those_of_measures() -> None:
+    assert LABELS[-2:] == (DIAGONAL, BROAD_HEAD)

@@ -143,12 +143,12 @@ def test_a_killed_driver_goes_on_from_its_checkpoint(
     often += "corpus.SAVED_EVERY = 0\nsys.exit(cli.main(sys.argv[1:]))"
     driver = subprocess.Popen([sys.executable, "-c", often, *words, "--address", cluster], cwd=ROOT)
     until = time.monotonic() + 120
-    while not out.with_suffix(".checkpoint").exists():
+    while not out.with_name("stats.parquet.checkpoint").exists():
         assert driver.poll() is None and time.monotonic() < until
         time.sleep(0.05)
     driver.kill()
     driver.wait()
-    half = Run.resume(out.with_suffix(".checkpoint"), JOB, files)
+    half = Run.resume(out.with_name("stats.parquet.checkpoint"), JOB, files)
     assert 0 < half.lines < half.total
     assert cli.main(["local" if word == "ray" else word for word in words]) == 0  # engines share checkpoints
     assert undisturbed.statistics is not None

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from attnviz.corpus.names import QUANTILES
 from attnviz.corpus.sentences import CUT, EMPTY, Reader
 from attnviz.corpus.statistics import HeadStatistics, OtherHeadsError
-from attnviz.corpus.sums.finished import QUANTILES
 from attnviz.corpus.sums.marks import Marks
 from attnviz.corpus.sums.observing import observe
 from attnviz.corpus.sums.scales import SCALES

@@ -16,7 +16,7 @@ from attnviz.sources import PRETRAINED
 from attnviz.sources.shown import Shown
 from attnviz.sources.trained import source_of
 from attnviz.ui import state
-from attnviz.ui.heads.corpus.words import HALF, LABELS, LINKED, share
+from attnviz.ui.heads.corpus.words import HALF, share, words_for
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def of_labels(here: Shown, file: Path | None, survey: Survey, layer: int, head: 
         return NONE if is_read else ""  # of others the command makes none
     found = labels(file)
     shares = dict(found.shares.get((layer, head), ()))
-    own = survey.labels[layer][head]
-    names = [name for name, label in LINKED.items() if label in own]
+    own, words = survey.labels[layer][head], words_for(survey)
+    names = [name for name, label in words.linked.items() if label in own]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
-    said = ", ".join(f"{plain(LABELS[name])} on {share(shares.get(name, 0.0))}" for name in names)
+    said = ", ".join(f"{plain(words.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)
     return f"Layer {layer} · head {head} over {found.sentences:,} sentences: {said or 'no label on half of them'}."

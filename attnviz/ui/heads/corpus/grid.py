@@ -13,14 +13,14 @@ from safetensors.numpy import save
 
 from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
-from attnviz.corpus.offered import statistics
+from attnviz.corpus.offered import stamp, statistics
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.heads.files import encode
 from attnviz.serving.work.arrays import array_store
 from attnviz.settings import name_in_links
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.corpus.here import Here
-from attnviz.ui.heads.corpus.words import HALF, LABELS, LINKED, MEASURES, share
+from attnviz.ui.heads.corpus.words import HALF, share
 
 KEY = "corpus_grid"
 SAID = 3
@@ -34,10 +34,10 @@ def show_grid(here: Here, alike: Sequence[int] = ()) -> None:
 
 def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return the header and the arrays of the explorer (see `components.explorer`)."""
-    found, name = here.statistics, here.card.model
+    found, name, words = here.statistics, here.card.model, here.words
     (layers, heads), side = found.shape, found.offsets[-1] + 1
     chosen = [here.layer, here.head], *([*divmod(other, heads)] for other in alike)
-    trace = f"corpus {name_in_links(here.file)} {name}"
+    trace = f"corpus {name_in_links(here.file)} {name} {stamp(here.file)}"
     digest = array_store().offer((trace,), partial(_file, here.file), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
     header = {
@@ -47,10 +47,10 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
         "files": {"shared": digest, "weights": [[digest, 0, layers * heads]], "rollout": []},
         "view": {**heads_state.view(), "layer": here.layer, "head": here.head, "chosen": chosen, "q": None, "k": None},
         "acknowledged": acknowledged(KEY),
-        "labels": _of_heads(here, lambda held: [LINKED[name] for name, part in held if part >= HALF]),
-        "said": _of_heads(here, lambda held: [f"{LABELS[name]} on {share(part)}" for name, part in held[:SAID]]),
+        "labels": _of_heads(here, lambda held: [words.linked[name] for name, part in held if part >= HALF]),
+        "said": _of_heads(here, lambda held: [f"{words.labels[name]} on {share(part)}" for name, part in held[:SAID]]),
         "measures": [
-            {"name": one, "title": MEASURES[one].title, "unit": MEASURES[one].unit, "low": 0.0,
+            {"name": one, "title": words.measures[one].title, "unit": words.measures[one].unit, "low": 0.0,
              "high": float(found.edges(one)[-1]), "keys": []}
             for one in found.present
         ],

@@ -11,6 +11,7 @@ import numpy as np
 from attnviz.corpus.card import CorpusCard
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.measures.survey import Survey
+from attnviz.ui.heads.corpus.words import Words, words_for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,11 @@ class Here:
     """Of this text"""
     layer: int
     head: int
+
+    @property
+    def words(self) -> Words:
+        """How measures and labels are called for this model."""
+        return words_for(self.survey)
 
     @property
     def names(self) -> list[str]:

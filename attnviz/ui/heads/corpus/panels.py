@@ -14,7 +14,7 @@ from attnviz.links.link import write_link
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.heads.corpus.here import Here
-from attnviz.ui.heads.corpus.words import HALF, LABELS, MEASURES, axis, share
+from attnviz.ui.heads.corpus.words import HALF, share
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
@@ -29,7 +29,7 @@ def measures(here: Here) -> pd.DataFrame:
     table = beside(here)
     lines = ["| Measure | This text | Mean | Std. dev. | Below |", "| --- | ---: | ---: | ---: | ---: |"]
     for row in table.itertuples():
-        title, unit = MEASURES[str(row.measure)]
+        title, unit = here.words.measures[str(row.measure)]
         named = f"{plain(title)}{f', {unit}' if unit else ''}"
         own = "–" if isnan(row.this_text) else number(row.this_text, 3)
         lines.append(f"| {named} | **{own}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
@@ -55,7 +55,7 @@ def distribution(here: Here) -> pd.DataFrame:
 
     name = _measure(here)
     value, at, found = here.value(name), here.at(name), here.statistics
-    title, unit = MEASURES[name]
+    title, unit = here.words.measures[name]
     if value is None:
         st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{_median(here, name)}**.")
     else:
@@ -65,7 +65,7 @@ def distribution(here: Here) -> pd.DataFrame:
             f"sentences have less. Median **{_median(here, name)}**, mean {number(found.mean[at], 3)}."
         )
     counts, edges = found.histograms[at], found.edges(name)
-    spec = figure(counts.tolist(), edges.tolist(), palette(), title=axis(name), here=value, height=_height())
+    spec = figure(counts.tolist(), edges.tolist(), palette(), title=here.words.axis(name), here=value, height=_height())
     plot(spec, f"corpus_distribution_{here.layer}_{here.head}_{name}")
     return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "sentences": counts})
 
@@ -110,7 +110,7 @@ def alike(here: Here) -> pd.DataFrame:
     lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
     for other in here.nearest(LIKE_IT):
         layer, head = divmod(other, heads)
-        held = [LABELS[name] for name, part in here.labels(layer, head) if part >= HALF]
+        held = [here.words.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
         lines.append(f"| layer {layer} · head {head} | **{number(found.divergence[own, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))
@@ -166,10 +166,8 @@ def _by_label(here: Here) -> str:
     for name, shares in zip(found.labels, found.label_share, strict=True):
         layer, head = divmod(int(shares.argmax()), found.shape[1])
         if shares.any():
-            many = int((shares >= HALF).sum())
-            lines.append(
-                f"| {plain(LABELS[name])} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |"
-            )
+            many, label = int((shares >= HALF).sum()), plain(here.words.labels[name])
+            lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
     return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
 
 
@@ -180,7 +178,7 @@ def all_heads(here: Here) -> pd.DataFrame:
         "layer": np.repeat(np.arange(layers), count),
         "head": np.tile(np.arange(count), layers),
     }
-    columns |= {f"label: {LABELS[name]}": shares.ravel()
+    columns |= {f"label: {here.words.labels[name]}": shares.ravel()
                 for name, shares in zip(found.labels, found.label_share, strict=True) if shares.any()}  # fmt: skip
     for name in found.present:
         place = found.measures.index(name)
@@ -194,13 +192,13 @@ def _measure(here: Here) -> str:
     if state.get("lecture"):
         return str(state.keep_within("corpus_measure", "Measure", here.names))
     return str(state.choice(
-        "corpus_measure", st.selectbox, "Measure", here.names, format_func=lambda name: MEASURES[name].title,
+        "corpus_measure", st.selectbox, "Measure", here.names, format_func=lambda name: here.words.measures[name].title,
         label_visibility="collapsed",
     ))  # fmt: skip
 
 
 def _median(here: Here, name: str) -> str:
-    from attnviz.corpus.sums.finished import QUANTILES
+    from attnviz.corpus.names import QUANTILES
 
     return number(here.statistics.quantiles[(*here.at(name), QUANTILES.index(0.5))], 3)
 

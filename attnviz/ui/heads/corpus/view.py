@@ -13,7 +13,7 @@ from attnviz.ui import state
 from attnviz.ui.heads.corpus import panels
 from attnviz.ui.heads.corpus.grid import show_grid
 from attnviz.ui.heads.corpus.here import Here
-from attnviz.ui.heads.corpus.words import LABELS, share
+from attnviz.ui.heads.corpus.words import share
 from attnviz.ui.heads.table import to_csv
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import notice
@@ -97,7 +97,7 @@ def _said(here: Here) -> str:
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
-    found = [f"**{plain(LABELS[name])}** on {share(part)}" for name, part in held]
+    found = [f"**{plain(here.words.labels[name])}** on {share(part)}" for name, part in held]
     return f"{', '.join(found)} of {here.statistics.sentences:,} sentences."
 
 

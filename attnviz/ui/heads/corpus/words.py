@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isnan
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from attnviz.measures.survey import Survey
 
 
 class Said(NamedTuple):
@@ -36,16 +40,35 @@ LABELS = {
     "diagonal": "diagonal",
     "broad": "looks everywhere",
 }
-LINKED = LABELS | {"broad": "broad"}
-"""Labels as `attnviz.measures.labels` and links have them"""
 HALF = 0.5
 """The share of the sentences from which on a head is said to have a label"""
 
 
-def axis(measure: str) -> str:
-    """Return the title of an axis with a measure."""
-    title, unit = MEASURES[measure]
-    return f"{title}, {unit}" if unit else f"weight {title}"
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How measures and labels are called for one model: some spell [CLS] as `<s>`."""
+
+    measures: dict[str, Said]
+    labels: dict[str, str]
+
+    @property
+    def linked(self) -> dict[str, str]:
+        """The labels as `attnviz.measures.labels` and links have them."""
+        return self.labels | {"broad": "broad"}
+
+    def axis(self, measure: str) -> str:
+        """Return the title of an axis with a measure."""
+        title, unit = self.measures[measure]
+        return f"{title}, {unit}" if unit else f"weight {title}"
+
+
+def words_for(survey: Survey) -> Words:
+    """Return the words for the model of a text, which has its special tokens."""
+    own = {one.name: one for one in survey.measures if one.name in ("cls", "sep")}
+    return Words(
+        MEASURES | {name: Said(one.title, "") for name, one in own.items()},
+        LABELS | {name: one.label for name, one in own.items()},
+    )
 
 
 def share(part: float) -> str:
