@@ -1,6 +1,6 @@
 """The statistics that the app offers: the files of the setting `corpora`, then those in `assets/corpus/`.
 
-All sessions share them. Where no file is set, asking which there are loads nothing.
+All sessions share them. Where no file is set, asking for those of another model than the built-in loads nothing.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def corpora(
 
 def _is_same(one: str, other: str) -> bool:
     """Whether two names are of one model: a folder may be named in several ways."""
-    folder = str(Path(other).expanduser())
-    return one == other or (os.path.isdir(one) and os.path.isdir(folder) and os.path.samefile(one, folder))  # noqa: PTH112, PTH121 — these raise for no name
+    folder = os.path.expanduser(other)  # noqa: PTH111 — of os.path, these three raise for no name
+    return one == other or (os.path.isdir(one) and os.path.isdir(folder) and os.path.samefile(one, folder))  # noqa: PTH112, PTH121
 
 
 def statistics(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
