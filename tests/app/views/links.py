@@ -89,6 +89,7 @@ MORE = {
         f"/heads?{CAT}&layer=2&head=3&show=lines&direction=horizontal",
         f"/heads?{CAT}&chosen=3.5_4.1_2.r&threshold=0.25&strongest=3",
         f"/heads?{CAT}&over=corpus&layer=1&head=8&corpus_view=distribution&corpus_measure=next",
+        f"/heads?{CAT}&over=corpus&corpus=minilm&layer=1&head=8&corpus_view=alike",
         f"/heads?{CAT}&rollout=1&layer=5&show=heatmap",
         f"/heads?{CAT}&values=norms&special=hide&stretch=1",
         f"/heads?{CAT}&special=renormalise&sort=entropy&more=table",
