@@ -25,7 +25,7 @@ SENTENCE = "The {} of number {} was painted by nobody in particular, they said.\
 
 
 def read(*arguments: str | Path) -> int:
-    return main(["corpus", *map(str, arguments), "--quiet"])
+    return main(["corpus", "--processes", "1", *map(str, arguments), "--quiet"])
 
 
 def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

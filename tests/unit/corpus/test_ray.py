@@ -96,7 +96,7 @@ def test_the_result_is_that_of_one_process_though_an_actor_dies(
     cluster: str, files: list[Source], undisturbed: Run, tmp_path: Path
 ) -> None:
     found, marker = Run(JOB, files), tmp_path / "died"
-    for read in run_here(DyingJob(f"minilm {marker}", 4, 2, 3), found.remaining(), actors=2):
+    for read in run_here(DyingJob(f"minilm {marker}", 4, 2, 3), found.remaining(), actors=1):
         found.fold(read)
     assert marker.exists()
     assert equal(found, undisturbed)
