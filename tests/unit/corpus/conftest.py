@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from attnviz.corpus.blocks import Source, read_block
+from attnviz.corpus.job import Job
+from attnviz.corpus.run import Run
 from attnviz.corpus.sentences import Reader
+from attnviz.corpus.statistics import HeadStatistics
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 
+JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
 SENTENCES = (
     "The cat sat on the mat, because the mat was warm.",
     "An unfathomably oversized hippopotamus yawned.",
@@ -30,3 +36,23 @@ def minilm() -> BuiltInModel:
 @pytest.fixture(scope="session")
 def reader(minilm: BuiltInModel) -> Reader:
     return Reader(minilm, batch=4, pairs_every=2)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(files: list[Source], reader: Reader) -> Run:
+    """Return the run over the files of a module's tests by one reader."""
+    found = Run(JOB, files)
+    for block in found.remaining():
+        found.fold(read_block(reader, block))
+    return found
+
+
+def equal(one: Run, other: Run) -> bool:
+    assert one.statistics is not None and other.statistics is not None
+    return same(one.statistics, other.statistics) and one.problems == other.problems and one.lines == other.lines
+
+
+def same(one: HeadStatistics, other: HeadStatistics) -> bool:
+    """Whether two statistics are equal in every bit."""
+    mine, theirs = one.arrays(), other.arrays()
+    return one.settings() == other.settings() and all(np.array_equal(mine[name], theirs[name]) for name in mine)

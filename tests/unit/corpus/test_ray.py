@@ -20,7 +20,7 @@ import pytest
 from attnviz import cli
 from attnviz.cluster import ENVIRONMENT, ClusterError, check_address, connected
 from attnviz.corpus import table
-from attnviz.corpus.blocks import Block, Read, Source, read_block, sources
+from attnviz.corpus.blocks import Block, Read, Source, sources
 from attnviz.corpus.engines import ray as engine
 from attnviz.corpus.engines.local import EngineError
 from attnviz.corpus.job import Job
@@ -28,10 +28,8 @@ from attnviz.corpus.run import Run
 from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError
 from tests.browser.server import ROOT
-from tests.unit.corpus.conftest import SENTENCES
-from tests.unit.corpus.test_statistics import same
+from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 
-JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
 SETTINGS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-secret-of-these-tests-of-32-letters", **ENVIRONMENT}
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray's own, of its own settings
 run_here = partial(engine.run_ray, gpus=0.0, address=None)
@@ -54,19 +52,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
     file = tmp_path_factory.mktemp("corpus") / "one.txt"
     file.write_bytes("\n".join([*SENTENCES, "", *SENTENCES[:5]] * 3).encode() + b"\n\xff\n")
     return sources([file])
-
-
-@pytest.fixture(scope="module")
-def undisturbed(files: list[Source], reader: Reader) -> Run:
-    found = Run(JOB, files)
-    for block in found.remaining():
-        found.fold(read_block(reader, block))
-    return found
-
-
-def equal(one: Run, other: Run) -> bool:
-    assert one.statistics is not None and other.statistics is not None
-    return same(one.statistics, other.statistics) and one.problems == other.problems and one.lines == other.lines
 
 
 class DyingReader(Reader):

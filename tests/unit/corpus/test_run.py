@@ -20,11 +20,8 @@ from attnviz.corpus.run import OtherWeightsError, ResumeError, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.pretrained import ModelError, load
-from tests.unit.corpus.conftest import SENTENCES
-from tests.unit.corpus.test_statistics import same
+from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 from tests.unit.families import save
-
-JOB = Job("minilm", batch=4, pairs_every=2, lines=3)
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +29,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
     file = tmp_path_factory.mktemp("corpus") / "one.txt"
     file.write_bytes("\n".join([*SENTENCES, "", *SENTENCES[:5]]).encode() + b"\n\xff\n")
     return sources([file])
-
-
-@pytest.fixture(scope="module")
-def undisturbed(files: list[Source], reader: Reader) -> Run:
-    found = Run(JOB, files)
-    for block in found.remaining():
-        found.fold(read_block(reader, block))
-    return found
-
-
-def equal(one: Run, other: Run) -> bool:
-    assert one.statistics is not None and other.statistics is not None
-    return same(one.statistics, other.statistics) and one.problems == other.problems and one.lines == other.lines
 
 
 def test_a_run_goes_on_from_its_checkpoint_wherever_it_ended(

@@ -19,19 +19,13 @@ from attnviz.corpus.sums.strongest import KEPT, NOTHING, SHORTEST, Place
 from attnviz.measures.names import NAMES
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.trained import shipped
-from tests.unit.corpus.conftest import SENTENCES
+from tests.unit.corpus.conftest import SENTENCES, same
 
 ON_KEYS = ("first", "cls", "sep", "punctuation")
 
 
 def places(count: int, first: int = 1) -> list[Place]:
     return [Place(0, first + number) for number in range(count)]
-
-
-def same(one: HeadStatistics, other: HeadStatistics) -> bool:
-    """Whether two statistics are equal in every bit."""
-    mine, theirs = one.arrays(), other.arrays()
-    return one.settings() == other.settings() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
 
 @pytest.fixture(scope="module")
