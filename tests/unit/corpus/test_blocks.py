@@ -25,7 +25,7 @@ from attnviz.corpus.blocks import (
 from attnviz.corpus.sentences import CUT, Reader
 from attnviz.corpus.statistics import HeadStatistics
 from attnviz.corpus.sums.strongest import Place
-from tests.unit.corpus.test_statistics import same
+from tests.unit.corpus.conftest import same
 
 
 class Listening(Reader):
