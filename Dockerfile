@@ -12,10 +12,6 @@ RUN pip install --index-url https://download.pytorch.org/whl/cpu "$(grep '^torch
 RUN grep -v '^-e' requirements.txt > packages.txt && pip install -r packages.txt
 COPY . .
 RUN pip install --no-deps -e . && python -m compileall -q attnviz pages app.py
-# What deploy/forward.yaml needs besides, "ray", in the version that is tested.
-ARG EXTRAS=""
-RUN grep -v '^-' requirements-test.txt | sed 's/\[.*\]//' > pins.txt
-RUN test -z "$EXTRAS" || pip install -c packages.txt -c pins.txt -e ".[$EXTRAS]"
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 1000 attnviz

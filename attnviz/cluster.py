@@ -1,4 +1,4 @@
-"""Ray: on this machine, or a cluster that runs. What reads corpora and what serves forward passes have in common.
+"""Ray: started on this machine, or a running cluster.
 
 Importing this imports no Ray, which the extra `attnviz[ray]` installs.
 """
@@ -23,7 +23,6 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as versions to come do; without it, Ray warns of them
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # its errors come as exceptions too
-    "RAY_SERVE_LOG_TO_STDERR": "0",
 }
 """Variables that Ray reads when it is imported, where they are not set already"""
 

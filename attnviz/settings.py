@@ -25,8 +25,6 @@ OTHERS = {FILE, "ATTNVIZ_CHROMIUM", "ATTNVIZ_BENCH_CACHE"}
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _ANCESTOR = re.compile(r"'none'|'self'|\*|https?://[\w.*-]+(:\d{1,5})?", re.ASCII)
 
-_SERVICE = re.compile(r"|ray|http://([\w.-]+|\[[\da-fA-F:.]+\])(:(?P<port>\d{1,5}))?(/[\w./-]*)?", re.ASCII)
-
 
 class SettingsError(ValueError):
     """A setting is invalid. The message is one line for the person who started the server."""
@@ -64,9 +62,6 @@ class Settings:
     """The name of this server if it is one of several behind a load balancer"""
     passes: int = 0
     """Forward passes that run in parallel; 0 is one per processor"""
-    forward: str = ""
-    """The service that runs them: its address, http://host:8000/forward, or "ray" on a node of its cluster; by default,
-    they run in this process"""
     corpora: tuple[str, ...] = ()
     """Files that `python -m attnviz corpus` wrote: statistics that Heads shows for their models"""
     trainings: int = 2
@@ -181,8 +176,6 @@ def _read(name: str, value: Any, assignment: str) -> Any:
         return _switch(value, assignment)
     if kind == "int":
         return _whole(value, assignment, *LIMITS[name])
-    if name == "forward":
-        return _service(value, assignment)
     return _name(value, assignment) if kind == "str" else _several(name, value, assignment)
 
 
@@ -205,13 +198,6 @@ def _name(value: Any, assignment: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[\w.-]{0,64}", value, re.ASCII):
         raise SettingsError(f"{assignment}: expected a name of letters, digits, points and hyphens.")
     return value
-
-
-def _service(value: Any, assignment: str) -> str:
-    found = _SERVICE.fullmatch(value) if isinstance(value, str) else None
-    if found is None or int(found["port"] or 80) > 65535:
-        raise SettingsError(f"{assignment}: expected an address such as http://10.0.0.5:8000/forward, or ray.")
-    return str(value)
 
 
 def _several(name: str, value: Any, assignment: str) -> tuple[str, ...]:

@@ -21,9 +21,6 @@ from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.whole import Trace
 
-Run = Callable[[Sequence[int], Sequence[int], Sequence[int] | None], Pass]
-"""Runs a forward pass, as `PretrainedModel.run` does"""
-
 TRACE_BYTES = 160 * 2**20
 """The memory for each model's traces: two 512-token traces of a bert-base-sized model, or eight of the built-in."""
 
@@ -119,13 +116,12 @@ class PretrainedModel(ShortRepr, ABC):
         """Return a cache key: traces of this model with equal keys are equal."""
         return text, pair
 
-    def trace(self, text: str, pair: str | None = None, *, run: Run | None = None) -> Trace:
+    def trace(self, text: str, pair: str | None = None) -> Trace:
         """Run the model on a text and record query, key and value of every layer.
 
         Args:
             text: the input.
             pair: a second sentence; in an encoder-decoder model, the decoder's input (`text` if None).
-            run: runs the forward pass, of this model, elsewhere; this model's own `run` if None.
 
         Raises:
             NoTokensError: the text, or the decoder's text, has no tokens.
@@ -135,7 +131,7 @@ class PretrainedModel(ShortRepr, ABC):
             raise NoTokensError
         decoder_ids = None if decoder_tokens is None else decoder_tokens.ids
         with torch.inference_mode():
-            done = (run or self.run)(tokens.ids, tokens.segments, decoder_ids)
+            done = self.run(tokens.ids, tokens.segments, decoder_ids)
             blocks = self._blocks_of(done.calls)
         return Trace(
             tokens,

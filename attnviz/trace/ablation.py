@@ -72,7 +72,7 @@ def replaced(by_module: Mapping[nn.Module, Replaced]) -> Iterator[None]:
 
 
 def is_replacing() -> bool:
-    """Whether forward passes of this thread are without some heads now."""
+    """Whether heads are replaced in this thread's forward passes now."""
     return bool(_replaced.get())
 
 

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from cachetools import LRUCache, TTLCache, cached
 
 from attnviz import trained
-from attnviz.serving.forward import client as passes
 from attnviz.serving.work.cache import SingleFlightCache, Sized
 from attnviz.serving.work.pool import limit_threads, worker_pool
 from attnviz.settings import settings
@@ -140,7 +139,7 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     limit_threads()
     key = of.name, of.trace_key(text, pair)
     with queue_note() as on_wait:
-        return _traces_within(of.trace_budget).get(key, partial(passes.trace, of, text, pair), on_wait)
+        return _traces_within(of.trace_budget).get(key, partial(of.trace, text, pair), on_wait)
 
 
 def _traces_within(budget: TraceBudget) -> SingleFlightCache[Trace]:

@@ -29,7 +29,6 @@ from tests.bench import (
     memory,
     parts,
     screen,
-    service,
     tasks,
     training,
 )
@@ -51,7 +50,6 @@ PARTS = (
     "tasks",
     "encoding",
     "corpus",
-    "service",
 )
 
 
@@ -87,7 +85,6 @@ def main() -> None:
         "tasks": tasks.rows,
         "encoding": encoding.rows,
         "corpus": corpus.rows,
-        "service": service.rows,
     }
     rows = []
     for name in asked.only or PARTS:

@@ -39,7 +39,7 @@ LEVELS = (
     ("attnviz.export", "attnviz.components"),
     ("attnviz.notebook",),
     ("attnviz.ready", "attnviz.serving.logs"),
-    ("attnviz.serving.work", "attnviz.serving.forward"),
+    ("attnviz.serving.work",),
     ("attnviz.serving.http",),
     ("attnviz.ui",),  # what pages share
     (

@@ -49,7 +49,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(
         "LARGEST_UPLOAD": "2", "LARGEST_TEXT": "900", "SESSIONS": "7", "REQUESTS": "60",
         "CHANGES": "90", "TRUSTED_PROXIES": "10.0.0.0/8,::1", "FRAME_ANCESTORS": "'self',https://lms.example.org:8443",
         "REPLICA": "a1", "PASSES": "3", "TRAININGS": "1", "TRAINING_STEPS": "2000", "TRAINING_PARAMETERS": "50000",
-        "TRAINING_BLOCK": "64", "TRAINING_BATCH": "32", "FORWARD": "http://[::1]:8000/forward",
+        "TRAINING_BLOCK": "64", "TRAINING_BATCH": "32",
         "CORPORA": "README.md, pyproject.toml",
     }  # fmt: skip
     assert {name.lower() for name in environment} == {field.name for field in fields(Settings)}
@@ -58,7 +58,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(
         largest_text=900, sessions=7, requests=60, changes=90, trusted_proxies=("10.0.0.0/8", "::1"),
         frame_ancestors=("'self'", "https://lms.example.org:8443"), replica="a1", passes=3,
         trainings=1, training_steps=2000, training_parameters=50_000, training_block=64, training_batch=32,
-        forward="http://[::1]:8000/forward", corpora=("README.md", "pyproject.toml"),
+        corpora=("README.md", "pyproject.toml"),
     )  # fmt: skip
     assert read({f"ATTNVIZ_{name}": value for name, value in environment.items()}) == expected
     file = tmp_path / "settings.toml"
@@ -68,7 +68,7 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(
         'trusted_proxies = ["10.0.0.0/8", "::1"]\n'
         """frame_ancestors = ["'self'", "https://lms.example.org:8443"]\nreplica = "a1"\npasses = 3\n"""
         "trainings = 1\ntraining_steps = 2000\ntraining_parameters = 50000\ntraining_block = 64\ntraining_batch = 32\n"
-        'forward = "http://[::1]:8000/forward"\ncorpora = ["README.md", "pyproject.toml"]\n'
+        'corpora = ["README.md", "pyproject.toml"]\n'
     )
     assert read({"ATTNVIZ_SETTINGS": str(file)}) == expected
     assert read({"ATTNVIZ_SETTINGS": str(file), "ATTNVIZ_SESSIONS": "8"}).sessions == 8
@@ -88,9 +88,6 @@ def test_each_setting_is_read_from_the_environment_and_from_a_file(
         ("ATTNVIZ_TRUSTED_PROXIES", "nginx", "addresses or networks"),
         ("ATTNVIZ_FRAME_ANCESTORS", "https://a; script-src *", "or sites such as"),
         ("ATTNVIZ_REPLICA", "a b; Path=/", "letters, digits"),
-        ("ATTNVIZ_FORWARD", "https://models.example.org/forward", "or ray"),
-        ("ATTNVIZ_FORWARD", "http://u:p@host/forward", "or ray"),
-        ("ATTNVIZ_FORWARD", "http://host:70000/forward", "or ray"),
         ("ATTNVIZ_CORPORA", "no/such.parquet", "is no file"),
         ("ATTNVIZ_CORPORA", "README.md,docs/../README.md", "same name"),
         ("ATTNVIZ_SETTINGS", "/no/such/file.toml", "can't be read"),

@@ -9,7 +9,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from attnviz.serving.forward.client import forward_client
 from attnviz.serving.http.traffic import Traffic
 from attnviz.serving.work.arrays import array_store
 from attnviz.serving.work.cache import cache_usage
@@ -50,21 +49,11 @@ class _Server(Collector):
         yield _gauge("passes_running", "Running computations.", running)
         yield _gauge("passes_waiting", "Computations in the queue.", waiting)
         yield _counter("passes", "Completed computations.", done)
-        yield from _forward()
         training, queued, _ = training_jobs().counts()
         yield _gauge("trainings_running", "Trainings that run or are stopped, with a process each.", training)
         yield _gauge("trainings_waiting", "Trainings in the queue.", queued)
         yield _gauge("cache_entries", "Entries in the caches.", entries, "cache")
         yield _gauge("cache_bytes", "Bytes in the caches.", sizes, "cache")
-
-
-def _forward() -> Iterator[Metric]:
-    """Yield where forward passes ran, if the settings name a service for them."""
-    client = forward_client()
-    if client is not None:
-        ways, failures = client.counts()
-        yield _counter("forward", "Forward passes, by where they ran: here, or on the service.", ways, "where")
-        yield _counter("forward_failures", "Failed requests to the service, by reason.", failures, "why")
 
 
 def _gauge(name: str, about: str, figure: float | Mapping[str, int], label: str = "") -> Metric:
