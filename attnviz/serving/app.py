@@ -22,8 +22,8 @@ from attnviz.components.walk import PLOTLY_PATH
 from attnviz.serving.http import arrays, modules
 from attnviz.serving.http.exports import Exports
 from attnviz.serving.http.headers import SafeHeaders
-from attnviz.serving.http.incoming import CheckedMessages
 from attnviz.serving.http.limits import Limits
+from attnviz.serving.http.messages import CheckedMessages
 from attnviz.serving.http.metrics import MEDIA_TYPE, metrics
 from attnviz.serving.http.origins import SameOrigin
 from attnviz.serving.http.traffic import traffic

@@ -23,8 +23,9 @@ _make = logging.getLogRecordFactory()
 def keep_texts_out() -> None:
     """Remove all values except numbers from every later log record of this process.
 
-    The fixed words of a message are kept. Of an exception, the type and the traceback's code lines are kept; a warning
-    loses its exception, so that invalid input can't fill the log. Records below the level of a warning are dropped.
+    The fixed words of a message are kept. Of an exception, the type and the traceback's code lines are kept; in a
+    record of Streamlit's, which any client can cause with each message, only the type and the innermost line of code.
+    A warning loses its exception, so that invalid input can't fill the log. Records below a warning are dropped.
     """
     logging.setLogRecordFactory(_without_texts)
     set_log_level("warning")
@@ -51,7 +52,9 @@ def _without_texts(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record.msg = str(record.msg).split("\n", 1)[0]
     if record.exc_info and record.levelno >= logging.ERROR:
         kind, _, trace = record.exc_info
-        if (record.name, kind) not in BAD_INPUT:
+        if record.name.split(".")[0] == "streamlit":
+            record.msg = f"{record.msg}: {_place(kind, trace)}"
+        elif (record.name, kind) not in BAD_INPUT:
             record.exc_text = _format(kind, trace)
     record.exc_info = None
     return record
@@ -73,3 +76,10 @@ class _Removed:
 def _format(kind: type[BaseException] | None, trace: TracebackType | None) -> str:
     lines = "".join(traceback.format_tb(trace))
     return f"Traceback (most recent call last), without its message:\n{lines}{kind.__name__ if kind else 'None'}"
+
+
+def _place(kind: type[BaseException] | None, trace: TracebackType | None) -> str:
+    """Return an exception's type and where it was raised, in one line and without values."""
+    frames = traceback.extract_tb(trace)
+    where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
+    return f"{kind.__name__ if kind else 'None'}{where}"

@@ -16,13 +16,13 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.Slider_pb2 import Slider
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
-from attnviz.serving.http.widgets import declared
 from tests.safety.server import SECRET
 
 NUMBERS = (0.0, -1.0, 0.5, 1e308, -1e308, 5e-324, 2.0**53, 2.0**64, float("nan"), float("inf"), float("-inf"))
@@ -60,6 +60,32 @@ FIELDS: dict[str, Callable[[Random], Any]] = {
     "chat_input_value": lambda random: {"data": random.choice(TEXTS)},
 }
 """Values for each field of WidgetState"""
+WELL_FORMED: dict[str, Callable[[Random], Any]] = {
+    "double_value": lambda random: random.choice(NUMBERS[:8]),
+    "double_array_value": lambda random: {"data": [random.choice(NUMBERS[:8])] * random.randint(1, 2)},
+    "string_value": lambda random: (
+        json.dumps({"selection": _sent(random)}) if random.random() < 0.3 else random.choice(TEXTS)
+    ),
+    "json_value": lambda random: json.dumps(_sent(random)),
+    "json_trigger_value": lambda random: json.dumps(
+        [{"event": name, "value": value} for name, value in _sent(random).items()]
+    ),
+}
+"""Fields whose value Streamlit itself reads: values that it can read"""
+
+
+EVENTS_ID = "$$STREAMLIT_INTERNAL_KEY_{}__events"
+"""The second id of a component of API version 2, for its events"""
+USUAL = {
+    "bidi_component": "json_value", "button": "trigger_value", "button_group": "string_array_value",
+    "checkbox": "bool_value", "dataframe": "string_value", "dialog": "trigger_value",
+    "download_button": "trigger_value", "expandable": "bool_value", "file_uploader": "file_uploader_state_value",
+    "menu_button": "string_trigger_value", "multiselect": "string_array_value", "number_input": "double_value",
+    "plotly_chart": "string_value", "popover": "bool_value", "radio": "string_value", "selectbox": "string_value",
+    "slider": "double_array_value", "tab_container": "string_value", "text_area": "string_value",
+    "text_input": "string_value",
+}  # fmt: skip
+"""The field of `WidgetState` that a browser sends, by the type of the element or block"""
 
 
 @dataclass
@@ -74,17 +100,39 @@ class Shown:
     def note(self, sent: bytes) -> None:
         """Note what is in a message of the server."""
         message = ForwardMsg.FromString(sent)
-        self.fields |= {name: kind.fields[0] for name, kind in declared(sent)}
+        self.fields |= _declared(message)
         if message.delta.fragment_id:
             self.fragments.add(message.delta.fragment_id)
         if message.new_session.page_script_hash:
             self.hashes.add(message.new_session.page_script_hash)
 
 
+def _declared(message: ForwardMsg) -> dict[str, str]:
+    """Return the ids of the widgets that a message to a browser shows, and the field that the value of each has."""
+    which = message.delta.WhichOneof("type")
+    if which not in ("new_element", "add_block"):
+        return {}
+    part = getattr(message.delta, which)
+    name = part.WhichOneof("type")
+    usual = USUAL.get(name or "")
+    if not usual or not (inner := getattr(part, name)).id:
+        return {}
+    if name == "bidi_component":
+        return {inner.id: usual, EVENTS_ID.format(inner.id): "json_trigger_value"}
+    is_of_texts = name == "slider" and inner.type == Slider.SELECT_SLIDER
+    return {inner.id: "string_array_value" if is_of_texts else usual}
+
+
 def breaches(count: int, seed: int, shown: Shown) -> list[bytes | str]:
-    """Return messages that are not to be taken, those of several megabytes among them."""
+    """Return messages that the server is to refuse, those of several megabytes among them."""
     random = Random(seed)
     return [_breach(random, shown) for _ in range(count)]
+
+
+def wrongly_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[bytes]:
+    """Return changes of widgets by values of another type than theirs."""
+    random = Random(seed)
+    return [_wrong_change(random, shown, page_hash) for _ in range(count)]
 
 
 def well_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[bytes]:
@@ -99,7 +147,8 @@ def well_typed(count: int, seed: int, shown: Shown, page_hash: str) -> list[byte
             asked.fragment_id = random.choice(sorted(shown.fragments))
         for _ in range(random.randint(1, 3)):
             name, usual = random.choice(sorted(shown.fields.items()))
-            asked.widget_states.widgets.append(WidgetState(id=name, **{usual: FIELDS[usual](random)}))
+            value = (WELL_FORMED.get(usual) or FIELDS[usual])(random)
+            asked.widget_states.widgets.append(WidgetState(id=name, **{usual: value}))
         messages.append(_bytes(message))
     return messages
 
@@ -110,18 +159,21 @@ def _breach(random: Random, shown: Shown) -> bytes | str:
         return random.choice((_widgets, _empty_widgets, _query, _addresses))()
     if kind < 0.12:
         return random.choice((random.randbytes(random.randint(0, 500)), SECRET, "\0" * 100))
-    if kind < 0.25:
+    if kind < 0.6:
         return _other(random)
-    message = _wrong_change(random, shown)
-    return message[: random.randrange(len(message))] if kind < 0.35 else message
+    message = BackMsg.FromString(_wrong_change(random, shown, random.choice(sorted(shown.hashes))))
+    if kind < 0.8:
+        return _bytes(message)[: -random.randint(1, 3)]
+    setattr(message.rerun_script, random.choice(("page_script_hash", "page_name", "fragment_id")), SECRET * 100)
+    return _bytes(message)
 
 
-def _wrong_change(random: Random, shown: Shown) -> bytes:
-    """A change of widgets with something wrong: a value's type, or the length of a name."""
+def _wrong_change(random: Random, shown: Shown, page_hash: str) -> bytes:
+    """A change of widgets by a value of another type."""
     message = BackMsg()
     asked = message.rerun_script
     asked.query_string = random.choice(["", f"text={SECRET}", "step=weights&layer=%ff"])
-    asked.page_script_hash = random.choice([*sorted(shown.hashes), SECRET])
+    asked.page_script_hash = random.choice([page_hash, page_hash, *sorted(shown.hashes), SECRET])
     asked.page_name = random.choice(["", "tokens", "heads", SECRET])
     asked.fragment_id = random.choice(["", *sorted(shown.fragments), SECRET, "0" * 32])
     asked.widget_states.widgets.add(id=f"$$ID-{random.randbytes(16).hex()}-{SECRET}", string_value=SECRET)
@@ -129,8 +181,6 @@ def _wrong_change(random: Random, shown: Shown) -> bytes:
     wrong = random.choice([field for field in FIELDS if not {field, usual} <= {"double_value", "int_value"}])
     field = "bytes_value" if wrong == usual else wrong
     asked.widget_states.widgets.append(WidgetState(id=name, **{field: FIELDS[field](random)}))
-    if random.random() < 0.2:
-        setattr(asked, random.choice(("page_script_hash", "page_name", "fragment_id")), SECRET * 100)
     return _bytes(message)
 
 

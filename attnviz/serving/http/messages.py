@@ -1,21 +1,23 @@
-"""Validates one message from a browser before Streamlit reads it.
+"""ASGI middleware that checks every message from a browser before Streamlit reads it.
 
-Streamlit trusts its clients: a value of the wrong type raises an exception, and any client can clear the caches of all
-sessions. This module refuses only messages that a browser with our pages never sends.
+Streamlit trusts its clients: any of them can clear the caches of all sessions. This module refuses only messages that a
+browser with our pages never sends. It doesn't check the values of widgets: a wrong value harms only its own session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import logging
 
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
+from google.protobuf.message import Message as Protobuf
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from attnviz.serving.http.widgets import Kind
+from attnviz.serving.http.traffic import Traffic
 
+STREAM = "/_stcore/stream"
+"""The path of Streamlit's websocket, or its end if the app is not at the root."""
 MESSAGE = 2**20
 """The largest message in bytes. It contains the link twice and the widgets' values, but no files."""
 WIDGET_BYTE = b"\n"
@@ -35,8 +37,13 @@ COUNTS = {"widgets": 500, "cached_message_hashes": 1_000, "file_names": 4, "uplo
 ACCEPTED = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 """The types of messages that are accepted. Others clear the caches of all visitors, read the git repository, or stop
 the server; our pages send none of them."""
+MOST_REFUSED = 20
+"""The number of refused messages after which the next one closes the connection."""
+TOO_LARGE = 1009
+POLICY_VIOLATION = 1008
+"""Close codes of websockets (RFC 6455, section 7.4.1)."""
 
-KindOf = Callable[[str], Kind | None]
+_logger = logging.getLogger(__name__)
 
 
 class RefusedMessageError(ValueError):
@@ -51,27 +58,81 @@ class RefusedMessageError(ValueError):
         self.must_close = must_close
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A message that is accepted."""
+class CheckedMessages:
+    """Drops messages that no browser sends, and closes connections that send them."""
 
-    frame: bytes
-    """The bytes for Streamlit"""
-    left_out: int
-    """The number of widgets that were removed because this server has not shown them"""
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self.app = app
+        self.traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; if it is a browser's websocket, check its messages."""
+        if scope["type"] == "websocket" and scope["path"].endswith(STREAM):
+            connection = _Connection(self.traffic, receive, send)
+            await self.app(scope, connection.receive, connection.send)
+        else:
+            await self.app(scope, receive, send)
 
 
-def check(frame: bytes | None, kind_of: KindOf, *, uploads: bool) -> Checked:
-    """Validate a message, and remove the widgets that this server has not shown.
+class _Connection:
+    """One browser's websocket connection."""
+
+    def __init__(self, traffic: Traffic, receive: Receive, send: Send) -> None:
+        self._traffic = traffic
+        self._receive = receive
+        self._send = send
+        self._refused = 0
+        self._is_closed = False
+
+    async def receive(self) -> Message:
+        """Return the next message that is accepted."""
+        while True:
+            message = await self._receive()
+            if message["type"] == "websocket.disconnect" and message.get("code") == TOO_LARGE:
+                self._count("size")  # uvicorn has closed the connection
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                check(message.get("bytes"), uploads=self._traffic.limits.uploads)
+            except RefusedMessageError as refused:
+                self._count(refused.why)
+                if refused.must_close or self._refused > MOST_REFUSED:
+                    return await self._close()
+            else:
+                return message
+
+    async def send(self, message: Message) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: this middleware has closed the connection. Streamlit handles it like a disconnected browser.
+        """
+        if self._is_closed:
+            raise OSError("the connection is closed")
+        await self._send(message)
+
+    def _count(self, why: str) -> None:
+        """Count a refused message. The first one of each connection is logged, without its content."""
+        self._traffic.refused[f"message_{why}"] += 1
+        if not self._refused:
+            _logger.warning(f"A browser sent a message that is not accepted: {why}")
+        self._refused += 1
+
+    async def _close(self) -> Message:
+        self._is_closed = True
+        await self._send({"type": "websocket.close", "code": POLICY_VIOLATION})
+        return {"type": "websocket.disconnect", "code": POLICY_VIOLATION}
+
+
+def check(frame: bytes | None, *, uploads: bool) -> None:
+    """Check a message for its size and its purpose.
 
     Args:
         frame: the bytes of a websocket message; None for a text message.
-        kind_of: returns the kind of the widget with an id, or None if no such widget was shown.
         uploads: whether files may be uploaded.
 
     Raises:
-        RefusedMessageError: `size`, `format`, `count` or `length`, and the connection must be closed; or `purpose` or
-            `type`.
+        RefusedMessageError: `size`, `format`, `count` or `length`, and the connection must be closed; or `purpose`.
     """
     if frame is None:
         raise RefusedMessageError("format", must_close=True)
@@ -86,11 +147,9 @@ def check(frame: bytes | None, kind_of: KindOf, *, uploads: bool) -> Checked:
         raise RefusedMessageError("format", must_close=True) from None
     _check_sizes(message)
     _check_purpose(message, uploads=uploads)
-    left_out = _check_widgets(message.rerun_script.widget_states.widgets, kind_of)
-    return Checked(message.SerializeToString() if left_out else frame, left_out)
 
 
-def _check_sizes(message: Message) -> None:
+def _check_sizes(message: Protobuf) -> None:
     """Check the number of entries and the length of the text in every field, recursively."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
@@ -115,25 +174,3 @@ def _check_purpose(message: BackMsg, *, uploads: bool) -> None:
     # The only backend operation of attnviz is a file that is created on download.
     if purpose == "backend_operation_request" and not message.backend_operation_request.HasField("deferred_file"):
         raise RefusedMessageError("purpose")
-
-
-def _check_widgets(widgets: Any, kind_of: KindOf) -> int:
-    """Check each widget's value by its kind, remove unknown widgets, and return their number.
-
-    A browser sends unknown widgets if it was connected to another server that has ended.
-    """
-    known = []
-    for widget in widgets:
-        kind = kind_of(widget.id)
-        if kind is None:
-            continue
-        field = widget.WhichOneof("value")  # None if it was cleared
-        if field is not None and (field not in kind.fields or not kind.valid(getattr(widget, field))):
-            raise RefusedMessageError("type")
-        known.append(widget)
-    left_out = len(widgets) - len(known)
-    if left_out:
-        kept = [type(widget).FromString(widget.SerializeToString()) for widget in known]
-        del widgets[:]
-        widgets.extend(kept)
-    return left_out
