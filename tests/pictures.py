@@ -1,14 +1,17 @@
-"""Pictures from a document alone, in numpy: what a reader must compute to draw them. The oracle of the browser's."""
+"""Pictures as the browser's board draws them: from a document alone, in numpy; and from a layout of the figures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from attnviz.document import Document
-from attnviz.steps.picture import PanelSpec, Picture
+from attnviz.figures.panels import Layout, Panel
+from attnviz.steps.picture import MADE_FROM, ROLE, PanelSpec, Picture
 
 Array = npt.NDArray[Any]
 
@@ -96,7 +99,7 @@ class Matrices:
 def board_picture_of(
     document: Document, step: str, head: int, *, stretch: str = "0"
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header and the arrays that `attnviz.figures.board.board_picture` gives for this head and step."""
+    """Return the header and the arrays that `board_picture` gives for this head and step."""
     header = document.header
     found = next(one for one in header.steps if one.name == step).picture
     picture = Picture((), (), (), ()) if found is None else found
@@ -154,3 +157,52 @@ def _panel(spec: PanelSpec, matrices: Matrices, stretch: str) -> dict[str, Any]:
     if spec.part_width is not None:
         panel["parts"] = {"width": spec.part_width, "followed": matrices.head}
     return panel
+
+
+def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Serialise a layout for the board.
+
+    Args:
+        layout: the matrices and their places.
+        labels: the tokens of the axis kinds "query" and "key".
+
+    Returns:
+        The header (`panels`, `grid` of panel numbers, `widths`, `heights`, `products`, `between`, `labels`) and the
+        matrices, (rows, cols) float32 each, keyed by the panel's number as a string.
+    """
+    panels = [panel for row in layout.grid for panel in row if panel is not None]
+    numbers = {id(panel): index for index, panel in enumerate(panels)}
+    header = {
+        "panels": [_described(panel) for panel in panels],
+        "grid": [[None if panel is None else numbers[id(panel)] for panel in row] for row in layout.grid],
+        "widths": list(layout.widths),
+        "heights": list(layout.heights),
+        "products": layout.products,
+        "between": layout.between,
+        "labels": {kind: list(tokens) for kind, tokens in labels.items()},
+    }
+    return header, {str(index): panel.values for index, panel in enumerate(panels)}
+
+
+def _described(panel: Panel) -> dict[str, Any]:
+    limit = panel.limit if panel.limit is not None else panel.largest or 1.0
+    signed = panel.scale == "signed"
+    described: dict[str, Any] = {
+        "name": panel.name,
+        "title": panel.title,
+        "role": ROLE.get(panel.name),
+        "rows": panel.rows,
+        "cols": panel.cols,
+        "low": -limit if signed else 0.0,
+        "high": limit,
+        "scale": panel.scale,
+        "numbered": panel.numbered,
+        "bar": panel.bar,
+    }
+    if panel.name in MADE_FROM:
+        described["made_from"] = asdict(MADE_FROM[panel.name])
+    if panel.col_ticks:
+        described["ticks"] = panel.col_ticks
+    if panel.parts is not None:
+        described["parts"] = {"width": panel.parts[0], "followed": panel.parts[1]}
+    return described

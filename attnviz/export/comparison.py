@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
 from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
-from attnviz.figures.dark_end import dark_end, end_text
+from attnviz.figures.colour_limit import dark_end, end_text
 from attnviz.formatting import number, power_of_ten
 from attnviz.marked import Marked
 from attnviz.sources.compared import Choice, differs

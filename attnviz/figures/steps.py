@@ -8,10 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attnviz.figures.colour_limit import as_array, colour_limit, dark_end, end_text
 from attnviz.figures.compose import Spec, compose
-from attnviz.figures.dark_end import dark_end, end_text
 from attnviz.figures.panels import Layout, Panel, Pin
-from attnviz.figures.products import as_array, colour_limit
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
 from attnviz.steps import steps_of

@@ -15,7 +15,6 @@ import pytest
 from playwright.sync_api import Page
 
 from attnviz.components.packing import pack
-from attnviz.figures.board import board_picture
 from attnviz.figures.compose import Labels, compose
 from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.steps import lay_out
@@ -30,6 +29,7 @@ from attnviz.trace.walk import Walk
 from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled
+from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from attnviz.document import Document, document_of_layer, write
-from attnviz.figures.board import board_picture
 from attnviz.figures.steps import describe, lay_out
 from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
@@ -25,6 +24,7 @@ from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, BYTES, CORE, Run
+from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 

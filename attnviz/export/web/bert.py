@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from attnviz.export.views import View
+from attnviz.figures.colour_limit import as_array
 from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.products import as_array
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import Resources

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from attnviz.attention import causal_mask
 from attnviz.export.views import View
+from attnviz.figures.colour_limit import as_array
 from attnviz.figures.panels import Layout, Panel
-from attnviz.figures.products import as_array
 from attnviz.tokens import CharVocab, Tokens
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Place

@@ -16,7 +16,7 @@ from attnviz.compare import explain as explain_compare
 from attnviz.compare.formulas import FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
 from attnviz.export.comparison import Compared, compared
-from attnviz.figures.dark_end import end_text
+from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
 from attnviz.formulas import latex
 from attnviz.lessons.html import html

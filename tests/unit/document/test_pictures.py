@@ -13,7 +13,6 @@ from torch import Tensor
 
 from attnviz.attention import Mask
 from attnviz.document import Document, document_of, document_of_layer, read, write
-from attnviz.figures.board import board_picture
 from attnviz.figures.steps import lay_out
 from attnviz.formulas import mathml
 from attnviz.links.link import STRETCH
@@ -24,7 +23,7 @@ from attnviz.toy.config import ToyConfig
 from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.walk import Walk
-from tests.pictures import board_picture_of
+from tests.pictures import board_picture, board_picture_of
 from tests.toy import run_block, tokens_of
 from tests.unit.families import save
 

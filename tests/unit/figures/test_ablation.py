@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from attnviz.figures.bert.ablation import LEAST, against, changes, grid, short
+from attnviz.figures.ablation import LEAST, against, changes, grid, short
 from attnviz.figures.style import DARK, LIGHT, Palette
 
 EFFECTS = torch.arange(72.0).view(6, 12) / 1000

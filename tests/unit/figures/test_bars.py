@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from attnviz.figures.bert.bars import bars
+from attnviz.figures.plots import bars
 from attnviz.figures.style import DARK, LIGHT
 
 LABELS = ["first", "second", "<b>third</b>"]

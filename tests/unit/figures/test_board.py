@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnviz.figures.board import board_picture
 from attnviz.figures.steps import lay_out
+from tests.pictures import board_picture
 from tests.unit.figures.test_steps import LABELS, walk
 from tests.unit.steps.test_attention import COMPUTED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import torch
 
-from attnviz.figures.bert.multiples import one_matrix
+from attnviz.figures.multiples import one_matrix
 from attnviz.figures.style import LIGHT
 
 

@@ -26,7 +26,7 @@ error = (action != classes)[stays].float().mean()"""
 
 def show(here: Shown) -> None:
     """Show coverage and error, and what the chosen threshold does."""
-    from attnviz.figures.classification.sentence import coverage
+    from attnviz.figures.classification import coverage
 
     if not state.get("lecture"):
         state.bound("confidence", st.slider, "Ask a human below a probability of", 0.0, 1.0, step=0.01)

@@ -83,7 +83,7 @@ def _choose(model: PretrainedModel, tokens: Tokens) -> None:
 
 def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
     """Show the likeliest tokens for each mask, and where the token stands that was masked."""
-    from attnviz.figures.bert.bars import bars
+    from attnviz.figures.plots import bars
 
     shown = list(enumerate(blanks.places))[:MOST]
     across = min(ACROSS, len(shown))

@@ -33,7 +33,7 @@ accuracy = (layer(features[held_out]).argmax(-1) == classes[held_out]).float().m
 
 def show(here: Shown) -> None:
     """Show the result."""
-    from attnviz.figures.classification.training import confusion, losses
+    from attnviz.figures.classification import confusion, losses
 
     outcome, found = here.outcome, here.baselines
     st.markdown(

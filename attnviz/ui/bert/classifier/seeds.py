@@ -20,7 +20,7 @@ TITLES = {"classifier": "linear layer", "bag_of_words": "bag of words", "majorit
 
 def show(here: Shown) -> None:
     """Show the accuracies of five seeds beside the baselines."""
-    from attnviz.figures.classification.training import seeds
+    from attnviz.figures.classification import seeds
 
     results = seed_results(here)
     if len(results) == SEEDS:

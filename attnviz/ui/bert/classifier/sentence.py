@@ -101,7 +101,7 @@ def _show_reasons(here: Shown, found: Typed) -> None:
 
 def show_words(here: Shown, found: Typed) -> None:
     """Show by how much the probability of the likeliest class falls without each word."""
-    from attnviz.figures.classification.sentence import effects
+    from attnviz.figures.classification import effects
 
     label = here.examples.labels[found.label]
     words, changes = removals(here, found)
@@ -132,7 +132,7 @@ def removals(here: Shown, found: Typed) -> tuple[list[Without], list[float]]:
 
 def show_attention(text: str) -> None:
     """Show the last layer's attention from [CLS]: the mean over the heads, and a chosen head."""
-    from attnviz.figures.classification.sentence import looks
+    from attnviz.figures.classification import looks
 
     model = built_in()
     trace = caches.trace(model, text, None)

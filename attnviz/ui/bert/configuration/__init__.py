@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
-from attnviz.figures.bert.bars import bars
+from attnviz.figures.plots import bars
 from attnviz.pretrained.names import shown
 from attnviz.ui import state
 from attnviz.ui.bert.configuration.words import sizes

@@ -131,7 +131,7 @@ def _junk(made: Made, setup: Setup, vocabulary: int) -> str:
 
 def _show_attention(made: Made, setup: Setup, tokens: Tokens) -> None:
     from attnviz.attention import causal_mask
-    from attnviz.figures.bert.multiples import one_matrix
+    from attnviz.figures.multiples import one_matrix
 
     block = state.choice(
         "lm_block", st.segmented_control, "Weights of block", list(range(setup.blocks)), required=True,
@@ -149,7 +149,7 @@ def _show_attention(made: Made, setup: Setup, tokens: Tokens) -> None:
 
 
 def _show_likely(made: Made, tokens: Tokens, labels: tuple[str, ...]) -> None:
-    from attnviz.figures.bert.bars import bars
+    from attnviz.figures.plots import bars
 
     row = choose_row(tokens, "Likeliest tokens of row", partial(last_of_text, tokens))
     names = [labels[one] for one in made.guesses.tokens[row].tolist()]

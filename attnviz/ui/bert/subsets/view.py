@@ -57,7 +57,7 @@ def _parts() -> None:
 
 def show() -> None:
     """Show both ways to attend."""
-    from attnviz.figures.bert.multiples import multiples
+    from attnviz.figures.multiples import multiples
 
     model, text = built_in(), shell.text()
     tokens = model.tokenize(text)

@@ -36,7 +36,7 @@ NOT_YET = "The effects of all heads on this text are not measured yet: the butto
 
 def show(here: Found) -> None:
     """Show all heads as points, with the rank correlation."""
-    from attnviz.figures.bert.ablation import BESIDE, LARGE, against
+    from attnviz.figures.ablation import BESIDE, LARGE, against
 
     effects = effects_of(here)
     if effects is None:

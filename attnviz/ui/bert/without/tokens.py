@@ -16,7 +16,7 @@ from attnviz.ui.walk.checks import plot
 
 def show(here: Found) -> None:
     """Show a bar for each token, and the numbers in words."""
-    from attnviz.figures.bert.ablation import BESIDE, LARGE, changes
+    from attnviz.figures.ablation import BESIDE, LARGE, changes
 
     before, labels = here.trace.last_hidden_state, here.trace.tokens.labels
     of_tokens = cosine(before, here.after)

@@ -65,7 +65,7 @@ def show() -> None:
 
 
 def _show_grid(here: Found) -> None:
-    from attnviz.figures.bert.ablation import GRID, LARGE, grid
+    from attnviz.figures.ablation import GRID, LARGE, grid
 
     layers, heads = here.model.description.layers["encoder"]
     st.html(f'<div class="notice">{TITLE}</div>')

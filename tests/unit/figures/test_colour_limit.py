@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.figures.dark_end import dark_end, end_text
+from attnviz.figures.colour_limit import dark_end, end_text
 
 
 @pytest.mark.parametrize("keys", [1, 39, 40, 300])

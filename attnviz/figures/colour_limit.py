@@ -1,4 +1,4 @@
-"""Where the colours of weights end when they are darkened; frontend/core/dark_end.js does the same."""
+"""Where colours end: at the largest magnitude of several matrices, or where weights are darkened."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from attnviz.steps.picture import MANY
+
+
+def as_array(tensor: Tensor) -> npt.NDArray[np.float32]:
+    """Return a tensor as a float32 array with NaN in place of −inf, which has no colour."""
+    array = tensor.detach().to(torch.float32).numpy()
+    return np.where(np.isneginf(array), np.float32(np.nan), array) if np.isneginf(array).any() else array
+
+
+def colour_limit(*tensors: Tensor) -> float:
+    """Return the end of the colour domain that these matrices share: their largest finite magnitude, or 1."""
+    finite = [t[torch.isfinite(t)] for t in tensors]
+    return max((float(t.abs().max()) for t in finite if t.numel()), default=1.0) or 1.0
+
 
 SHARE = 0.9
 

@@ -1,1 +1,0 @@
-"""Plots of the page BERT at work that no other page has."""
