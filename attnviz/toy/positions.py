@@ -24,18 +24,18 @@ def sinusoidal_positions(n: int, width: int) -> Tensor:
 
 
 def lab_positions(n: int, width: int) -> Tensor:
-    """Return a variant that is often taught: each dimension j has a frequency of its own, 1 / 10000^(2j/C), (n, C).
+    """Return a variant that is often taught: dimension j has the frequency 1 / 10000^(j/C), (n, C).
 
-    Even dimensions are sines, odd ones cosines. The formula of the paper counts pairs of dimensions; with the number
-    of the dimension in its place, no sine and cosine share a frequency: the norms of the rows vary, and the dot product
-    of two rows depends on more than their distance.
+    Even dimensions are sines, odd ones cosines. The paper's formula counts pairs of dimensions, and both of a pair have
+    the frequency of the first. Here each dimension has its own: the sines are the paper's, the cosines are a little
+    slower. So the norms of the rows vary, and the dot product of two rows depends on more than their distance.
 
     Raises:
         ValueError: a number is negative.
     """
     _check(n, width)
     dimension = torch.arange(width)
-    angle = torch.arange(n)[:, None] / BASE ** (2 * dimension / max(width, 1))  # (n, C)
+    angle = torch.arange(n)[:, None] / BASE ** (dimension / max(width, 1))  # (n, C)
     return torch.where(dimension % 2 == 0, angle.sin(), angle.cos())
 
 

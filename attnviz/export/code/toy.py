@@ -40,7 +40,7 @@ COMPUTED_POSITIONS = {
         "torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :C]  # (T, C/2, 2) -> (T, C)",
     ),
     "lab": (
-        "angle = torch.arange({})[:, None] / 10000 ** (2 * torch.arange(C) / C)  # (T, C): a frequency a dimension",
+        "angle = torch.arange({})[:, None] / 10000 ** (torch.arange(C) / C)  # (T, C): a frequency a dimension",
         "torch.where(torch.arange(C) % 2 == 0, angle.sin(), angle.cos())",
     ),
 }
