@@ -23,6 +23,7 @@ from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.bert import Bert, Embeddings
 from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Encoder
+from attnviz.toy.transformer.blocks import sizes_of
 from attnviz.trace.ablation import is_replacing
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Pass
@@ -68,7 +69,7 @@ class BuiltInModel(PretrainedModel):
         self._run = compiled(self.bert)
         self._tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
-        self.description = describe(_parameters(self.bert))
+        self.description = describe(_parameters(self.bert), sizes_of(self.bert.encoder))
 
     @property
     def body(self) -> Bert:

@@ -116,13 +116,19 @@ def count_parameters(whole: nn.Module, model: nn.Module, layers: Iterable[Module
     counts = dict.fromkeys(PARTS, 0)
     for name, parameter in model.named_parameters():
         path = name.rpartition(".")[0]
-        counts[_part(path, model.get_submodule(path), attention)] += parameter.numel()
+        counts[part_of(path, model.get_submodule(path), attention)] += parameter.numel()
     counts["head"] = sum(parameter.numel() for parameter in whole.parameters()) - sum(counts.values())
     return {part: count for part, count in counts.items() if count}
 
 
-def _part(path: str, module: nn.Module, attention: tuple[str, ...]) -> str:
-    """Return the part that a module's own parameters belong to. A norm of embeddings is part of them."""
+def part_of(path: str, module: nn.Module, attention: tuple[str, ...]) -> str:
+    """Return the part, of `PARTS`, that a module's own parameters belong to. A norm of embeddings is part of them.
+
+    Args:
+        path: the module's path in the model.
+        module: the module.
+        attention: the paths of attention modules and of their W_O, with a dot at the end.
+    """
     is_norm = "Norm" in type(module).__name__
     if f"{path}.".startswith(attention) and not is_norm:
         return "attention"

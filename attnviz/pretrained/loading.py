@@ -17,6 +17,7 @@ from attnviz.trace.model import Description, TraceBudget
 
 if TYPE_CHECKING:
     from attnviz.pretrained.model import PretrainedModel
+    from attnviz.trace.sizes import ModelSizes
     from attnviz.trace.whole import Trace
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
@@ -65,11 +66,11 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     return attempt(lambda: TransformersModel(own, copy.deepcopy(tokenizer), name), name, "attention")
 
 
-def describe(parameters: dict[str, int] | None = None) -> Description:
-    """Return what the model is; the number of its parameters by part is known once its weights are loaded."""
+def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:
+    """Return what the model is; its parameters by part and the sizes of its maps are known once it is loaded."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=parameters or {},
+        vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes,
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
 

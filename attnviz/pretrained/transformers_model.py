@@ -29,12 +29,14 @@ from attnviz.pretrained.families import (
     module_names,
     reproduces,
 )
+from attnviz.pretrained.matrix_products import sizes_of, watch_maps
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.block import Norm
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Kind, Need
 from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs, watch_norm
+from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
@@ -291,8 +293,21 @@ class TransformersModel(PretrainedModel):
             feed_forward=self._feed_forward_width(calls),
             vocabulary=len(self._tokenizer),
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
+            sizes=self._sizes(calls),
             unavailable=self._unavailable(),
         )
+
+    def _sizes(self, calls: Sequence[Call]) -> ModelSizes | None:
+        """Return the sizes of the matrix products without the language head; None if they are not known."""
+        words = self._probe_words()
+        head = self._whole.get_output_embeddings()
+        paths = {module: path for path, module in self._model.named_modules()}
+        maps = watch_maps(self._model, lambda: self.forward(*words), len(words[0]))
+        if maps is None:
+            return None
+        remaining = {kind: iter(of_kind) for kind, of_kind in self._names.items()}
+        names = [next(remaining[block.kind]) for block in self.blocks]
+        return sizes_of(self._model, [one for one in maps if one[0] != paths.get(head)], calls, names)
 
     def _norm_first(self, calls: Sequence[Call]) -> bool | None:
         """Return whether blocks normalise before attention, if what follows attention is known of every block."""

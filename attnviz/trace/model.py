@@ -11,6 +11,7 @@ from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 
 if TYPE_CHECKING:
+    from attnviz.trace.sizes import ModelSizes
     from attnviz.trace.whole import Trace
 
 Kind = Literal["encoder", "decoder", "cross"]
@@ -85,6 +86,8 @@ class Description(ShortRepr):
     """The columns of the logits; None if they are those of the tokens that occur, or more than can be shown"""
     parameters: dict[str, int] = field(default_factory=dict)
     """Number of parameters by part: embeddings, attention, ..."""
+    sizes: ModelSizes | None = None
+    """The sizes of the matrix products in its blocks; None if they are not known, or not yet read off its parts"""
     unavailable: dict[str, str] = field(default_factory=dict)
     """Quantities that are not available for this model -> the reason, as a sentence"""
 

@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64decode
 from html import escape, unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer.model import Transformer, draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
 from tests.app.pages import messages, open_page, payloads
+from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
@@ -48,6 +50,10 @@ def mistake(at: AppTest) -> str:
 
 def said(at: AppTest) -> str:
     return " ".join(one.value for one in at.markdown)
+
+
+def captions(at: AppTest) -> str:
+    return " ".join(one.value for one in at.caption)
 
 
 def theirs(text: str, config: TransformerConfig) -> list[torch.Tensor]:
@@ -208,6 +214,22 @@ def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
     multiplications, _ = figures(at)
     by_name = {one["name"]: dict(zip(one["x"], one["y"], strict=True)) for one in multiplications["data"]}
     assert by_name["scores and weighted values, each (T²)"][1024] == 2 * 1024**2 * 64
+    assert "4 maps of 64 × 64; each feed-forward has 1 map of 64 × 256" in captions(at)
+
+
+def test_the_cost_of_a_models_own_shapes_is_shown(tmp_path: Path) -> None:
+    """Llama with 2 of 4 key heads and a gate: torch counts 278,528 for 16 tokens, and both meet at 120."""
+    at = opened("cost", source="pretrained", model=str(save("llama", tmp_path)))
+    assert "**120 tokens**" in said(at)
+    by_name = [{one["name"]: one["y"][1] for one in of["data"]} for of in figures(at)]
+    assert (
+        2 * by_name[0]["scores and weighted values, each (T²)"]
+        + sum(by_name[0][name] for name in ("Q, K, V", "W_O", "feed-forward"))
+        == 278_528
+    )
+    assert by_name[1]["Q, K, V"] == 2 * 4 * 16 * (32 + 16 + 16)
+    assert "2 maps of 32 × 48 and 1 map of 48 × 32" in captions(at)
+    assert "2 maps of 32 × 48" in captions(opened("parameters", source="pretrained", model=str(tmp_path)))
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -15,6 +15,7 @@ from attnviz.trace.block import Block, BlockSteps, Norm
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 SAME_BLOCK = "They are among the steps after this block's first attention."
 
@@ -86,3 +87,20 @@ def parameters_of(stack: nn.Module) -> dict[str, int]:
         )
         for name, kind in parts.items()
     }
+
+
+def sizes_of(stack: nn.Module, *, head: nn.Linear | None = None) -> ModelSizes:
+    """Return the sizes of all matrix products of the blocks, and of the map to the logits if it is given."""
+    attentions, feed_forwards = [], []
+    for module in stack.modules():
+        if isinstance(module, MultiHeadAttention):
+            projections = tuple(map(_size, (module.query, module.key, module.value)))
+            key, value = (one.outputs // module.heads for one in projections[1:])
+            attentions.append(AttentionSize(module.heads, key, value, projections, (_size(module.output),)))
+        elif isinstance(module, FeedForward):
+            feed_forwards.append((_size(module.first), _size(module.second)))
+    return ModelSizes(tuple(attentions), tuple(feed_forwards), logits=() if head is None else (_size(head),))
+
+
+def _size(module: nn.Linear) -> MapSize:
+    return MapSize(module.in_features, module.out_features)

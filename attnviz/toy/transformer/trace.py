@@ -9,7 +9,7 @@ import torch
 
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of
+from attnviz.toy.transformer.blocks import blocks_of, final_norms, parameters_of, sizes_of
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, FACTOR, TransformerConfig
 from attnviz.toy.transformer.model import Transformer, shared_stack
 from attnviz.trace.layer import LinearMap
@@ -50,6 +50,7 @@ class ToyTransformer(ShortRepr):
             shows_logits=config.architecture != "encoder",
             feed_forward=FACTOR * config.width,
             parameters=parameters_of(shared_stack(config)),
+            sizes=sizes_of(shared_stack(config)),
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
         )
 

@@ -14,13 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from attnviz.measures.transformer.cost import Sizes, cost
+from attnviz.measures.transformer.cost import cost
 from attnviz.measures.transformer.logit_lens import lens_of, state_logits
-from attnviz.toy.language.config import ModelConfig, TokenConfig, has_attention
+from attnviz.toy.language.config import ModelConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.stacks import Encoder
-from attnviz.toy.transformer.blocks import final_norms
+from attnviz.toy.transformer.blocks import final_norms, sizes_of
+from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.training.generation.generate import Drawn, generate
 from attnviz.training.generation.sampling import Sampling
@@ -54,11 +55,11 @@ def record(
         seconds.append(time.thread_time() - began)
         drawn.append(one)
         began = time.thread_time()
-    config = getattr(model, "config", None)
+    sizes = sizes_of(model.blocks, head=model.head) if isinstance(model, TokenModel) else None
     arrays = {
         **_draws(drawn),
         "seconds": np.array(seconds, np.float32),
-        "multiplications": np.array([multiplications(config, one) for one in drawn], np.float32),
+        "multiplications": np.array([multiplications(sizes, one) for one in drawn], np.float32),
         **_lens(model, drawn),
     }
     return arrays, _codes(drawn)
@@ -114,9 +115,8 @@ def _lens(model: nn.Module, drawn: Sequence[Drawn]) -> Arrays:
     }
 
 
-def multiplications(config: ModelConfig | None, drawn: Drawn) -> int:
+def multiplications(sizes: ModelSizes | None, drawn: Drawn) -> int:
     """Return the multiplications of a draw's forward pass (`measures.transformer.cost`); 0 if it is no transformer."""
-    if not isinstance(config, TokenConfig):
+    if sizes is None:
         return 0
-    sizes = Sizes(config.width, config.heads, config.feed_forward_width, config.layers, vocabulary=config.vocabulary)
     return sum(part.multiplications for part in cost(sizes, drawn.context, new=drawn.computed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz import trained
 from attnviz.measures.transformer.logit_lens import logit_lens
@@ -12,6 +13,7 @@ from attnviz.tokens import CharVocab
 from attnviz.toy import BigramModel, GRUModel
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
+from attnviz.toy.transformer.blocks import sizes_of
 from attnviz.training.generation import Sampling, generate
 from attnviz.training.generation.record import FULL, SHOWN, multiplications, record
 
@@ -61,18 +63,19 @@ def test_the_numbers_of_each_draw_follow_from_the_logits_of_one_forward_pass() -
     np.testing.assert_allclose(arrays["lens_probabilities"][-1], lens.probabilities, atol=1e-4)
 
 
-def test_multiplications_are_those_of_every_matrix_product() -> None:
-    config = TokenConfig(11, 8, layers=2, heads=2, width=4)
-    model = TokenModel(config).eval()
-    with_cache, without = (
-        list(generate(model, [1, 2, 3], 2, Sampling(), cached=cached)) for cached in (True, False)
-    )  # fmt: skip
-    # Of a token: Q, K, V, W_O of 4 x 4, feed-forward of 4 x 16 and back, two layers; and 4 x 11 logits.
-    token = 2 * (4 * 16 + 2 * 64) + 44
-    # Scores and weighted values: 4 each for each pair of a query and a key, two layers.
-    assert [multiplications(config, one) for one in with_cache] == [3 * token + 9 * 16, token + 4 * 16]
-    assert [multiplications(config, one) for one in without] == [3 * token + 9 * 16, 4 * token + 16 * 16]
-    assert multiplications(None, with_cache[0]) == 0
+@pytest.mark.parametrize("cached", [True, False])
+def test_multiplications_are_those_that_torch_counts(cached: bool) -> None:
+    model = TokenModel(TokenConfig(11, 8, layers=2, heads=2, width=4, feed_forward=10)).eval()
+    sizes = sizes_of(model.blocks, head=model.head)
+    drawn = list(generate(model, [1, 2, 3], 3, Sampling(), cached=cached))
+    past, context = model.new_past() if cached else None, [1, 2, 3]
+    for n, one in enumerate(drawn):
+        counter = FlopCounterMode(display=False)
+        with counter, torch.no_grad():
+            model(torch.tensor(context[-1:] if cached and n else context), past=past)
+        assert multiplications(sizes, one) == counter.get_total_flops() // 2  # a multiplication and an addition each
+        context.append(one.id)
+    assert multiplications(None, drawn[0]) == 0
 
 
 def test_a_large_vocabulary_is_cut_and_the_drawn_token_keeps_its_numbers() -> None:

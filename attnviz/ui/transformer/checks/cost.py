@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.measures.transformer.cost import Sizes, cost, equal_at
+from attnviz.measures.transformer.cost import cost, equal_at, maps_in_words
 from attnviz.ui.palette import palette
 from attnviz.ui.walk.checks import plot
 
@@ -20,16 +20,15 @@ UNITS = {"multiplications": "multiplications", "nbytes": "bytes"}
 
 def show(here: ShownPart) -> None:
     """Show what a forward pass costs at lengths from 8 to 131,072 tokens."""
-    description = here.model.description
-    if description.feed_forward is None:
-        st.info("The width of its feed-forward is not known.")
+    sizes = here.model.description.sizes
+    if sizes is None:
+        st.info(
+            "This model multiplies in a way that is not known here, such as by experts, so its cost is not counted."
+        )
         return
     from attnviz.figures.plots import lines
 
-    counts, tokens = description.layers, len(here.tokens())
-    crosses = counts["cross"][0] if "cross" in counts else 0
-    layers = sum(count for count, _ in counts.values()) - crosses
-    sizes = Sizes(description.width, next(iter(counts.values()))[1], description.feed_forward, layers, crosses)
+    tokens = len(here.tokens())
     by_length = [cost(sizes, length) for length in LENGTHS]
     st.markdown(
         f"Scores and weighted values grow with T², all else with T. At **{equal_at(sizes):,.0f} tokens** both cost the "
@@ -46,7 +45,7 @@ def show(here: ShownPart) -> None:
                 ),
                 f"check_{field}",
             )  # fmt: skip
-    st.caption("One forward pass of the blocks in float32. Logits, norms, activations and softmax are left out.")
+    st.caption(f"{maps_in_words(sizes)} One pass in float32; logits, norms, activations and softmax are left out.")
 
 
 def _together(series: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:

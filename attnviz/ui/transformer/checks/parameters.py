@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from attnviz.measures.transformer.cost import maps_in_words
 from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, parameters
 from attnviz.ui.plain import plain
 
@@ -30,9 +31,11 @@ def show(here: ShownPart) -> None:
         index=[*parts, "together"],
     )
     st.table(table.map(lambda count: f"{count:,}" if count else "–"))
+    sizes = here.model.description.sizes
     st.caption(
         plain(
-            "An attention has 4 · (C² + C), a feed-forward 2 · C · F + F + C with biases. The number of heads changes "
-            "nothing: the same matrices are split among them."
+            "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
+            "of heads changes nothing: the same matrices are split among them. "
+            + ("" if sizes is None else f"{here.model.name}: {maps_in_words(sizes)}")
         )
     )

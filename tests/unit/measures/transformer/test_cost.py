@@ -12,26 +12,41 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig, BertModel
 
-from attnviz.measures.transformer.cost import Sizes, cost, equal_at
+from attnviz.measures.transformer.cost import cost, equal_at, maps_in_words
 from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, Architecture, parameters
 from attnviz.tokens import WordTokenizer
+from attnviz.toy.language.config import TokenConfig
+from attnviz.toy.language.model import TokenModel
+from attnviz.toy.stacks import Encoder, Seq2Seq
+from attnviz.toy.transformer.blocks import sizes_of
 from attnviz.toy.transformer.config import TransformerConfig
+from attnviz.toy.transformer.model import draw_stack
 from attnviz.toy.transformer.trace import trace_transformer
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
-SIZES = Sizes(width=32, heads=4, feed_forward=96, layers=3, vocabulary=50)
+WIDTH, HEADS, HIDDEN, LAYERS, VOCABULARY = 32, 4, 96, 3, 50
+SIZES = sizes_of(Encoder(WIDTH, layers=LAYERS, heads=HEADS, feed_forward=HIDDEN), head=nn.Linear(WIDTH, VOCABULARY))
+
+
+def flops(run: Any) -> int:
+    """Count what torch multiplies; it counts a multiplication and an addition each."""
+    counter = FlopCounterMode(display=False)
+    with counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        run()
+    return counter.get_total_flops() // 2
 
 
 def counted(tokens: int) -> int:
     """Count what torch's encoder and an output layer do, in multiplications."""
-    layer = nn.TransformerEncoderLayer(SIZES.width, SIZES.heads, SIZES.feed_forward, batch_first=True)
+    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, batch_first=True)
     model = nn.Sequential(
-        nn.TransformerEncoder(layer, SIZES.layers, enable_nested_tensor=False),
-        nn.Linear(SIZES.width, SIZES.vocabulary),
-    )
-    counter = FlopCounterMode(display=False)
-    with counter, sdpa_kernel(SDPBackend.MATH):
-        model(torch.randn(1, tokens, SIZES.width))
-    return counter.get_total_flops() // 2  # a multiplication and an addition each
+        nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False), nn.Linear(WIDTH, VOCABULARY)
+    )  # fmt: skip
+    return flops(lambda: model(torch.randn(1, tokens, WIDTH)))
+
+
+def total(sizes: ModelSizes, tokens: int) -> int:
+    return sum(part.multiplications for part in cost(sizes, tokens))
 
 
 def test_multiplications_are_those_that_torch_counts() -> None:
@@ -41,14 +56,31 @@ def test_multiplications_are_those_that_torch_counts() -> None:
 
 def test_attention_to_an_encoder_is_counted() -> None:
     model = nn.Transformer(
-        SIZES.width, SIZES.heads, num_encoder_layers=3, num_decoder_layers=2, dim_feedforward=96, batch_first=True
+        WIDTH, HEADS, num_encoder_layers=3, num_decoder_layers=2, dim_feedforward=HIDDEN, batch_first=True
     )
     model.encoder.enable_nested_tensor = False
-    counter, text = FlopCounterMode(display=False), torch.randn(1, 9, SIZES.width)
-    with counter, sdpa_kernel(SDPBackend.MATH):
-        model(text, text)
-    sizes = Sizes(SIZES.width, SIZES.heads, SIZES.feed_forward, layers=5, crosses=2)
-    assert sum(part.multiplications for part in cost(sizes, 9)) == counter.get_total_flops() // 2
+    text = torch.randn(1, 9, WIDTH)
+    assert total(sizes_of(Seq2Seq.from_torch(model)), 9) == flops(lambda: model(text, text))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TransformerConfig("encoder", depth=3, heads=4),
+        TransformerConfig("decoder", depth=1, width=24, heads=3, norm="pre"),
+        TransformerConfig("both", depth=2, heads=8),
+    ],
+)
+def test_the_toys_layers_multiply_as_often_as_its_sizes_say(config: TransformerConfig) -> None:
+    stack, text = draw_stack(config), torch.randn(11, config.width)
+    texts = (text, text) if config.architecture == "both" else (text,)
+    assert total(sizes_of(stack), 11) == flops(lambda: stack(*texts))
+
+
+@pytest.mark.parametrize("hidden", [None, 0, 5])
+def test_a_reduced_model_multiplies_as_often_as_its_sizes_say(hidden: int | None) -> None:
+    model = TokenModel(TokenConfig(13, 8, layers=2, heads=2, width=12, feed_forward=hidden, norm=False))
+    assert total(sizes_of(model.blocks, head=model.head), 7) == flops(lambda: model(torch.arange(7)))
 
 
 def test_quadratic_parts_grow_fourfold_when_the_text_doubles() -> None:
@@ -81,16 +113,37 @@ def test_bytes_are_those_of_the_tensors_of_a_real_pass(architecture: Any) -> Non
                 made["feed-forward"] += steps.feed_forward_hidden.nbytes + steps.feed_forward_output.nbytes
     assert trace.logits is not None
     made["logits"] = trace.logits.nbytes
-    crosses = 3 if architecture == "both" else 0
-    sizes = Sizes(config.width, 4, 4 * config.width, layers=3 + crosses, crosses=crosses, vocabulary=7)
+    sizes = sizes_of(draw_stack(config), head=nn.Linear(config.width, 7))
     assert {part.name: part.nbytes for part in cost(sizes, len(tokens))} == made
 
 
-def test_both_kinds_of_parts_cost_the_same_where_it_says() -> None:
-    sizes = Sizes(width=32, heads=4, feed_forward=96, layers=3)
+@pytest.mark.parametrize("architecture", ["encoder", "both"])
+def test_both_kinds_of_parts_cost_the_same_where_it_says(architecture: Any) -> None:
+    sizes = sizes_of(draw_stack(TransformerConfig(architecture, depth=3, width=24, heads=3)))
     parts = cost(sizes, round(equal_at(sizes)))
     quadratic = sum(part.multiplications for part in parts if part.is_quadratic)
     assert 2 * quadratic == sum(part.multiplications for part in parts)
+    assert equal_at(sizes) == (144 if architecture == "encoder" else 48 + 96 * 6 / 9)
+
+
+def test_logits_are_no_part_of_what_is_compared() -> None:
+    assert equal_at(SIZES) == 2 * WIDTH + HIDDEN
+
+
+def test_values_may_be_wider_than_keys_and_other_maps_count() -> None:
+    """By hand: 3 tokens; two heads with D = 2 and values of 5; X of 7."""
+    maps = tuple(MapSize(7, one) for one in (4, 2, 10))
+    sizes = ModelSizes((AttentionSize(2, 2, 5, maps, (MapSize(10, 7),)),), (), others=(MapSize(7, 3),))
+    parts = {part.name: (part.multiplications, part.nbytes // 4) for part in cost(sizes, 3)}
+    assert parts == {
+        "Q, K, V": (3 * 7 * 16, 3 * 16),
+        "scores": (9 * 4, 9 * 2),
+        "weighted values": (9 * 10, 3 * 10),
+        "W_O": (3 * 70, 3 * 7),
+        "feed-forward": (0, 0),
+        "other maps": (3 * 21, 3 * 3),
+    }
+    assert equal_at(sizes) == (7 * 16 + 70 + 21) / 14
 
 
 def test_bert_base_has_the_parameters_of_transformers_model() -> None:
@@ -119,3 +172,18 @@ def test_a_part_that_is_not_there_is_left_out() -> None:
         "feed-forward": 2 * (2 * 8 * 32 + 32 + 8),
         "norms": 4 * 16,
     }
+
+
+def test_the_maps_are_named_with_their_sizes() -> None:
+    assert maps_in_words(SIZES) == (
+        "Each attention has 4 maps of 32 × 32; each feed-forward has 1 map of 32 × 96 and 1 map of 96 × 32."
+    )
+    gated = tuple(MapSize(*one) for one in ((8, 4), (8, 4), (4, 8)))
+    attentions = tuple(
+        AttentionSize(2, 4, 4, (MapSize(8, 8), MapSize(8, key), MapSize(8, key)), (MapSize(8, 8),)) for key in (8, 4)
+    )
+    assert maps_in_words(ModelSizes(attentions, (gated,))) == (
+        "Each attention has 4 maps of 8 × 8 or 2 maps of 8 × 8 and 2 maps of 8 × 4; each feed-forward has 2 maps of "
+        "8 × 4 and 1 map of 4 × 8."
+    )
+    assert maps_in_words(ModelSizes(attentions[:1], ())) == "Each attention has 4 maps of 8 × 8."

