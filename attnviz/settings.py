@@ -2,7 +2,8 @@
 
 Each setting is a field of `Settings`. It is read once, from the environment (`ATTNVIZ_SESSIONS=50`) or from the TOML
 file that ATTNVIZ_SETTINGS names (`sessions = 50`); the environment takes precedence. By default nothing is restricted,
-as suits one's own machine. ATTNVIZ_PUBLIC=1, which `python -m attnviz serve` sets, changes the defaults to `PUBLIC`.
+as suits one's own machine. ATTNVIZ_PUBLIC=1 changes the defaults to `PUBLIC`, with which `python -m attnviz serve`
+starts where the environment does not say ATTNVIZ_PUBLIC=0.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,14 +130,36 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@cache
+_current: list[Settings] = []
+"""The settings of this process, once they are known"""
+_lock = threading.Lock()
+
+
 def settings() -> Settings:
-    """Return the settings of this process, read once.
+    """Return the settings of this process: those that `use` set, or else those of the environment, read once.
+
+    Call it where a value is needed, never when a module is imported: a server calls `use` after its imports.
 
     Raises:
         SettingsError: a setting is invalid.
     """
-    return read(os.environ)
+    if not _current:
+        with _lock:
+            if not _current:
+                _current.append(read(os.environ))
+    return _current[0]
+
+
+def use(value: Settings) -> None:
+    """Set the settings of this process, before anything asks for them.
+
+    Raises:
+        SettingsError: other settings were read before, so parts of the program may already follow them.
+    """
+    with _lock:
+        if _current and _current[0] != value:
+            raise SettingsError("Other settings were read before the server could set its own; start it first.")
+        _current[:] = [value]
 
 
 def read(environment: Mapping[str, str]) -> Settings:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.links.link import MAX_TEXT
+from attnviz.settings import settings
 from attnviz.tokens import Tokens, WordTokenizer
 from attnviz.ui import shell, state
 from attnviz.ui.tokens.tokenizers import TITLES, char_vocab, choose_charset, wordpiece
@@ -10,7 +10,7 @@ from attnviz.ui.tokens.view import Tokenizer, card, training_pairs, vocabulary
 
 shell.begin("tokens")
 with st.sidebar:
-    pair = state.bound("pair", st.text_input, "Second sentence (BERT only)", max_chars=MAX_TEXT)
+    pair = state.bound("pair", st.text_input, "Second sentence (BERT only)", max_chars=settings().largest_text)
     choose_charset()
 text = shell.text()
 

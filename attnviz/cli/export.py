@@ -140,9 +140,10 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     Raises:
         UsageError: an option has an invalid value, or there is no text.
     """
-    from attnviz.links.link import KEYS, MAX_TEXT, read_link
+    from attnviz.links.link import KEYS, read_link
     from attnviz.links.pages import PAGES
     from attnviz.links.values import BadValueError
+    from attnviz.settings import settings
     from attnviz.sources import PRETRAINED, SOURCES
 
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
@@ -157,9 +158,9 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
         view["source"] = fixed
     elif "source" not in linked and not (arguments.link and arguments.source is None):
         view["source"] = PRETRAINED.key
-    settings = {key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head")}
+    choices = {key for source in SOURCES.values() for key in source.keys if key not in ("layer", "head")}
     takes = {"source"} | {key for source in page.sources.values() for key in source.keys}
-    for name in ("source", *sorted(settings)):
+    for name in ("source", *sorted(choices)):
         raw = getattr(arguments, name, None)  # not every setting has an option
         if raw is None:
             continue
@@ -173,8 +174,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if not texts:
         raise UsageError("a text is needed: in quotes, as --texts FILE, or as --link")
     for text in texts:
-        if len(text) > MAX_TEXT:
-            raise UsageError(f"a text has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
+        if len(text) > (limit := settings().largest_text):
+            raise UsageError(f"a text has {len(text):,} characters; at most {limit:,} are allowed")
     layer = view["block" if "block" in page.keys else "layer"]
     layers, heads = _indices(arguments.layer, layer, "layer"), _indices(arguments.head, view["head"], "head")
     return [{**view, "text": text} for text in texts], layers, heads

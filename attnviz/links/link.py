@@ -40,8 +40,6 @@ from attnviz.toy.config import MAX_TOKENS, MAX_WIDTH, MIN_WIDTH, WIDTH, MaskValu
 from attnviz.toy.transformer.config import ACTIVATIONS, ARCHITECTURES, MAX_LAYERS, NORM_PLACES
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
-MAX_TEXT = settings().largest_text
-"""The maximum length of a view's text in characters. A longer text is cut, with a note."""
 MAX_OTHER = 40
 """The maximum length in characters of the word that takes the place of another one"""
 MAX_DRAW, MAX_PADS = 999, 16
@@ -52,9 +50,15 @@ CORPUS_VIEWS = ("measures", "distribution", "positions", "parts", "alike", "exam
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
+
+def read_text(raw: str) -> str:
+    """Read a view's text. A longer one than the settings allow is cut there."""
+    return raw[: settings().largest_text]
+
+
 KEYS: dict[str, Key] = {
-    "text": Key(DEFAULT_TEXT, short(MAX_TEXT)),
-    "pair": Key("", short(MAX_TEXT)),
+    "text": Key(DEFAULT_TEXT, read_text),
+    "pair": Key("", read_text),
     "source": Key("toy", read_source),
     "model": Key("minilm", short(200)),
     "kind": Key("encoder", one_of("encoder", "decoder", "cross")),
@@ -151,8 +155,8 @@ def read_link(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             used = "nothing" if key.default in (None, "", ()) else key.write(key.default)
             used = "A's" if name.startswith("b_") else used
             notes.append(f"The link's {name}={query[name][:40]} {error}, so {used} is used.")
-        if name in TEXTS and len(query[name]) > MAX_TEXT:
-            notes.append(f"The link's {name} is longer than {MAX_TEXT:,} characters and was cut there.")
+        if name in TEXTS and len(query[name]) > (limit := settings().largest_text):
+            notes.append(f"The link's {name} is longer than {limit:,} characters and was cut there.")
     return view, notes
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attnviz import files
+from attnviz.settings import read, use
 
 MAX_HEAD = 512 * 2**10
 """The most bytes of a request's first line and headers: a link can hold 20,000 letters of nine bytes each."""
@@ -27,12 +28,10 @@ def serve(host: str, port: int) -> None:
 
     Raises:
         StartError: the port can't be opened.
-        attnviz.settings.SettingsError: a setting is invalid.
+        attnviz.settings.SettingsError: a setting is invalid, or this process has read other settings before.
     """
-    os.environ.setdefault("ATTNVIZ_PUBLIC", "1")
-    from attnviz.settings import settings
-
-    limits = settings()
+    limits = read({"ATTNVIZ_PUBLIC": "1", **os.environ})
+    use(limits)
     listening = listen(host, port)
     import streamlit as st
     import uvicorn

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.links.link import MAX_TEXT, STRETCH
+from attnviz.links.link import STRETCH
+from attnviz.settings import settings
 from attnviz.sources import SOURCES, Names, Source
 from attnviz.sources.shown import of_model
 from attnviz.sources.trained import source_of
@@ -178,7 +179,7 @@ def layer_controls(source: Source, model: Model, where: str) -> None:
     counts = model.description.layers
     if "pair" in source.keys and (source_of(model.name).takes_pairs or "cross" in counts):
         label = "What the decoder reads" if "cross" in counts else "Second sentence (optional)"
-        state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
+        state.bound("pair", st.text_input, label, max_chars=settings().largest_text)
     settle(of_model(source, model, state.get), ("kind",))
     if len(counts) > 1:
         state.choice("kind", st.selectbox, "Attention", [k for k in KINDS if k in counts], format_func=KINDS.get)

@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.components.bundle import styles
-from attnviz.links.link import MAX_TEXT
 from attnviz.links.pages import PAGES
+from attnviz.settings import settings
 from attnviz.tokens import Tokens
 from attnviz.ui import state, toolbar
 from attnviz.ui.guide import examples, said, surprise
@@ -104,7 +104,9 @@ def text_field(place: DeltaGenerator) -> None:
     """Show the text field in its place. In a fragment, a new text runs the page if more of it tells of the text."""
     before = state.get("text")
     with place:
-        value = state.bound("text", st.text_area, "Text", height=88, max_chars=MAX_TEXT, placeholder="Type a sentence")
+        value = state.bound(
+            "text", st.text_area, "Text", height=88, max_chars=settings().largest_text, placeholder="Type a sentence"
+        )
     if value != before and state.in_fragment() and (state.notes() or state.is_elsewhere() or said.is_about(before)):
         st.rerun()
 

@@ -18,17 +18,25 @@ SECRET = "Rumpelstilz"
 """Every text that these tests type holds this word, so that a log with it shows that a text was logged."""
 
 
-def serve(env: Mapping[str, str], port: int | None = None) -> Server:
-    """Start `python -m attnviz serve`, and return without waiting for it."""
+def serve(env: Mapping[str, str], port: int | None = None, program: str | None = None) -> Server:
+    """Start `python -m attnviz serve`, and return without waiting for it.
+
+    `program`: Python code that starts the server in place of the command; `{port}` in it is the port.
+    """
     port = port or free_port()
     users = {
         k: v for k, v in os.environ.items() if k not in TEST_VARIABLES and not k.startswith(("STREAMLIT_", "ATTNVIZ_"))
     }
     handle, log = tempfile.mkstemp(prefix="attnviz-", suffix=".log")
     started = time.time()
-    command = [sys.executable, "-m", "attnviz", "serve", "--port", str(port)]
+    command = ["-c", program.format(port=port)] if program else ["-m", "attnviz", "serve", "--port", str(port)]
     process = subprocess.Popen(
-        command, cwd=ROOT, env={**users, **env}, stdin=subprocess.DEVNULL, stdout=handle, stderr=handle
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**users, **env},
+        stdin=subprocess.DEVNULL,
+        stdout=handle,
+        stderr=handle,
     )
     os.close(handle)
     return Server(process, f"http://127.0.0.1:{port}", Path(log), started)

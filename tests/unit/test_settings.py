@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import os
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read
+from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read, settings, use
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,11 +135,107 @@ def test_streamlits_options_keep_speed_and_privacy() -> None:
     assert {"light", "dark"} <= config["theme"].keys()
 
 
-def test_no_command_reads_the_settings_before_it_runs() -> None:
-    """`serve` sets the public defaults first: settings that an import has read would leave a public server open."""
-    code = (
-        "from attnviz.cli import main\nfrom attnviz.settings import settings\n"
-        "try:\n    main(['serve', '--help'])\nexcept SystemExit:\n    assert settings.cache_info().currsize == 0\n"
+def runs_at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that run when a module is imported: all but the bodies of functions and lambdas."""
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            later = node.body if isinstance(node.body, list) else [node.body]
+            now = [child for child in ast.iter_child_nodes(node) if child not in later]
+            yield from now
+            for child in now:
+                yield from runs_at_import(child)
+        else:
+            yield from runs_at_import(node)
+
+
+def settings_read(source: str) -> list[int]:
+    """Return the lines where the import of a module reads settings or the environment."""
+    found = []
+    for node in runs_at_import(ast.parse(source)):
+        written = ast.unparse(node)
+        is_call = isinstance(node, ast.Call) and re.fullmatch(
+            r"(\w+\.)*(settings|getenv|environ\.get|environ\.copy|environb?\.items)", ast.unparse(node.func)
+        )
+        is_item = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and "environ" in written
+        if is_call or is_item:
+            found.append(node.lineno)
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "LIMIT = settings().largest_text",
+        "KEYS = {'text': Key('', short(s.settings().largest_text))}",
+        "def read(raw, limit=settings().largest_text): ...",
+        "def read(raw, *, limit=settings().largest_text): ...",
+        "read = lambda raw, limit=settings().largest_text: raw",
+        "@limited(settings().largest_text)\ndef read(raw): ...",
+        "class Key:\n    limit = settings().largest_text",
+        "class Key:\n    def read(self, limit=settings().largest_text): ...",
+        "if settings().public:\n    import json",
+        "HOME = os.environ['HOME']",
+        "HOME = os.getenv('HOME')",
+        "HOME = os.environ.get('HOME')",
+    ],
+)
+def test_what_an_import_reads_is_seen(line: str) -> None:
+    assert settings_read(line)
+    assert not settings_read("def later():\n    " + line.replace("\n", "\n    "))
+    assert not settings_read(
+        "models = lambda: settings().models\nos.environ.setdefault('A', '1')\nos.environ['B'] = ''"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+
+def test_no_module_reads_settings_or_the_environment_when_it_is_imported() -> None:
+    files = sorted((ROOT / "attnviz").rglob("*.py"))
+    assert len(files) > 100
+    assert {str(file.relative_to(ROOT)): lines for file in files if (lines := settings_read(file.read_text()))} == {}
+
+
+def test_importing_everything_leaves_the_settings_unread() -> None:
+    """With settings that can't be read, each module is imported, and only then is there an error."""
+    code = (
+        "import importlib, pkgutil, attnviz\n"
+        "scripts = 'attnviz.__main__', 'attnviz.ui.frame'\n"
+        "for module in pkgutil.walk_packages(attnviz.__path__, 'attnviz.'):\n"
+        "    if module.name not in scripts:\n        importlib.import_module(module.name)\n"
+        "from attnviz.settings import SettingsError, settings\n"
+        "try:\n    settings()\nexcept SettingsError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "ATTNVIZ_SESSIONS": "many"},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert done.stdout == "ATTNVIZ_SESSIONS=many: expected a whole number from 0 to 100000.\n"
+
+
+def test_a_server_gives_its_settings_to_all_that_ask_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.settings._current", [])
+    use(PUBLIC)
+    assert settings() is PUBLIC
+    use(dataclasses.replace(PUBLIC))  # the same ones again
+    with pytest.raises(SettingsError, match="Other settings were read before"):
+        use(dataclasses.replace(PUBLIC, sessions=7))
+    assert settings() == PUBLIC
+
+
+def test_settings_that_were_read_as_those_of_an_own_machine_can_not_become_public(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("attnviz.settings._current", [])
+    monkeypatch.delenv("ATTNVIZ_PUBLIC", raising=False)
+    assert not settings().public
+    with pytest.raises(SettingsError, match="Other settings were read before"):
+        use(PUBLIC)
+
+
+def test_settings_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.settings._current", [])
+    monkeypatch.setenv("ATTNVIZ_SESSIONS", "7")
+    first = settings()
+    monkeypatch.setenv("ATTNVIZ_SESSIONS", "8")
+    assert settings() is first
+    assert first.sessions == 7

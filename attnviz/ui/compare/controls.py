@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, joined_words
-from attnviz.links.link import MAX_TEXT
+from attnviz.settings import settings
 from attnviz.sources import SOURCES, Source
 from attnviz.sources.compared import Choice, choice
 from attnviz.sources.shown import of_model
@@ -58,7 +58,8 @@ _PAIR, _PRESET = "compare_pair", "compare_preset"
 def texts() -> None:
     """Show B's text field and the choice of a pair for both panes. A's text field is the page's."""
     state.bound(
-        "b_text", st.text_area, "Text of B", height=88, max_chars=MAX_TEXT, placeholder="The same as A's",
+        "b_text", st.text_area, "Text of B",
+        height=88, max_chars=settings().largest_text, placeholder="The same as A's",
     )  # fmt: skip
     shown = A.get("text"), B.get("text")
     st.session_state[_PAIR] = next((at for at, pair in enumerate(MINIMAL_PAIRS) if (pair.a, pair.b) == shown), None)
@@ -75,7 +76,7 @@ def shared() -> DeltaGenerator:
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):
         if "pair" in keys:
-            state.bound("pair", st.text_input, "Second sentence (models only)", max_chars=MAX_TEXT)
+            state.bound("pair", st.text_input, "Second sentence (models only)", max_chars=settings().largest_text)
         controls.settings_of(keys - {"scale", "mask", "projection"})  # each pane has its own scale and mask
     return darkening
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.links.link import MAX_TEXT
+from attnviz.settings import settings
 from attnviz.sources import Source
 from attnviz.toy.config import MAX_HEADS, MAX_WIDTH, MIN_WIDTH
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, MAX_LAYERS, fitting_heads
@@ -45,7 +45,8 @@ def toy_controls() -> None:
     st.caption(PURPOSES[chosen])
     if chosen == "both":
         state.bound(
-            "pair", st.text_input, "What the decoder reads", max_chars=MAX_TEXT, placeholder=EXAMPLE_TARGET,
+            "pair", st.text_input, "What the decoder reads",
+            max_chars=settings().largest_text, placeholder=EXAMPLE_TARGET,
             help="What it has written so far. Empty stands for the example.",
         )  # fmt: skip
     left, right = st.columns(2)
@@ -70,7 +71,7 @@ def model_controls(source: Source, name: str | None) -> None:
     has_both = described is not None and "cross" in described.layers
     if source.takes_pairs or has_both:
         label = "Second text (optional)" if source.takes_pairs else "What the decoder reads"
-        state.bound("pair", st.text_input, label, max_chars=MAX_TEXT)
+        state.bound("pair", st.text_input, label, max_chars=settings().largest_text)
     if described is not None:
         reasons = described.unavailable
         for what in ("attention_residual", "logits"):

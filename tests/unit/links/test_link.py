@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.links.link import KEYS, MAX_TEXT, read_link, write_link
+from attnviz.links import link
+from attnviz.links.link import KEYS, read_link, write_link
+from attnviz.settings import PUBLIC, Settings
 from attnviz.steps import PARTS, STEPS
 from tests.unit.links.views import DEFAULTS, VALUES
 
@@ -211,17 +213,22 @@ def test_unknown_keys_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "pair", "b_text"])
-def test_a_long_text_is_cut_with_a_note(name: str) -> None:
-    assert read_link({name: "é" * MAX_TEXT}) == ({**DEFAULTS, name: "é" * MAX_TEXT}, [])
-    view, notes = read_link({name: "é" * 100_000})
-    assert view[name] == "é" * MAX_TEXT
-    assert notes == [f"The link's {name} is longer than 20,000 characters and was cut there."]
+@pytest.mark.parametrize(("allowed", "most", "written"), [(Settings(), 20_000, "20,000"), (PUBLIC, 5_000, "5,000")])
+def test_a_long_text_is_cut_with_a_note(
+    name: str, allowed: Settings, most: int, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is that of the settings when the link is read."""
+    monkeypatch.setattr(link, "settings", lambda: allowed)
+    assert read_link({name: "é" * most}) == ({**DEFAULTS, name: "é" * most}, [])
+    view, notes = read_link({name: "é" * (most + 1)})
+    assert view[name] == "é" * most
+    assert notes == [f"The link's {name} is longer than {written} characters and was cut there."]
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_values_of_100_kb(name: str) -> None:
     view, notes = read_link({name: "a" * 100_000})
-    assert len(str(view[name])) <= MAX_TEXT
+    assert len(str(view[name])) <= 20_000
     assert sum(map(len, notes)) < 250
 
 
