@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attnviz.reprs import ShortRepr
 
-MaskKind = Literal["none", "causal", "padding", "cross", "other"]
+MaskKind = Literal["none", "causal", "window", "padding", "cross", "other"]
 Masked = Literal["scaled", "scores"]
 """The matrix whose hidden cells a mask fills: after the scaling, or before it"""
 
@@ -25,8 +25,9 @@ Masked = Literal["scaled", "scores"]
 class Mask(ShortRepr):
     """An attention mask and its kind.
 
-    none: hides nothing. causal: hides the keys after each query. padding: hides the same keys from every query.
-    cross: hides keys of another text. other: everything else, such as relative positions that are added to the scores.
+    none: hides nothing. causal: hides the keys after each query. window: hides the keys that are too far from each
+    query (see `window`). padding: hides the same keys from every query. cross: hides keys of another text. other:
+    everything else, such as relative positions that are added to the scores.
     """
 
     kind: MaskKind = "none"
@@ -70,8 +71,29 @@ class Mask(ShortRepr):
         rows, columns = visible.shape[-2:]
         if rows == columns and bool((visible == causal_mask(rows)).all()):
             return cls("causal", cells)
+        if rows == columns and _window(visible) is not None:
+            return cls("window", cells)
         same_keys = bool((visible == visible.flatten(0, -2)[0]).all())
         return cls("padding" if same_keys else "other", cells)
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Of a window, how many keys before a query it sees, and how many after it; else None.
+
+        (w − 1, 0) in a decoder whose queries see the last w keys, as Mistral's; (s, s) where they see s on both sides,
+        as in ModernBERT's local layers.
+        """
+        if self.cells is None or self.kind != "window":
+            return None
+        return _window(~hidden_cells(self.cells, tuple(self.cells.shape)))
+
+    @property
+    def hides_later(self) -> bool:
+        """Whether no query sees a key after it, over two positions or more."""
+        if self.cells is None or self.cells.shape[-2] != self.cells.shape[-1]:
+            return False
+        later = ~causal_mask(self.cells.shape[-1])
+        return bool(later.any()) and bool(hidden_cells(self.cells, tuple(self.cells.shape))[..., later].all())
 
     @property
     def adds(self) -> bool:
@@ -106,7 +128,7 @@ class Mask(ShortRepr):
         """Return this mask over n positions combined with the causal mask."""
         if self.cells is None or self.kind == "causal":
             return replace(self, kind="causal", cells=causal_mask(n))
-        return replace(self, kind="other", cells=and_causal(self.cells, n))
+        return replace(Mask.recognise(and_causal(self.cells, n)), value=self.value, fills=self.fills)
 
     def hidden(self, shape: tuple[int, ...]) -> Tensor:
         """Return the hidden cells of scores of this shape, bool (True = hidden)."""
@@ -250,6 +272,21 @@ def hidden_cells(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
     if mask is None:
         return torch.zeros(shape, dtype=torch.bool)
     return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
+
+
+def _window(visible: Tensor) -> tuple[int, int] | None:
+    """Return how many keys before and after each query these cells, (..., T, T), show, if they are a window.
+
+    A window is the same for every query: it ends at the query, or goes as far before it as after it.
+    """
+    at = torch.arange(visible.shape[-1])
+    apart = at[:, None] - at  # query minus key
+    seen = apart.expand(visible.shape)[visible]
+    if not seen.numel():
+        return None
+    before, after = int(seen.max()), -int(seen.min())
+    is_band = bool((visible == ((apart <= before) & (apart >= -after))).all())
+    return (before, after) if is_band and after in (0, before) else None
 
 
 def _zero_hidden_rows(weights: Tensor, mask: Tensor) -> Tensor:

@@ -176,8 +176,10 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     for text in texts:
         if len(text) > (limit := settings().largest_text):
             raise UsageError(f"a text has {len(text):,} characters; at most {limit:,} are allowed")
-    layer = view["block" if "block" in page.keys else "layer"]
-    layers, heads = _indices(arguments.layer, layer, "layer"), _indices(arguments.head, view["head"], "head")
+    name = "block" if "block" in page.keys else "layer"
+    is_asked = arguments.layer is not None or view[name] != KEYS[name].default  # else the model's first
+    layers = _indices(arguments.layer, view[name], "layer") if is_asked else []
+    heads = _indices(arguments.head, view["head"], "head")
     return [{**view, "text": text} for text in texts], layers, heads
 
 

@@ -23,8 +23,8 @@ def walk(
     """Mount the walk.
 
     - `header`: `documents` (the digest of each layer's document: see `ui.walk.documents`), `values` (the settings that
-      shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (how many there are to choose
-      from; 0 if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label), `lecture`
+      shape the view, by link key: `WalkValues` in frontend/types/walk.d.ts), `layers` (the numbers of those to choose
+      from; none if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label), `lecture`
       (whether the page is in lecture mode), `linked` (whether a link was opened with this view), `asks` (whether a
       lesson asks for the row that is covered), `model` (the whole model, for a diagram: `ModelDiagram` in
       frontend/types/walk.d.ts; None on pages that show one attention), `link` (the `keys` of the page's links in their

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -52,8 +52,10 @@ class About:
     model: str
     kind: str
     """Of attention"""
-    shape: tuple[int, int]
-    """Layers and heads"""
+    layers: tuple[int, ...]
+    """The model's own numbers of its layers"""
+    heads: int
+    """Of a layer"""
     sentences: int
 
 
@@ -67,14 +69,16 @@ class Labels:
 
 
 def corpora(
-    model: str, kind: str, shape: tuple[int, int], *, on_error: Callable[[str], object] = lambda _: None
+    model: str, kind: str, layers: Sequence[int], heads: int, *, on_error: Callable[[str], object] = lambda _: None
 ) -> dict[str, Path]:
     """Return the files with statistics of a model by their names in links; those that are set come first.
 
     Args:
         model: as `attnviz.pretrained.load` takes it.
         kind: of attention.
-        shape: layers and heads of this kind. A file with others is of another model that had the same name.
+        layers: the model's own numbers of its layers with this kind. A file with others, or with another number of
+            heads, is of another model that had the same name.
+        heads: of a layer.
         on_error: is called with a sentence about each file that is set and has no statistics, or can't be read.
     """
     found: dict[str, Path] = {}
@@ -84,7 +88,7 @@ def corpora(
         except OfferedError as error:
             on_error(str(error))
             continue
-        if (there.kind, there.shape) == (kind, shape) and _is_same(there.model, model):
+        if (there.kind, there.layers, there.heads) == (kind, tuple(layers), heads) and _is_same(there.model, model):
             found.setdefault(name_in_links(path), path)
     return found
 
@@ -156,8 +160,9 @@ def _about(path: Path, _: tuple[int, int]) -> About:
         said, card = (json.loads(schema.metadata[name]) for name in (b"attnviz", b"card"))
         types = [str(schema.field(name).type) for name in COLUMNS]
         is_known = said["format"] == FORMAT and tuple(said["labels"]) == LABELS and types == list(COLUMNS.values())
-        shape = int(said["layers"]), int(said["heads"])
-        found = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), shape, int(said["sentences"]))
+        layers = tuple(map(int, said.get("numbers", range(int(said["layers"])))))
+        sizes = layers, int(said["heads"]), int(said["sentences"])
+        found = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), *sizes)
     except Exception as error:  # of another file, the reader raises almost every type
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
     if not is_known:

@@ -51,7 +51,8 @@ class Reader:
 
     def nothing(self) -> HeadStatistics:
         """Return the statistics of no sentence."""
-        return HeadStatistics(*self._model.description.layers[self.kind], causal=self.kind == "decoder")
+        of = self._model.description
+        return HeadStatistics(*of.layers[self.kind], causal=self.kind == "decoder", numbers=of.numbers[self.kind])
 
     def read(
         self,

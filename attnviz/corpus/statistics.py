@@ -36,6 +36,8 @@ class HeadStatistics:
     layers: int
     heads: int
     causal: bool = False
+    numbers: tuple[int, ...] = ()
+    """The model's own numbers of the layers, (L,); 0, 1, ... if none are given"""
     sums: dict[str, npt.NDArray[np.int64]] = field(init=False)
     """By name; see `_shapes`"""
     histograms: list[Counts] = field(init=False)
@@ -46,6 +48,9 @@ class HeadStatistics:
     def __post_init__(self) -> None:
         if self.layers < 1 or self.heads < 1:
             raise ValueError(f"{self.layers} layers of {self.heads} heads: there must be at least one of each")
+        self.numbers = self.numbers or tuple(range(self.layers))
+        if len(self.numbers) != self.layers:
+            raise ValueError(f"{self.layers} layers can't have the numbers {self.numbers}")
         self.sums = {name: np.zeros(shape, np.int64) for name, shape in _shapes(self.layers, self.heads).items()}
         self.histograms = [histogram(measure, self.layers * self.heads) for measure in range(len(NAMES))]
         self.strongest = Strongest.none((self.layers, self.heads, len(NAMES)))
@@ -131,12 +136,13 @@ class HeadStatistics:
 
     def finish(self) -> CorpusStatistics:
         """Return means, deviations, quantiles and shares."""
-        return finished(self.sums, self.histograms, self.strongest, LABELS)
+        return finished(self.sums, self.histograms, self.strongest, LABELS, self.numbers)
 
-    def settings(self) -> dict[str, int | bool | list[tuple[Place, str]]]:
+    def settings(self) -> dict[str, int | bool | tuple[int, ...] | list[tuple[Place, str]]]:
         """Return what `from_arrays` needs beside the arrays, as values for JSON."""
         texts = sorted(self.strongest.texts.items())
-        return {"layers": self.layers, "heads": self.heads, "causal": self.causal, "texts": texts}
+        shape = {"layers": self.layers, "heads": self.heads, "causal": self.causal}
+        return {**shape, "numbers": self.numbers, "texts": texts}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all sums by name."""
@@ -151,7 +157,8 @@ class HeadStatistics:
             ValueError: an array has another shape or type.
             KeyError: one is missing.
         """
-        found = cls(int(settings["layers"]), int(settings["heads"]), bool(settings["causal"]))
+        numbers = tuple(map(int, settings.get("numbers", ())))
+        found = cls(int(settings["layers"]), int(settings["heads"]), bool(settings["causal"]), numbers)
         for name, mine in found.arrays().items():
             if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
                 raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {mine.dtype} {mine.shape}")

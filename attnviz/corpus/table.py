@@ -62,7 +62,7 @@ def write(path: Path, found: CorpusStatistics, card: CorpusCard) -> None:
     said = {
         "format": FORMAT, "layers": layers, "heads": heads, "sentences": found.sentences, "tokens": found.tokens,
         "measures": found.measures, "uniform": dict(zip(found.measures, _plain(found.uniform), strict=True)),
-        "labels": found.labels, "offsets": found.offsets, "parts": found.parts,
+        "labels": found.labels, "offsets": found.offsets, "parts": found.parts, "numbers": found.numbers,
     }  # fmt: skip
     table = pa.concat_tables([pa.Table.from_pylist(list(_rows(found)), SCHEMA), _pairs(found)])
     table = (
@@ -99,7 +99,7 @@ def read(path: Path) -> tuple[CorpusStatistics, CorpusCard]:
 
 def _rows(found: CorpusStatistics) -> Iterator[dict[str, Any]]:
     for layer, head in np.ndindex(found.shape):
-        at = {"layer": layer, "head": head}
+        at = {"layer": found.numbers[layer], "head": head}
         for number, name in enumerate(found.measures):
             mean, std, *quantiles = _plain(
                 [found.mean[layer, head, number], found.std[layer, head, number], *found.quantiles[layer, head, number]]
@@ -127,10 +127,10 @@ def _pairs(found: CorpusStatistics) -> pa.Table:
     heads = found.shape[1]
     count = len(found.divergence)
     one, other = np.divmod(np.arange(count**2), count)
-    names = pa.array([f"{number // heads}.{number % heads}" for number in range(count)])
+    names = pa.array(["{}.{}".format(*found.head(number)) for number in range(count)])
     columns = {
         "kind": pa.array(["pair"] * count**2).dictionary_encode().cast(SCHEMA.field("kind").type),
-        "layer": (one // heads).astype(np.int16),
+        "layer": np.array(found.numbers, np.int16)[one // heads],
         "head": (one % heads).astype(np.int16),
         "measure": pa.DictionaryArray.from_arrays(other.astype(np.int32), names).cast(SCHEMA.field("measure").type),
         "mean": pa.array(found.divergence.ravel(), from_pandas=True),  # NaN is none
@@ -185,6 +185,7 @@ def _statistics(table: pa.Table, said: dict[str, Any]) -> CorpusStatistics:
         pair_count=int(column("pair", "count", -1)[0, 0, 0]),
         divergence=column("pair", "mean", layers * heads).reshape(layers * heads, -1),
         strongest=_strongest(rows["measure"].column("strongest").to_pylist(), (layers, heads, many)),
+        numbers=tuple(map(int, said.get("numbers", range(layers)))),
     )
 
 

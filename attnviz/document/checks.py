@@ -26,7 +26,7 @@ MAX_HEADS = 1024
 MAX_BYTES = 128 * 2**20
 """Of a file, and of an array that is not in it"""
 
-MASKS: tuple[MaskKind, ...] = ("none", "causal", "padding", "cross", "other")
+MASKS: tuple[MaskKind, ...] = ("none", "causal", "window", "padding", "cross", "other")
 FILLED: tuple[Masked, ...] = ("scaled", "scores")
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 

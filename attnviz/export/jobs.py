@@ -76,7 +76,7 @@ class Exporter:
     """The page of the app that a web page shows; all other formats show the walk"""
 
     def jobs(self, views: Sequence[dict[str, Any]], layers: Sequence[int], heads: Sequence[int]) -> list[Job]:
-        """Return a job for each text, layer and head.
+        """Return a job for each text, layer and head; without layers, for the one that is shown.
 
         Raises:
             attnviz.pretrained.ModelError: the model can't be loaded.
@@ -91,7 +91,8 @@ class Exporter:
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
         name = slug(found.model.name) if found.source.has_names else found.source.key
         places = found.places if isinstance(found, ShownPart) else ()
-        for layer, head in product(_expand(layers, found.documents), _expand(heads, found.heads)):
+        first = [found.layer] if not layers else layers
+        for layer, head in product(_expand(first, found.numbers), _expand(heads, range(found.heads))):
             found.at(layer, head)  # raises IndexError
             if places:
                 steps = names_at(found.model.description, places[layer])
@@ -173,6 +174,6 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[-50:].lower() or "model"
 
 
-def _expand(indices: Sequence[int], count: int) -> list[int]:
-    """Return the requested indices of `count` layers or heads, without duplicates."""
-    return list(range(count)) if ALL in indices else list(dict.fromkeys(indices))
+def _expand(indices: Sequence[int], there: Sequence[int]) -> list[int]:
+    """Return the requested indices of the layers or heads that are there, without duplicates."""
+    return list(there) if ALL in indices else list(dict.fromkeys(indices))

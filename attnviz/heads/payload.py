@@ -33,10 +33,10 @@ def explorer_payload(
         view: the view's values.
         acknowledged: the number of the last update that `view` includes.
     """
-    layers, heads, *_ = survey.overview.shape
+    heads = survey.overview.shape[1]
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     header = {
-        "trace": survey.name, "model": keys.tokenizer, "kind": kind, "layers": layers, "heads": heads,
+        "trace": survey.name, "model": keys.tokenizer, "kind": kind, "layers": survey.numbers, "heads": heads,
         "rows": len(queries), "cols": len(keys), "causal": survey.causal,
         "query_labels": queries.labels, "key_labels": keys.labels,
         "query_groups": groups(queries), "key_groups": groups(keys),

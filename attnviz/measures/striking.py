@@ -5,7 +5,7 @@ Shapes: L layers, H heads, Tq queries, Tk keys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -28,6 +28,7 @@ class Striking:
     """A head, and the pair of tokens by which it stands out."""
 
     layer: int
+    """The model's own number of the layer"""
     head: int
     query: int
     key: int
@@ -58,7 +59,7 @@ def most_striking(trace: Trace, kind: Kind) -> Ranking:
     """
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     pairs = word_pairs(queries, keys, same_text=kind != "cross")
-    return Ranking(tuple(_distinct(_best_of_each_head(trace.layers[kind], pairs))))
+    return Ranking(tuple(_distinct(_best_of_each_head(dict(zip(trace.numbers[kind], trace.layers[kind], strict=True)), pairs))))
 
 
 def word_pairs(queries: Tokens, keys: Tokens, *, same_text: bool) -> Tensor:
@@ -104,24 +105,24 @@ def _word_numbers(tokens: Tokens) -> list[int]:
     ]
 
 
-def _best_of_each_head(layers: Sequence[LayerTrace], pairs: Tensor) -> list[Striking]:
+def _best_of_each_head(layers: Mapping[int, LayerTrace], pairs: Tensor) -> list[Striking]:
     """Return each head with the pair by which it exceeds the mean of all other heads most, in order of layers."""
-    others = sum(layer.heads for layer in layers) - 1
+    others = sum(layer.heads for layer in layers.values()) - 1
     if others < 1 or not pairs.any():
         return []
     total = torch.zeros(pairs.shape)
-    for layer in layers:
+    for layer in layers.values():
         for _, weights in weights_by_chunk(layer):
             total += weights.sum(0)
     found = []
-    for index, layer in enumerate(layers):
+    for number, layer in layers.items():
         for heads, weights in weights_by_chunk(layer):
             mean = (total - weights) / others  # (h, Tq, Tk)
             best = (weights - mean).masked_fill(~pairs, -torch.inf).flatten(1).argmax(1)
             for place, (head, cell) in enumerate(zip(heads, best.tolist(), strict=True)):
                 query, key = divmod(cell, pairs.shape[1])
                 at = place, query, key
-                found.append(Striking(index, head, query, key, float(weights[at]), float(mean[at])))
+                found.append(Striking(number, head, query, key, float(weights[at]), float(mean[at])))
     return found
 
 

@@ -47,6 +47,8 @@ class Survey:
     """(Tq, Tk): the cells that the masks of all heads hide"""
     causal: bool
     """Whether the mask of every layer is the causal one"""
+    numbers: tuple[int, ...]
+    """The model's own numbers of the layers, (L,)"""
 
     @property
     def nbytes(self) -> int:
@@ -89,6 +91,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
         norms,
         _frozen(hidden),
         all(layer.mask.kind == "causal" for layer in layers),
+        trace.numbers[kind],
     )
 
 

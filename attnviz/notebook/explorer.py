@@ -34,15 +34,15 @@ class HeadsWidget(BaseWidget):
 
     def __init__(self, trace: Trace, kind: Kind, **chosen: Any) -> None:
         every = EveryHead.of(trace, kind)
-        layers, heads = every.survey.overview.shape[:2]
+        layers, heads = trace.numbers_of(kind), every.survey.overview.shape[1]
         choices = {
-            "layer": range(layers),
+            "layer": layers,
             "head": range(0 if kind == "cross" else ROLLOUT, heads),
             "q": range(len(trace.query_tokens(kind))),
             "k": range(len(trace.key_tokens(kind))),
         }
         self._every = every
-        super().__init__(choices, **{"layer": 0, "head": 0, **chosen})
+        super().__init__(choices, **{"layer": layers[0], "head": 0, **chosen})
         here = {"layer": self.layer, "head": self.head, "chosen": [(self.layer, self.head)], "q": None, "k": None}
         header, arrays = every.payload(here)
         self._payload = pack(header, arrays)
@@ -59,7 +59,7 @@ class HeadsWidget(BaseWidget):
 
     def _picture(self) -> bytes:
         model, survey = self._every.trace.model, self._every.survey
-        return draw_heads(survey.overview, f"All heads of {model}" if model else "All heads")
+        return draw_heads(survey.overview, survey.numbers, f"All heads of {model}" if model else "All heads")
 
     def _file(self, asked: Mapping[str, Any]) -> bytes:
         """Return a file with weights by its name."""

@@ -31,7 +31,8 @@ class Heads(ShortRepr):
 
     walk: Callable[[int, int], Walk]
     """Returns the head of a layer"""
-    layers: range
+    layers: tuple[int, ...]
+    """Their own numbers in the model"""
     count: int
     """Heads in each layer"""
 
@@ -70,12 +71,13 @@ def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[
     """
     if isinstance(what, Walk):
         layer = what.layer_index
-        heads = Heads(lambda _, head: _named(replace(what, head=head)), range(layer, layer + 1), what.layer.heads)
+        heads = Heads(lambda _, head: _named(replace(what, head=head)), (layer,), what.layer.heads)
         return heads, {"layer": layer, "head": what.head}
     trace = check_trace(what, kind)
     kind = trace.kinds[0] if kind is None else kind
-    count = trace.layer(0, kind).heads
-    return Heads(lambda layer, head: _named(trace.walk(layer, head, kind)), range(len(trace.blocks[kind])), count), {}
+    numbers = trace.numbers_of(kind)
+    count = trace.layer(numbers[0], kind).heads
+    return Heads(lambda layer, head: _named(trace.walk(layer, head, kind)), numbers, count), {}
 
 
 def check_trace(what: object, kind: Kind | None) -> Trace:
@@ -83,7 +85,7 @@ def check_trace(what: object, kind: Kind | None) -> Trace:
     if not isinstance(what, Trace):
         name = type(what).__name__
         raise TypeError(f"A value of type {name} is neither a text nor a trace; pass what `attnviz.trace` returns.")
-    what.block(0, kind)
+    what.numbers_of(kind)
     return what
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,8 @@ LARGEST = 90.0
 ABOUT = "Attention weights. Rows are queries (from), columns are keys (to); layers and heads are counted from 0."
 
 
-def draw_heads(overview: npt.NDArray[np.uint8], title: str) -> bytes:
-    """Draw the thumbnails of all heads, (L, H, n, m), as PNG."""
+def draw_heads(overview: npt.NDArray[np.uint8], numbers: Sequence[int], title: str) -> bytes:
+    """Draw the thumbnails of all heads, (L, H, n, m), as PNG; `numbers` are the layers' own, (L,)."""
     layers, heads = overview.shape[:2]
     side = min(LARGEST, (WIDTH - LEFT - MARGIN) / heads - GAP)
     ink, quiet = THEME.text, THEME.quiet
@@ -31,8 +31,8 @@ def draw_heads(overview: npt.NDArray[np.uint8], title: str) -> bytes:
         *_thumbnails(overview, side),
         *(Text(LEFT + (side + GAP) * head + side / 2, TOP - 8, str(head), 14, quiet, anchor="middle")
           for head in range(heads)),
-        *(Text(LEFT - 10, TOP + (side + GAP) * layer + side / 2 + 5, f"layer {layer}", 14, quiet, anchor="end")
-          for layer in range(layers)),
+        *(Text(LEFT - 10, TOP + (side + GAP) * row + side / 2 + 5, f"layer {layer}", 14, quiet, anchor="end")
+          for row, layer in enumerate(numbers)),
     ]  # fmt: skip
     return write_png(Drawing(WIDTH, TOP + (side + GAP) * layers + MARGIN, tuple(marks), title=title))
 

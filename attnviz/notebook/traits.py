@@ -38,8 +38,7 @@ class Index(TraitType[Any, Any]):
             number = None
         if number is None or isinstance(value, bool) or number not in choices:
             none = " or None" if self.allow_none else ""
-            span = f"a whole number from {choices[0]} to {choices[-1]}" if len(choices) > 1 else f"only {choices[0]}"
-            _refuse(self, obj, value, f"{span}{none}")
+            _refuse(self, obj, value, f"{_span(choices)}{none}")
         return number
 
 
@@ -52,6 +51,16 @@ class Choice(TraitType[str, str]):
         if not isinstance(value, str) or value not in choices:
             _refuse(self, obj, value, f"one of {', '.join(choices)}")
         return value
+
+
+def _span(choices: Sequence[int]) -> str:
+    """Return in words what there is to choose from, in ascending order."""
+    *others, last = choices
+    if not others:
+        return f"only {last}"
+    if last - choices[0] == len(others):
+        return f"a whole number from {choices[0]} to {last}"
+    return f"only {', '.join(map(str, others))} or {last}"
 
 
 def _refuse(trait: TraitType[Any, Any], obj: HasTraits, value: object, wanted: str) -> NoReturn:

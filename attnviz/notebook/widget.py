@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from traitlets import Bytes, Int, Unicode
+from traitlets import Bytes, List, Unicode
 
 from attnviz.components.bundle import module, styles
 from attnviz.notebook.base import BaseWidget
@@ -30,8 +30,8 @@ class WalkWidget(BaseWidget):
     _styles = Unicode(styles("notebook/walk.css")).tag(sync=True)
     _document = Bytes().tag(sync=True)
     """The document of the layer that is shown first; others are sent when they are asked for"""
-    _layers = Int().tag(sync=True)
-    """How many layers there are to choose from; 0 if there is no choice"""
+    _layers = List().tag(sync=True)
+    """The numbers of the layers to choose from; none if there is no choice"""
 
     step = Choice(help="the name of the step").tag(sync=True)
 
@@ -46,7 +46,7 @@ class WalkWidget(BaseWidget):
         }
         self._heads = heads
         chosen = {"step": FIRST_STEP, "layer": heads.layers[0], "head": 0, **chosen}
-        super().__init__(choices, _layers=len(heads.layers) if len(heads.layers) > 1 else 0, **chosen)
+        super().__init__(choices, _layers=list(heads.layers) if len(heads.layers) > 1 else [], **chosen)
         self._document = heads.document(self.layer, self.head)
 
     @property

@@ -8,7 +8,8 @@ work without changes. A projection is used only if it reproduces the recorded qu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -83,6 +84,18 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     output = _output_path(model, path)
     is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
     return ModuleNames(path, _projection_names(model.get_submodule(path)), output, is_linear)
+
+
+def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:
+    """Return the model's own numbers of the layers with these attention modules, which are of one kind, in order.
+
+    A layer's number is its place in the model's outermost list of layers, such as 3 in layers.3.self_attn, as the
+    module's own `layer_idx` says in most families. Where these do not ascend (ALBERT's layers share their modules,
+    Funnel's are in several lists), layers are counted as they are run.
+    """
+    found = [next((int(part) for part in names.attention.split(".") if part.isdecimal()), -1) for names in modules]
+    ascend = all(b > a for a, b in pairwise((-1, *found)))
+    return tuple(found) if ascend else tuple(range(len(found)))
 
 
 def _projection_names(module: nn.Module) -> tuple[str, ...]:

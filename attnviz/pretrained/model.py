@@ -143,6 +143,7 @@ class PretrainedModel(ShortRepr, ABC):
             has_learned=True,
             language_head=self.language_head,
             model=self.name,
+            numbers=self.description.numbers,
         )
 
     def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:

@@ -26,6 +26,7 @@ from attnviz.pretrained.families import (
     count_parameters,
     find_input_projections,
     find_output_projection,
+    layer_numbers,
     module_names,
     reproduces,
 )
@@ -168,7 +169,7 @@ class TransformersModel(PretrainedModel):
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:
         """Return the names of a layer's attention modules."""
-        return self._names[kind][layer]
+        return self._names[kind][self.description.numbers[kind].index(layer)]
 
     def _probe(self) -> tuple[Recorder, Tensor]:
         """Run the model on a few words and return the record of the pass and the last hidden state.
@@ -245,10 +246,10 @@ class TransformersModel(PretrainedModel):
     def _kind(self, call: Call, module: nn.Module, mask: Mask) -> Kind:
         if call.query_input is not call.key_input and call.key_input is not None:
             return "cross"
-        causal = mask.kind == "causal"
-        if self.is_encoder_decoder:
-            return "decoder" if getattr(module, "is_decoder", causal) else "encoder"
-        return "decoder" if getattr(module, "is_causal", causal) else "encoder"
+        if len(call.query[0]) > 1:  # else there is no later key to hide
+            return "decoder" if mask.hides_later else "encoder"
+        of_decoder = getattr(module, "is_decoder", False) if self.is_encoder_decoder else getattr(module, "is_causal", False)
+        return "decoder" if of_decoder else "encoder"
 
     def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:
         """Find the projections and the rest of the block of a call's module, and check them against the recorded pass.
@@ -295,6 +296,7 @@ class TransformersModel(PretrainedModel):
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
             sizes=self._sizes(calls),
             unavailable=self._unavailable(),
+            numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
         )
 
     def _sizes(self, calls: Sequence[Call]) -> ModelSizes | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attnviz.sources import SOURCES
 from attnviz.sources.source import Get, Resources, Source
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.model import Kind, Model
+from attnviz.trace.model import Kind, Model, layers_in_words, no_layer
 from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
@@ -28,14 +28,15 @@ class Shown:
     pair: str | None
     kind: Kind
     layer: int
+    """The model's own number of the layer"""
     head: int
     notes: tuple[tuple[str, str], ...] = ()
     """For each setting that the model does not have: its key, and a sentence for the user"""
 
     @property
-    def layers(self) -> int:
-        """The number of layers; 0 if a view of this source has no choice of a layer."""
-        return self.model.description.layers[self.kind][0] if self.source.has_layers else 0
+    def layers(self) -> tuple[int, ...]:
+        """The numbers of the layers to choose from; none if a view of this source has no choice of a layer."""
+        return self.numbers if self.source.has_layers else ()
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -44,9 +45,9 @@ class Shown:
         return {name: value for name, value in found.items() if name in self.source.keys}
 
     @property
-    def documents(self) -> int:
-        """The number of documents that show all layers of this kind of attention."""
-        return self.model.description.layers[self.kind][0]
+    def numbers(self) -> tuple[int, ...]:
+        """The model's own numbers of its layers with this kind of attention, each of which has a document."""
+        return self.model.description.numbers[self.kind]
 
     @property
     def heads(self) -> int:
@@ -67,10 +68,10 @@ class Shown:
         Raises:
             IndexError: the model has no such layer or head.
         """
-        layers, heads = self.model.description.layers[self.kind]
-        for what, index, count in (("layer", layer, layers), ("head", head, heads)):
-            if not 0 <= index < count:
-                raise IndexError(f"{what} {index} does not exist: {what}s go from 0 to {count - 1}")
+        if layer not in self.numbers:
+            raise IndexError(no_layer(layer, self.numbers))
+        if not 0 <= head < self.heads:
+            raise IndexError(f"head {head} does not exist: heads go from 0 to {self.heads - 1}")
         return replace(self, layer=layer, head=head)
 
     def tokens(self) -> Tokens:
@@ -128,7 +129,7 @@ def of_model(
         model: the model.
         get: the view.
         pane: the pane of a comparison that the notes name; empty if there is one model only.
-        beyond: whether an index that does not exist is replaced by the first or by the last.
+        beyond: whether an index that does not exist is replaced by the first or by the last one below it.
     """
     this_model, of_pane = (f"The model of {pane}", f" of {pane}") if pane else ("This model", "")
     counts = model.description.layers
@@ -138,12 +139,17 @@ def of_model(
     if kind not in counts:
         notes.append(("kind", f"{this_model} has no {kind} attention."))
         kind = first
+    there = {"layer": model.description.numbers[kind], "head": tuple(range(counts[kind][1]))}
     found = {}
-    for name, count in zip(("layer", "head"), counts[kind], strict=True):
-        found[name] = get(name) if name == "head" or source.has_layers else 0
-        if found[name] >= count:
-            note = f"{name.capitalize()} {found[name]}{of_pane} does not exist: the choices go from 0 to {count - 1}."
-            notes.append((name, note))
-            found[name] = 0 if beyond == "first" else count - 1
+    for name, numbers in there.items():
+        found[name] = asked = get(name) if name == "head" or source.has_layers else numbers[0]
+        if asked not in numbers:
+            what = f"{name.capitalize()} {asked}{of_pane}"
+            if numbers == tuple(range(len(numbers))):
+                notes.append((name, f"{what} does not exist: the choices go from 0 to {numbers[-1]}."))
+            else:
+                notes.append((name, f"{what} has no attention: the model has it in {layers_in_words(numbers)}."))
+            below = [number for number in numbers if number < asked]
+            found[name] = below[-1] if below and beyond == "last" else numbers[0]
     pair = (get("pair").strip() or None) if "pair" in source.keys else None
     return Shown(source, model, get("text"), pair, kind, found["layer"], found["head"], tuple(notes))

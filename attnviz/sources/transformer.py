@@ -48,7 +48,7 @@ class ShownPart(Shown):
     @property
     def places(self) -> tuple[Place, ...]:
         """The places of all attentions of the model, in order of computation."""
-        return places(self.model.description.layers)
+        return places(self.model.description.numbers)
 
     @property
     def place(self) -> Place:
@@ -61,14 +61,14 @@ class ShownPart(Shown):
         return {**super(ShownPart, self).choices, "block": self.layer}
 
     @property
-    def layers(self) -> int:
-        """The number of attentions."""
-        return len(self.places)
+    def layers(self) -> tuple[int, ...]:
+        """The numbers of the attentions."""
+        return self.numbers
 
     @property
-    def documents(self) -> int:
-        """The number of attentions: each has a document."""
-        return self.layers
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the attentions, each of which has a document."""
+        return tuple(range(len(self.places)))
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class ShownPart(Shown):
         Raises:
             IndexError: the model has no such attention or head.
         """
-        for what, index, count in (("attention", layer, self.layers), ("head", head, self.heads)):
+        for what, index, count in (("attention", layer, len(self.places)), ("head", head, self.heads)):
             if not 0 <= index < count:
                 raise IndexError(f"{what} {index} does not exist: {what}s go from 0 to {count - 1}")
         return replace(self, kind=self.places[layer].kind, layer=layer, head=head)
@@ -99,7 +99,7 @@ def shown_part(get: Get, resources: Resources) -> ShownPart:
     """
     source = SOURCES[get("source")]
     model = source.open(get, resources)
-    found = places(model.description.layers)
+    found = places(model.description.numbers)
     number, head, notes = get("block"), get("head"), []
     if number >= len(found):
         notes.append(("block", f"Attention {number} does not exist: the choices go from 0 to {len(found) - 1}."))

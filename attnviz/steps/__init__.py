@@ -53,7 +53,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
         if place.kind != "decoder" or not crosses:
             there |= {"feed_forward_hidden", "feed_forward_output", "feed_forward_residual"}
             there.add("feed_forward_norm" if pre else "block_output")
-            if place.layer == model.layers[place.kind][0] - 1:
+            if place.layer == model.numbers[place.kind][-1]:
                 there |= {"final_norm"} if model.final_norm else set()
                 ends = model.shows_logits and (place.kind != "encoder" or not crosses)
                 there |= {"logits", "probabilities"} if ends else set()

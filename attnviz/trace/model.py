@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from attnviz.reprs import ShortRepr
@@ -34,6 +34,7 @@ class Place:
 
     kind: Kind
     layer: int
+    """The model's own number of the layer"""
 
     @property
     def stack(self) -> Literal["encoder", "decoder"]:
@@ -46,14 +47,43 @@ class Place:
         return f"{self.stack} block {self.layer}{', attention to the encoder' if self.kind == 'cross' else ''}"
 
 
-def places(layers: Mapping[Kind, tuple[int, int]]) -> tuple[Place, ...]:
-    """Return the places of all attentions in order of computation; `layers` as in `Description`."""
-    counts = {kind: count for kind, (count, _) in layers.items()}
-    found = [Place("encoder", layer) for layer in range(counts.get("encoder", 0))]
-    for layer in range(max(counts.get("decoder", 0), counts.get("cross", 0))):
-        kinds: tuple[Kind, ...] = ("decoder", "cross")
-        found += [Place(kind, layer) for kind in kinds if layer < counts.get(kind, 0)]
+def numbered(counts: Mapping[Kind, int], numbers: Mapping[Kind, tuple[int, ...]]) -> dict[Kind, tuple[int, ...]]:
+    """Return the model's own numbers of its layers, by kind of attention; 0, 1, ... for a kind without numbers.
+
+    Args:
+        counts: how many layers there are of each kind.
+        numbers: the numbers that are known, in ascending order.
+
+    Raises:
+        ValueError: there are not as many numbers as layers, or they do not ascend from 0 or above.
+    """
+    found = {kind: tuple(numbers.get(kind, range(count))) for kind, count in counts.items()}
+    for kind, of_kind in found.items():
+        if len(of_kind) != counts[kind] or any(b <= a for a, b in pairwise((-1, *of_kind))):
+            raise ValueError(f"{counts[kind]} {kind} layers can't have the numbers {of_kind}")
+    return found
+
+
+def places(numbers: Mapping[Kind, Sequence[int]]) -> tuple[Place, ...]:
+    """Return the places of all attentions in order of computation; `numbers` as in `Description`."""
+    found = [Place("encoder", layer) for layer in numbers.get("encoder", ())]
+    kinds: tuple[Kind, ...] = ("decoder", "cross")
+    for layer in sorted({layer for kind in kinds for layer in numbers.get(kind, ())}):
+        found += [Place(kind, layer) for kind in kinds if layer in numbers.get(kind, ())]
     return tuple(found)
+
+
+def no_layer(layer: int, numbers: Sequence[int]) -> str:
+    """Say that a model has no attention in a layer, and in which it has: a sentence without its full stop."""
+    if tuple(numbers) == tuple(range(len(numbers))):
+        return f"layer {layer} does not exist: layers go from 0 to {len(numbers) - 1}"
+    return f"layer {layer} has no attention: this model has it in {layers_in_words(numbers)}"
+
+
+def layers_in_words(numbers: Sequence[int]) -> str:
+    """Write the numbers of layers: "layer 3", "layers 1 and 3", "layers 3, 7 and 11"."""
+    *first, last = map(str, numbers)
+    return f"layers {', '.join(first)} and {last}" if first else f"layer {last}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,7 +92,7 @@ class Description(ShortRepr):
 
     name: str
     layers: dict[Kind, tuple[int, int]]
-    """Number of layers and of heads per layer, by kind of attention"""
+    """Number of layers with attention and of heads per layer, by kind of attention"""
     width: int
     """C"""
     head_size: int
@@ -90,6 +120,13 @@ class Description(ShortRepr):
     """The sizes of the matrix products in its blocks; None if they are not known, or not yet read off its parts"""
     unavailable: dict[str, str] = field(default_factory=dict)
     """Quantities that are not available for this model -> the reason, as a sentence"""
+    numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
+    """The model's own numbers of the layers in `layers`, ascending: not 0, 1, ... where other layers have no attention.
+    A layer is called by its number everywhere; its place in this tuple is that in arrays of all layers"""
+
+    def __post_init__(self) -> None:
+        counts = {kind: count for kind, (count, _) in self.layers.items()}
+        object.__setattr__(self, "numbers", numbered(counts, self.numbers))
 
     def _summary(self) -> Iterator[str]:
         yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {self.head_size}")

@@ -50,7 +50,8 @@ def part_of(trace: Trace, place: Place) -> BlockPart | None:
     Where the model has none of these steps, or they are not known, the part has no matrices.
     """
     block = trace.block(place.layer, place.kind)
-    whole = trace.block(place.layer, "decoder") if place.kind == "cross" and "decoder" in trace.blocks else block
+    has_both = place.kind == "cross" and place.layer in trace.numbers.get("decoder", ())
+    whole = trace.block(place.layer, "decoder") if has_both else block
     x, steps = block.input, whole.steps()
     if x is None:
         return None
@@ -116,7 +117,7 @@ def _feed_forward(made: _Maker, stream: Tensor, steps: BlockSteps, weights: Bloc
 
 def _end(made: _Maker, stream: Tensor, trace: Trace, place: Place) -> None:
     """Add what follows the last block of a stack: the final norm, and in the last stack the logits."""
-    if place.layer != len(trace.blocks[place.kind]) - 1:
+    if place.layer != trace.numbers[place.kind][-1]:
         return
     if place.stack in trace.final_norms:
         final = trace.final_norms[place.stack]

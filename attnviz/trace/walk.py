@@ -37,7 +37,7 @@ class Walk(NotebookRepr):
     link: str = ""
     """The address of this view in the app; "" if not known"""
     layer_index: int = 0
-    """The position of the layer in the model"""
+    """The model's own number of the layer"""
     model: str = ""
     """The model's name; "" if not known"""
     kind: Kind = "encoder"

@@ -1,4 +1,7 @@
-"""The trace of one text through a model, the same type for every source. Layers and heads are counted from 0."""
+"""The trace of one text through a model, the same type for every source. Layers and heads are counted from 0.
+
+A layer's number is the model's own: where only some layers have attention, `numbers` says which.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block, Norm
 from attnviz.trace.layer import LayerTrace, held_bytes
-from attnviz.trace.model import Kind, Place, layers_and_heads, places
+from attnviz.trace.model import Kind, Place, layers_and_heads, no_layer, numbered, places
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.walk import Walk
 
@@ -47,6 +50,12 @@ class Trace(NotebookRepr):
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
     model: str = ""
     """The model's name; "" if not known"""
+    numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
+    """The model's own numbers of the layers in `blocks`, as `Description` has them"""
+
+    def __post_init__(self) -> None:
+        counts = {kind: len(blocks) for kind, blocks in self.blocks.items()}
+        object.__setattr__(self, "numbers", numbered(counts, self.numbers))
 
     def _summary(self) -> Iterator[str]:
         if self.model:
@@ -63,8 +72,8 @@ class Trace(NotebookRepr):
 
     @property
     def embeddings(self) -> Tensor | None:
-        """The first block's input X, (T, C); None if not known."""
-        return self.block(0).input
+        """The first block's input X, (T, C); None if not known, or if the first block has no attention."""
+        return self.block(0).input if self.numbers[self.kinds[0]][0] == 0 else None
 
     @property
     def logits(self) -> Tensor | None:
@@ -93,17 +102,26 @@ class Trace(NotebookRepr):
         return _summands(self.embedding_parts)
 
     def block(self, layer: int, kind: Kind | None = None) -> Block:
-        """Return one block; `kind` defaults to the model's first.
+        """Return the block with this number in the model; `kind` defaults to the model's first.
 
         Raises:
-            IndexError: the model has no such kind of attention or no such layer.
+            IndexError: the model has no such kind of attention, or none in this layer.
+        """
+        kind, numbers = self.kinds[0] if kind is None else kind, self.numbers_of(kind)
+        if layer not in numbers:
+            raise IndexError(no_layer(layer, numbers))
+        return self.blocks[kind][numbers.index(layer)]
+
+    def numbers_of(self, kind: Kind | None = None) -> tuple[int, ...]:
+        """Return the model's own numbers of its layers with a kind of attention; `kind` defaults to the first.
+
+        Raises:
+            IndexError: the model has no such kind of attention.
         """
         kind = self.kinds[0] if kind is None else kind
         if kind not in self.blocks:
             raise IndexError(f"no {kind} attention: this model has {', '.join(self.kinds)}")
-        if not 0 <= layer < len(self.blocks[kind]):
-            raise IndexError(f"layer {layer} does not exist: layers go from 0 to {len(self.blocks[kind]) - 1}")
-        return self.blocks[kind][layer]
+        return self.numbers[kind]
 
     def layer(self, layer: int, kind: Kind | None = None) -> LayerTrace:
         """Return the attention of one block; raises as `block` does."""
@@ -111,7 +129,7 @@ class Trace(NotebookRepr):
 
     @property
     def layers(self) -> dict[Kind, tuple[LayerTrace, ...]]:
-        """The attention of all blocks, by kind."""
+        """The attention of all blocks, by kind, in the order of `numbers`."""
         return {kind: tuple(block.attention for block in blocks) for kind, blocks in self.blocks.items()}
 
     def attentions(self, layer: int, kind: Kind | None = None) -> Tensor:
@@ -140,7 +158,7 @@ class Trace(NotebookRepr):
     @property
     def places(self) -> tuple[Place, ...]:
         """The places of all attentions of the model, in order of computation."""
-        return places({kind: (len(blocks), 0) for kind, blocks in self.blocks.items()})
+        return places(self.numbers)
 
     def walk_at(self, number: int, head: int) -> Walk:
         """Return one head of the attention with this number in `places`, with the steps around the attention.

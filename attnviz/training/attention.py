@@ -31,8 +31,8 @@ def attentions(model: TokenModel) -> dict[Place, MultiHeadAttention]:
         stacks = {"encoder": blocks.encoder.layers, "decoder": blocks.decoder.layers, "cross": blocks.decoder.layers}
     else:
         stacks = {"decoder" if blocks.causal else "encoder": blocks.layers}
-    counts = {kind: (len(layers), model.config.heads) for kind, layers in stacks.items()}
-    return {place: _attention(stacks[place.kind][place.layer], place.kind) for place in places(counts)}
+    numbers = {kind: range(len(layers)) for kind, layers in stacks.items()}
+    return {place: _attention(stacks[place.kind][place.layer], place.kind) for place in places(numbers)}
 
 
 def _attention(layer: nn.Module, kind: Kind) -> MultiHeadAttention:

@@ -34,7 +34,7 @@ def model(at: AppTest) -> dict[str, Any]:
 def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() -> None:
     at = opened()
     header, document = walk(at)
-    assert len(header["documents"]) == header["layers"] == len(model(at)["attentions"]) == 2
+    assert len(header["documents"]) == len(header["layers"]) == len(model(at)["attentions"]) == 2
     assert (document.header.kind, document.header.place, document.header.layer) == ("block", "encoder block 0", 0)
     assert document.header.query.labels == WordTokenizer().tokenize(DEFAULT_TEXT).labels
     assert not at.warning

@@ -72,7 +72,7 @@ def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: in
 def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], chosen: list[Any], left: Any) -> None:
     body = """
       const [layer, head] = given.current;
-      const view = m.checked({ layer, head, chosen: given.chosen }, { layers: 2, heads: 3, rollout: true });
+      const view = m.checked({ layer, head, chosen: given.chosen }, { layers: [0, 1], heads: 3, rollout: true });
       return [[view.layer, view.head], view.chosen];
     """
     assert run("heads/choice.js", body, {"current": current, "chosen": chosen}) == left
@@ -103,7 +103,7 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
 
 FILES = """
   const weights = Array.from({ length: 12 }, (_, n) => [`${Math.floor(n / 4)}.${n % 4}`, n, 1]);
-  const header = { layers: 3, heads: 4, rows: 256, cols: 256, files: { shared: 's', weights, rollout: ['r', 'q'] } };
+  const header = { layers: [0, 1, 2], heads: 4, rows: 256, cols: 256, files: { shared: 's', weights, rollout: ['r', 'q'] } };
 """
 
 
@@ -111,7 +111,7 @@ def test_every_head_is_found_in_its_file(run: Run) -> None:
     body = """
       const files = { shared: 's', weights: [['a', 0, 3], ['b', 3, 2], ['c', 5, 3]], rollout: ['r', 'q'] };
       const heads = [[0, 0], [0, 3], [1, 0], [1, 3], [1, -1]];
-      return heads.map((head) => Object.values(m.fileOf({ layers: 2, heads: 4, files }, head)));
+      return heads.map((head) => Object.values(m.fileOf({ layers: [0, 1], heads: 4, files }, head)));
     """
     assert run("heads/files.js", body) == [["a", 0, 3], ["b", 0, 2], ["b", 1, 2], ["c", 2, 3], ["q", 0, 1]]
 
@@ -250,7 +250,7 @@ def test_each_head_has_its_own_norms_and_measures(run: Run) -> None:
     body = """
       const store = new m.Store();
       const header = {
-        trace: "norms", layers: 2, heads: 3, rows: 5, cols: 5, query_groups: [], key_groups: [],
+        trace: "norms", layers: [0, 1], heads: 3, rows: 5, cols: 5, query_groups: [], key_groups: [],
         measures: ["a", "b", "c", "d"].map((name) => ({ name })), files: { shared: "s", weights: [], rollout: [] },
       };
       const array = (data, ...shape) => ({ data: Float32Array.from(data), shape });
@@ -273,7 +273,7 @@ def test_heads_are_ranked_by_a_measure_and_those_without_it_come_last(run: Run) 
     values = [0.3, None, 0.9, 0.3, -1.0, None]
     body = """
       const store = {
-        header: { layers: 2, heads: 3, measures: [{ name: "other" }, { name: "entropy" }] },
+        header: { layers: [0, 1], heads: 3, measures: [{ name: "other" }, { name: "entropy" }] },
         measures: Float32Array.from(given.flatMap((value) => [0, value ?? NaN])),
       };
       return [[...m.ranked(store, "entropy")], m.ranked(store, "unknown")];

@@ -34,7 +34,7 @@ CODES = """(section) => {
   const { store } = section.attnviz;
   const { layers, heads } = store.header;
   const all = [];
-  for (let layer = 0; layer < layers; layer += 1)
+  for (const layer of layers)
     for (let head = 0; head < heads; head += 1) all.push(...store.codes([layer, head]));
   const bytes = new Uint8Array(Uint16Array.from(all).buffer);
   let text = "";

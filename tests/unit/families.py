@@ -32,6 +32,30 @@ class Family:
     """Whether X · W gives what attention received"""
 
 
+HYBRID = {
+    **BERT, "num_hidden_layers": 5, "num_key_value_heads": 2,
+    "layer_types": ["linear_attention", "full_attention", "linear_attention", "full_attention", "linear_attention"],
+}  # fmt: skip
+"""Attention in layers 1 and 3 of five"""
+HYBRIDS = {
+    "qwen3-next": lambda: tf.Qwen3NextModel(
+        tf.Qwen3NextConfig(
+            **HYBRID, head_dim=8, linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8,
+            linear_value_head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16,
+            shared_expert_intermediate_size=16,
+        )
+    ),
+    "jamba": lambda: tf.JambaModel(
+        tf.JambaConfig(
+            **{name: value for name, value in HYBRID.items() if name != "layer_types"}, num_experts=2,
+            num_experts_per_tok=1, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2,
+            expert_layer_offset=1, mamba_d_state=4, mamba_d_conv=4, mamba_expand=2, mamba_dt_rank=4,
+            use_mamba_kernels=False,
+        )
+    ),
+}  # fmt: skip
+"""Models of which only some layers have attention"""
+
 FAMILIES = {
     "bert": Family(lambda: tf.BertModel(tf.BertConfig(**BERT)), "attention.output.dense"),
     "roberta": Family(

@@ -132,3 +132,50 @@ def test_in_training_weights_and_gradients_are_those_of_masked_fill() -> None:
         found.append([outputs.detach(), *(one.grad for one in (query, key, value))])
     for ours, theirs in zip(*found, strict=True):
         assert torch.equal(ours, theirs)
+
+
+def band(n: int, before: int, after: int) -> torch.Tensor:
+    return torch.tensor([[-after <= q - k <= before for k in range(n)] for q in range(n)])
+
+
+@pytest.mark.parametrize("as_cells", [lambda seen: seen, as_float, lambda seen: as_float(seen)[None].expand(3, -1, -1)])
+@pytest.mark.parametrize(("n", "before", "after"), [(5, 2, 0), (5, 3, 0), (2, 0, 0), (6, 2, 2), (6, 1, 1), (3, 1, 1)])
+def test_a_window_is_known_with_how_far_it_reaches(n: int, before: int, after: int, as_cells: object) -> None:
+    mask = Mask.recognise(as_cells(band(n, before, after)))  # type: ignore[operator]
+    assert (mask.kind, mask.window) == ("window", (before, after))
+    assert mask.hides_later == (after == 0)
+    assert mask.of_heads(0).window == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("seen", "kind"),
+    [
+        (band(5, 4, 0), "causal"),  # as long as the text: nothing of the past is hidden
+        (band(5, 4, 4), "none"),
+        (band(5, 2, 1), "other"),
+        (band(5, 0, 4), "other"),  # sees what comes after it only
+        (band(5, 2, 0)[:, 1:], "other"),  # rows are not columns
+        (band(5, 2, 0).logical_xor(torch.eye(5).bool()), "other"),  # not itself
+        (torch.zeros(3, 3).bool(), "padding"),
+        (torch.stack([band(5, 1, 0), band(5, 2, 0)]), "other"),
+    ],
+)
+def test_what_is_no_window_is_called_something_else(seen: torch.Tensor, kind: str) -> None:
+    mask = Mask.recognise(seen)
+    assert (mask.kind, mask.window) == (kind, None)
+
+
+def test_only_what_hides_every_later_key_hides_the_later_ones() -> None:
+    hides = {"causal": causal_mask(4), "window": band(4, 1, 0), "with padding": causal_mask(4) & (torch.arange(4) < 3)}
+    assert all(Mask.recognise(cells).hides_later for cells in hides.values())
+    one = causal_mask(4)
+    one[0, 1] = True
+    shows = (None, band(4, 1, 1), one, torch.stack([causal_mask(4), torch.ones(4, 4).bool()]), torch.ones(1, 1).bool())
+    assert not any(Mask.recognise(cells).hides_later for cells in shows)
+    assert Mask.recognise(as_float(causal_mask(3)) + BIAS).hides_later  # relative positions beside the mask
+
+
+def test_a_window_with_the_causal_mask_is_the_window_up_to_the_query() -> None:
+    assert Mask.recognise(band(5, 2, 2)).and_causal(5).window == (2, 0)
+    assert Mask.recognise(band(5, 2, 0)).and_causal(5).window == (2, 0)
+    assert Mask.recognise(PADDED).and_causal(3).kind == "other"

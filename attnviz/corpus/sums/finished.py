@@ -62,6 +62,13 @@ class CorpusStatistics:
     """(L · H, L · H): the mean Jensen-Shannon divergence of each two heads, in bits"""
     strongest: Strongest
     """Of (L, H, M)"""
+    numbers: tuple[int, ...]
+    """The model's own numbers of the layers, (L,)"""
+
+    def head(self, number: int) -> tuple[int, int]:
+        """Return the layer, by its own number, and the head of a row of `divergence`."""
+        row, head = divmod(number, self.shape[1])
+        return self.numbers[row], head
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,8 +114,9 @@ def finished(
     histograms: Sequence[Counts],
     strongest: Strongest,
     labels: tuple[str, ...],
+    numbers: tuple[int, ...],
 ) -> CorpusStatistics:
-    """Return the statistics of these sums (see `attnviz.corpus.statistics`)."""
+    """Return the statistics of these sums (see `attnviz.corpus.statistics`); `numbers` are the layers' own."""
     shape = sums["count"].shape
     share = _ratio(amount(sums["sum"]), sums["count"])
     squares = _ratio(amount(sums["square"]), sums["count"])
@@ -134,6 +142,7 @@ def finished(
         pair_count=int(sums["pair_count"]),
         divergence=_ratio(amount(sums["pair"]), sums["pair_count"]),
         strongest=strongest,
+        numbers=numbers,
     )
 
 

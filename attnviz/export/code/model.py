@@ -90,7 +90,7 @@ FUSED = "    query, key, value = (heads(part) for part in attention.c_attn(x).ch
 CHECK_WEIGHTS = """\
 eager = torch.softmax(query @ key.transpose(-2, -1) * scale + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
-torch.testing.assert_close(eager, result.{field}[{layer}][0], rtol=1e-4, atol=1e-5)
+torch.testing.assert_close(eager, result.{field}[{place}][0], rtol=1e-4, atol=1e-5)
 print("\\nThese weights equal those of transformers' eager attention.")\
 """
 
@@ -147,7 +147,8 @@ class ModelRecipe:
     tokens: Tokens
     decoder_tokens: Tokens | None
     kind: Kind
-    layer: int
+    place: int
+    """The layer's place among those with this attention, as transformers' model returns their weights"""
     names: ModuleNames
     takes_segments: bool
     limit: int
@@ -174,7 +175,7 @@ class ModelRecipe:
             output=output,
         )  # fmt: skip
         field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-        check = CHECK_WEIGHTS.format(field=field[self.kind] if self.decoder_tokens else "attentions", layer=self.layer)
+        check = CHECK_WEIGHTS.format(field=field[self.kind] if self.decoder_tokens else "attentions", place=self.place)
         return (
             *first,
             Cell("markdown", "## embeddings: the input of this layer"),
@@ -200,12 +201,16 @@ def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind
     """Collect from a model the values that the code of one layer contains."""
     tokens, decoder_tokens = model.read(text, pair)
     names = model.module_names(layer, kind)
+    place = model.description.numbers[kind].index(layer)
     return ModelRecipe(
-        model.name.strip(), tokens, decoder_tokens, kind, layer, names, model.takes_segments, model.max_tokens
+        model.name.strip(), tokens, decoder_tokens, kind, place, names, model.takes_segments, model.max_tokens
     )
 
 
 def _simple_mask(mask: Mask, rows: int) -> str | None:
-    """Return code for no mask or a causal mask; None for any other mask."""
+    """Return code for no mask, a causal mask or a window; None for any other mask."""
     causal = f"torch.ones({rows}, {rows}, dtype=torch.bool).tril()"
+    if mask.window is not None:
+        before, after = mask.window
+        return f"torch.ones({rows}, {rows}, dtype=torch.bool).tril({after}).triu({-before})"
     return {"none": "None", "causal": causal}.get(mask.kind)

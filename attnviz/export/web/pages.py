@@ -179,6 +179,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
 
     (here,) = _one("heads", view, resources)
     every = EveryHead.of(here.trace(resources), here.kind)
+    view = {**view, "layer": here.layer, "head": here.head}
     header, arrays = every.payload(chosen(view.__getitem__))
     files = {name: np.frombuffer(every.file(name), np.uint8) for name in every.names()}
     kind = f" · {KIND_NAMES[here.kind]}" if len(here.model.description.layers) > 1 else ""
@@ -195,7 +196,7 @@ def _heads_page(view: View, resources: Resources) -> Page:
 
 
 def _most_of_heads(here: Shown) -> tuple[int, str]:
-    layers, heads = here.model.description.layers[here.kind]
+    layers, heads = len(here.numbers), here.heads
     most = isqrt(HEADS_BYTES // (2 * layers * (heads + 1)))  # with the rollout
     return most, f"A web page of Heads has at most 3 MB: with {layers} x {heads} heads, it"
 

@@ -80,7 +80,7 @@ def cross(case: Case) -> Found:
             "This model has no cross-attention. Choose the toy with the architecture “both”: an encoder, and a decoder "
             "that looks at it."
         )
-    layer = case.trace.layer(0, "cross")
+    layer = case.trace.layers["cross"][0]
     y, encoded = known(layer.query_input, "what it reads"), known(layer.key_input, "what it reads")
     make = known(layer.projections, "how it makes queries, keys and values")
 

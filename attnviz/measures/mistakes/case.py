@@ -81,7 +81,7 @@ class Case(ShortRepr):
     @property
     def block(self) -> Block:
         """The block."""
-        return self.trace.block(0, self.kind)
+        return self.trace.block(self.trace.numbers_of(self.kind)[0], self.kind)
 
     @property
     def attention(self) -> LayerTrace:
@@ -105,7 +105,7 @@ class Case(ShortRepr):
     @property
     def where(self) -> str:
         """The block in words."""
-        return f"{self.kind} block 0"
+        return f"{self.kind} block {self.trace.numbers_of(self.kind)[0]}"
 
     @property
     def inputs(self) -> Tensor:

@@ -6,6 +6,7 @@ Shapes: P states of a row (before the first block and after each), V tokens of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -62,7 +63,8 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     if found is None:
         return None
     with torch.inference_mode():
-        return lens_of(state_logits(torch.stack([state[row] for state in found]), norm, vocabulary), count)
+        logits = state_logits(torch.stack([state[row] for state in found]), norm, vocabulary)
+        return lens_of(logits, count, trace.numbers_of(stack))
 
 
 def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:
@@ -70,11 +72,15 @@ def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor
     return vocabulary.logits(x if norm is None else norm.apply(x))
 
 
-def lens_of(logits: Tensor, count: int = COUNT) -> Lens:
-    """Return the lens of the logits of a row's states, (P, V), the last of which are the model's own."""
+def lens_of(logits: Tensor, count: int = COUNT, numbers: Sequence[int] | None = None) -> Lens:
+    """Return the lens of the logits of a row's states, (P, V), the last of which are the model's own.
+
+    `numbers` are those of the P - 1 blocks in the model; 0, 1, ... if None.
+    """
     probabilities = logits.softmax(-1)
     of_last = probabilities[:, int(logits[-1].argmax())]
     best = probabilities.topk(min(count, logits.shape[-1]), dim=-1)
     ranks = (probabilities > of_last[:, None]).sum(-1)
-    parts = ("X", *(f"after block {number}" for number in range(len(logits) - 1)))
+    blocks = range(len(logits) - 1) if numbers is None else numbers
+    parts = ("X", *(f"after block {number}" for number in blocks))
     return Lens(parts, best.indices, best.values, of_last, ranks)

@@ -59,13 +59,16 @@ def states(blocks: Sequence[Block]) -> list[Tensor] | None:
     return known if len(known) == len(found) else None
 
 
-def residual_stream(blocks: Sequence[Block]) -> Stream | None:
-    """Return the stream through the blocks of one stack, one after another; None if their steps are not known."""
+def residual_stream(blocks: Sequence[Block], numbers: Sequence[int] | None = None) -> Stream | None:
+    """Return the stream through the blocks of one stack, one after another; None if their steps are not known.
+
+    `numbers` are the blocks' own in the model; 0, 1, ... if None.
+    """
     x = blocks[0].input
     if x is None:
         return None
     parts, vectors = ["X"], [x]
-    for number, block in enumerate(blocks):
+    for number, block in zip(range(len(blocks)) if numbers is None else numbers, blocks, strict=True):
         steps = block.steps()
         if steps is None:
             return None

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from attnviz.attention import Mask
     from attnviz.trace.walk import Walk
 
+_WINDOW = (
+    "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which reaches "
+    "one window further."
+)
 _FAR_BELOW = -1e4
 """A hidden cell that holds less has a weight of exactly 0 in float32 beside any visible one"""
 
@@ -23,12 +27,25 @@ def _notice(walk: Walk) -> str:
     mask = walk.layer.mask
     if mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
+    if mask.window is not None and mask.is_infinite:
+        return marked(f"{window_in_words(mask.window)} {_WINDOW}")
     if mask.is_infinite:
         return marked(
             "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
             "exp(−∞) = 0."
         )
     return marked(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+
+
+def window_in_words(window: tuple[int, int]) -> str:
+    """Say what queries see through a window, `Mask.window`, as a sentence."""
+    before, after = window
+    if not before and not after:
+        return "Each query sees only itself."
+    if not after:
+        return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
+    many = "the key" if after == 1 else f"{after} keys"
+    return f"Each query sees itself and {many} on both sides: a window of {before + after + 1}."
 
 
 def _finite(mask: Mask, scale: float) -> str:
@@ -48,6 +65,8 @@ def _code(walk: Walk) -> str:
     mask = walk.layer.mask
     if mask.cells is None:
         return "masked = scaled  # no mask"
+    if mask.window is not None and mask.is_infinite:
+        return _window_code(*mask.window)
     if mask.cells.is_floating_point():
         return "masked = scaled + mask"
     value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
@@ -57,6 +76,15 @@ def _code(walk: Walk) -> str:
     if mask.fills == "scores":
         return f"{first}masked = scores.masked_fill(~{seen}, {value}) * {walk.layer.scale!r}{comment}"
     return f"{first}masked = scaled.masked_fill(~{seen}, {value}){comment}"
+
+
+def _window_code(before: int, after: int) -> str:
+    """Return the code of a window, `Mask.window`, that fills −∞ into what it hides."""
+    far = f"apart.abs() > {before}" if after or not before else f"(apart < 0) | (apart > {before})"
+    return (
+        "at = torch.arange(len(scaled))\napart = at[:, None] - at  # query minus key\n"
+        f'masked = scaled.masked_fill({far}, float("-inf"))'
+    )
 
 
 def _fact(walk: Walk) -> str:

@@ -109,7 +109,7 @@ def choose(pane: Pane) -> Choice:
             _select(pane, "kind", kinds, controls.KINDS.__getitem__)
             here = _settled(pane, source, model)
         if source.has_layers:
-            _select(pane, "layer", range(here.layers), "layer {}".format)
+            _select(pane, "layer", here.layers, "layer {}".format)
         _select(pane, "head", range(here.heads), "head {}".format)
         _select(pane, "scale", *_named(_scales(pane, source)))
         own = "its own mask" if source.has_own_scale else "no mask"

@@ -38,7 +38,7 @@ def show_card(model: object, page: str) -> None:
 def _choose(model: TrainedModel, page: str, kind: str, layer: int, head: int) -> None:
     """Show a head, from a callback."""
     if page == "transformer":
-        there: list[tuple[str, int]] = [(place.kind, place.layer) for place in places(model.description.layers)]
+        there: list[tuple[str, int]] = [(place.kind, place.layer) for place in places(model.description.numbers)]
         state.put("block", there.index((kind, layer)) if (kind, layer) in there else 0)
         state.put("head", head)
         return

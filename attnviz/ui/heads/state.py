@@ -33,13 +33,13 @@ def view() -> dict[str, Any]:
 
 def check(survey: Survey, rows: int, cols: int, *, rollout: bool, labels: list[str], sorts: list[str]) -> None:
     """Reset values that this model or text does not have, with notes; the current layer and head are there."""
-    layers, heads = survey.overview.shape[:2]
+    heads = survey.overview.shape[1]
     if state.get("rollout") and not rollout:
         _reset("rollout", "There is no rollout of cross-attention: it goes from one text to another.")
     existing = tuple(
         (layer, head)
         for layer, head in state.get("chosen")
-        if layer < layers and (head < heads if head != ROLLOUT else rollout)
+        if layer in survey.numbers and (head < heads if head != ROLLOUT else rollout)
     )
     missing = [head for head in state.get("chosen") if head not in existing]
     if missing:

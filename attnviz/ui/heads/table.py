@@ -22,11 +22,11 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
 
     Rows are sorted by layer and head, or by the measure `sort` in descending order.
     """
-    layers, heads, _ = survey.values.shape
+    heads = survey.values.shape[1]
     table = pd.DataFrame(
         {
-            "layer": np.repeat(np.arange(layers), heads),
-            "head": np.tile(np.arange(heads), layers),
+            "layer": np.repeat(survey.numbers, heads),
+            "head": np.tile(np.arange(heads), len(survey.numbers)),
             "labels": [", ".join(map(shown, own)) for layer in survey.labels for own in layer],
             **{one.name: survey.values[..., n].ravel() for n, one in enumerate(survey.measures)},
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -140,23 +141,18 @@ def _move(name: str, by: int) -> Callable[[str], None]:
     """Return the action that goes to the next or previous head or layer, clamped at the first and last."""
 
     def go(page: str) -> None:
-        layers, heads = _counts(page)
-        count = layers if name == "layer" else heads
+        found = _shown(page)
+        numbers = (found.layers or (0,)) if name == "layer" else tuple(range(found.heads))
         key = "block" if page == "transformer" and name == "layer" else name
         to = {"layer": state.get("layer"), "head": state.get("head"), key: state.get(key)}
-        to[key] = min(max(to[key] + by, 0), count - 1)
+        at = bisect_left(numbers, to[key]) + by
+        to[key] = numbers[min(max(at, 0), len(numbers) - 1)]
         if page == "heads":
             state.choose_head(**to)
         else:
             state.put(key, to[key])
 
     return go
-
-
-def _counts(page: str) -> tuple[int, int]:
-    """Return the number of layers, and of heads per layer."""
-    found = _shown(page)
-    return max(found.layers, 1), found.heads
 
 
 def _shown(page: str) -> Shown:

@@ -106,7 +106,7 @@ def link_to(of: Chosen, page: str) -> dict[str, str]:
     view |= {"text": of.sample, "source": "trained", "model": model.name, "step": "weights"}
     if head is not None:
         place, number = head
-        there = [(one.kind, one.layer) for one in places(model.description.layers)]
+        there = [(one.kind, one.layer) for one in places(model.description.numbers)]
         view |= {"kind": place.kind, "layer": place.layer, "head": number}
         view["block"] = there.index((place.kind, place.layer))
     if page == "compare" and of.step:

@@ -71,8 +71,10 @@ class _Layers:
 
 def offer_documents(
     here: Shown, view: SavedView, tokens: tuple[Tokens | None, ...], shipped: Shipped | None = None
-) -> list[str]:
-    """Offer the documents of all layers, or attentions, and return their digests in this order.
+) -> list[str | None]:
+    """Offer the documents of all layers, or attentions, and return their digests by the layers' numbers.
+
+    A layer of the model without attention has None.
 
     Args:
         here: what the page shows.
@@ -85,12 +87,12 @@ def offer_documents(
     settings = [(name, view.view[name]) for name in here.source.keys if name not in ("layer", "head")]
     read = [None if one is None else (one.labels, one.ids) for one in tokens]
     text = store.digest((view.page, here.source.key, here.text, here.pair, layers.budget, settings, read))
-    digests = []
-    for layer in range(here.documents):
+    digests: list[str | None] = [None] * (here.numbers[-1] + 1)
+    for layer in here.numbers:
         key = text, layer
         make = partial(_document, layers, layer, store.digest(key))
         is_first = layers.is_shipped(layer)  # which newcomers wait for
-        digests.append(store.offer(key, make, part=partial(_array, layers, layer), compress=is_first))
+        digests[layer] = store.offer(key, make, part=partial(_array, layers, layer), compress=is_first)
     return digests
 
 

@@ -25,7 +25,7 @@ _RUN_ALL = "walk_run_all"
 
 def mount_walk(
     page: Page,
-    documents: Sequence[str],
+    documents: Sequence[str | None],
     keys: Keys,
     *,
     source: str | None = None,
@@ -36,7 +36,7 @@ def mount_walk(
 
     Args:
         page: the page.
-        documents: the digests of the documents, one a layer.
+        documents: the digest of each layer's document, None for a layer without attention.
         keys: what a user chooses in the walk, by its name there (`WalkValues` in frontend/types/walk.d.ts), with the
             link key that holds it.
         source: the view's source of attention, if the page's links have one.
@@ -45,7 +45,7 @@ def mount_walk(
     """
     given = {
         "values": {name: state.get(key) for name, key in keys.items()},
-        "layers": 0,
+        "layers": (),
         "only_layer": "",
         "opening": False,
         "linked": state.is_opening_link(),

@@ -60,7 +60,7 @@ def _walk(header: Header, _arrays: Arrays, seen: Seen) -> None:
     seen.texts += [about.place] if about.place else []
     if about.kind != "averages":
         layer = f"layer {chosen['layer']}" if header["layers"] else header["only_layer"]
-        seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {header['layers']}"]
+        seen.texts += [f"heads of {layer}: {about.heads_in_layer}, layers: {len(header['layers'])}"]
         seen.texts += [f"{name} {chosen[name]}" for name in ("layer", "head")]
     texts = [of_head(one, header, document) for one in (step.formula, step.notice, step.fact, step.advice, step.code)]
     formula, notice, fact, advice, code = texts
@@ -147,12 +147,12 @@ def _writing(layout: object) -> Iterator[str]:
 
 def _grid(header: Header, arrays: Arrays, seen: Seen) -> None:
     view = header["view"]
-    seen.texts += [f"{header['model']}, {header['kind']}: {header['layers']} layers of {header['heads']} heads"]
+    seen.texts += [f"{header['model']}, {header['kind']}: {len(header['layers'])} layers of {header['heads']} heads"]
     seen.texts += [f"{name}: {value}" for name, value in view.items() if name not in ("q", "k")]
     seen.texts += [*_pin(view), *_labels({"query": header["query_labels"], "key": header["key_labels"]})]
     seen.texts += [f"groups: {_joined(header['query_groups'])} by {_joined(header['key_groups'])}"]
     seen.texts += [f"{name}: {header[name]}" for name in ("causal", "rollout", "norms")]
-    for layer, heads in enumerate(header["labels"]):
+    for layer, heads in zip(header["layers"], header["labels"], strict=True):
         called = (f"{head} {_joined(labels)}" for head, labels in enumerate(heads) if labels)
         seen.texts.append(f"heads of layer {layer} are called: {'; '.join(called)}")
     for one in header["measures"]:
@@ -168,7 +168,7 @@ def _grid(header: Header, arrays: Arrays, seen: Seen) -> None:
 def _looked_at(header: Header) -> list[list[int]]:
     """Return the heads whose weights are recorded: all of a small text; of a large one the chosen ones first."""
     chosen, own = header["view"]["chosen"], header["view"]["layer"]
-    every = [[layer, head] for layer in range(header["layers"]) for head in range(header["heads"])]
+    every = [[layer, head] for layer in header["layers"] for head in range(header["heads"])]
     if len(header["files"]["weights"]) == 1:
         return [*every, *(head for head in chosen if head[1] == -1)]
     beside = [head for head in every if head[0] == own and head not in chosen]

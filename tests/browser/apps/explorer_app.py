@@ -52,7 +52,7 @@ def header() -> dict[str, Any]:
         labels[1][1] = ["[SEP]", "<b>bold</b>"]
     return {
         "trace": repr(model), "model": "seeded", "kind": model.kind,
-        "layers": model.layers, "heads": model.heads, "rows": model.tokens, "cols": model.cols,
+        "layers": list(range(model.layers)), "heads": model.heads, "rows": model.tokens, "cols": model.cols,
         "causal": model.causal, "query_labels": model.labels, "key_labels": model.key_labels,
         "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups, "files": files(),
         "view": state["view"], "acknowledged": acknowledged("explorer"), "measures": MEASURES, "labels": labels,

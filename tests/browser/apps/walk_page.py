@@ -116,7 +116,7 @@ class WalkPage:
         if not kind:
             return "text/html", PAGE.encode()
         if kind == "given":
-            layers = len(self.documents) if len(self.documents) > 1 else 0
+            layers = sorted(self.documents) if len(self.documents) > 1 else []
             given = {"layers": layers, "first": min(self.documents), "drawings": self.drawings, "model": self.model}
             return "application/json", json.dumps(given).encode()
         if kind == "plotly.js":

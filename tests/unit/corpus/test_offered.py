@@ -16,7 +16,7 @@ from attnviz.corpus.offered import SHIPPED, OfferedError, about, corpora, labels
 from attnviz.measures.labels import BROAD_HEAD, DIAGONAL
 from attnviz.settings import Settings
 
-MINILM = "minilm", "encoder", (6, 12)
+MINILM = "minilm", "encoder", tuple(range(6)), 12
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_labels_read_alone_are_those_of_the_statistics() -> None:
     found, card = statistics(SHIPPED)
     of_labels, said = labels(SHIPPED), about(SHIPPED)
-    assert (card.model, card.kind, found.shape) == MINILM == (said.model, said.kind, said.shape)
+    assert (card.model, card.kind, found.numbers, found.shape[1]) == MINILM
+    assert (said.model, said.kind, said.layers, said.heads) == MINILM
     assert said.sentences == of_labels.sentences == found.sentences and said.corpus == card.corpus
     for (layer, head), own in of_labels.shares.items():
         shares = dict(zip(found.labels, found.label_share[:, layer, head].tolist(), strict=True))
@@ -47,11 +48,11 @@ def test_own_files_come_before_what_ships_for_their_model_only(own: Path) -> Non
     assert corpora(*MINILM) == {"news": own, "minilm": SHIPPED}
     assert list(corpora(*MINILM)) == ["news", "minilm"]
     assert about(own).corpus == "News"
-    assert corpora("other", "encoder", (6, 12)) == {}
-    assert corpora("minilm", "decoder", (6, 12)) == {}
-    assert corpora("minilm", "encoder", (2, 4)) == {}
+    assert corpora("other", "encoder", range(6), 12) == {}
+    assert corpora("minilm", "decoder", range(6), 12) == {}
+    assert corpora("minilm", "encoder", range(2), 4) == {}
     for name in ("x" * 400, "~nobody/bert", "\0"):  # no path can have such a name
-        assert corpora(name, "encoder", (6, 12)) == {}
+        assert corpora(name, "encoder", range(6), 12) == {}
 
 
 def test_a_folder_is_the_same_model_however_it_is_named(
@@ -61,8 +62,8 @@ def test_a_folder_is_the_same_model_however_it_is_named(
     found, card = table.read(SHIPPED)
     table.write(own, found, replace(card, model="./bert"))
     monkeypatch.chdir(tmp_path)
-    assert corpora(str(tmp_path / "bert"), "encoder", (6, 12)) == {"news": own}
-    assert corpora(str(tmp_path), "encoder", (6, 12)) == {}
+    assert corpora(str(tmp_path / "bert"), "encoder", range(6), 12) == {"news": own}
+    assert corpora(str(tmp_path), "encoder", range(6), 12) == {}
 
 
 @pytest.mark.parametrize("size", [0, 3, 1000, -100])

@@ -89,7 +89,7 @@ def test_weights_of_one_and_of_nothing_are_exact() -> None:
 
 def test_a_payload_holds_all_that_is_known_of_the_text(trace: Trace) -> None:
     header = sent(trace, "encoder")
-    assert (header["model"], header["kind"], header["layers"], header["heads"]) == ("minilm", "encoder", 6, 12)
+    assert (header["model"], header["kind"], header["layers"], header["heads"]) == ("minilm", "encoder", list(range(6)), 12)
     assert header["rows"] == header["cols"] == len(trace.tokens)
     assert header["query_labels"] == header["key_labels"] == list(trace.tokens.labels)
     assert header["rollout"] is True
@@ -174,7 +174,7 @@ def test_what_holds_for_one_layer_alone_is_not_said_of_all(trace: Trace) -> None
     known = trace.layer(0)
     causal = replace(known, mask=Mask.causal(len(trace.tokens)), output_projection=None)
     for layers in ((known, causal), (causal, known)):
-        about = surveyed(replace(trace, blocks={"encoder": tuple(map(Block, layers))}))
+        about = surveyed(replace(trace, blocks={"encoder": tuple(map(Block, layers))}, numbers={}))
         assert not about.causal
         assert about.key_norms is None
         assert not about.hidden.any()

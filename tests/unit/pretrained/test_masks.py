@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+import transformers as tf
 
 from attnviz.pretrained import load
-from tests.unit.families import save
+from tests.unit.families import BERT, save, save_model
 
 WANTED = {
     "bert": {"encoder": "none"},
@@ -30,3 +32,40 @@ def test_models_masks_are_known_for_what_they_are(family: str, tmp_path: Path) -
 
 def test_one_token_has_no_future_to_hide(tmp_path: Path) -> None:
     assert load(str(save("gpt2", tmp_path))).trace("a").layer(0).mask.kind == "none"
+
+
+WINDOWS = {
+    "mistral": (lambda: tf.MistralModel(tf.MistralConfig(**BERT, num_key_value_heads=2, sliding_window=3)),
+                "decoder", [("window", (2, 0))] * 2),
+    "modernbert": (lambda: tf.ModernBertModel(tf.ModernBertConfig(
+        **BERT, local_attention=4, pad_token_id=0, layer_types=["full_attention", "sliding_attention"])),
+        "encoder", [("none", None), ("window", (2, 2))]),
+    "gemma3": (lambda: tf.Gemma3TextModel(tf.Gemma3TextConfig(
+        **BERT, num_key_value_heads=2, head_dim=8, sliding_window=4,
+        layer_types=["sliding_attention", "full_attention"])), "decoder", [("window", (3, 0)), ("causal", None)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", WINDOWS)
+def test_a_window_is_called_one_with_its_width_and_its_weights_are_transformers(family: str, tmp_path: Path) -> None:
+    make, kind, expected = WINDOWS[family]
+    torch.manual_seed(0)
+    trace = load(str(save_model(make(), tmp_path, family))).trace("the cat sat on the mat and the dog sat")
+    assert trace.kinds == (kind,)
+    masks = [layer.mask for layer in trace.layers[kind]]
+    assert [(mask.kind, mask.window) for mask in masks] == expected
+    eager = tf.AutoModel.from_pretrained(tmp_path, attn_implementation="eager", dtype=torch.float32).eval()
+    with torch.inference_mode():
+        theirs = eager(input_ids=torch.tensor([trace.tokens.ids]), output_attentions=True, use_cache=False).attentions
+    for number, one in enumerate(theirs):
+        torch.testing.assert_close(trace.attentions(number), one[0], atol=1e-5, rtol=0)
+        assert torch.equal(one[0] == 0, masks[number].hidden(one[0].shape))
+
+
+def test_a_llama_that_hides_nothing_is_no_decoder(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = tf.LlamaConfig(**BERT, num_key_value_heads=2, is_causal=False)
+    trace = load(str(save_model(tf.LlamaModel(config), tmp_path, "llama"))).trace("the cat sat on the mat")
+    assert trace.kinds == ("encoder",)
+    assert trace.layer(0).mask.kind == "none"
+    assert (trace.attentions(0) > 0).all()

@@ -32,7 +32,7 @@ def seen(**link: str) -> Shown:
 def test_the_toys_settings_say_what_it_is() -> None:
     here = seen(text="the cat sat", heads="3", seed="7", head="2", layer="4", kind="cross")
     assert here.name == "toy, seed 7 · head 2"
-    assert (here.layers, here.heads, here.layer, here.head, here.notes) == (0, 3, 0, 2, ())
+    assert (here.layers, here.heads, here.layer, here.head, here.notes) == ((), 3, 0, 2, ())
     assert here.tokens().pieces == ("the", "cat", "sat")
     assert here.walk(Direct()).layer.heads == 3
 
@@ -40,7 +40,7 @@ def test_the_toys_settings_say_what_it_is() -> None:
 def test_a_models_head_is_named_by_its_place() -> None:
     here = seen(text="the cat", source="pretrained", layer="3", head="5")
     assert here.name == "minilm · layer 3 · head 5"
-    assert (here.layers, here.heads) == (6, 12)
+    assert (here.layers, here.heads) == (tuple(range(6)), 12)
     walk = here.walk(Direct())
     assert walk.name == here.name
     assert walk.head == 5

@@ -9,7 +9,7 @@ import { MAX_BYTES, refuse } from "./safetensors.js";
 
 export const MAX_TOKENS = 4096;
 const MAX_HEADS = 1024;
-export const MASKS = ["none", "causal", "padding", "cross", "other"];
+export const MASKS = ["none", "causal", "window", "padding", "cross", "other"];
 const FILLED = ["scaled", "scores"];
 export const KINDS = ["encoder", "decoder", "cross"];
 export const DOCUMENT_KINDS = ["walk", "averages", "block"];

@@ -101,7 +101,7 @@ export { DocumentError };
  * @property {Axis} key the same object as `query` where the tokens are the same
  * @property {number} scale
  * @property {string} scale_label
- * @property {"none" | "causal" | "padding" | "cross" | "other"} mask
+ * @property {"none" | "causal" | "window" | "padding" | "cross" | "other"} mask
  * @property {number | null} mask_value what is filled into hidden cells; null is −∞
  * @property {"scaled" | "scores"} mask_fills the matrix that it is filled into: after the scaling, or before it
  * @property {StepText[]} steps

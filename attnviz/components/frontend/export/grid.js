@@ -17,11 +17,11 @@ export function gridPicture(grid) {
     paint(pen, { theme }) {
       const { given, layout } = grid;
       if (!given || !layout) return;
-      const { heads, order, faded, overview, chosen, current, theme: from } = given;
+      const { layers, heads, order, faded, overview, chosen, current, theme: from } = given;
       const font = getComputedStyle(grid.element).fontFamily || "sans-serif";
       pen.within({ density: DENSITY }, () => {
         const canvas = { style: {}, getContext: () => pen };
-        paintGrid(canvas, { layout, heads, order, faded, overview, theme, density: DENSITY, font });
+        paintGrid(canvas, { layout, layers, heads, order, faded, overview, theme, density: DENSITY, font });
       });
       for (const { head, colour } of chosen) {
         const place = grid.placeOf(head);

@@ -3,13 +3,14 @@
 
 import { element } from "../core/dom.js";
 import { gridPicture } from "../export/grid.js";
+import { headAt, numberOf } from "../heads/choice.js";
 import { boxAt, layOut, paintGrid, placeAt } from "./paint.js";
 import { leastType } from "../core/type.js";
 
 /** @typedef {import("./paint.js").GridLayout} GridLayout */
 /**
  * @typedef {object} GridState what the grid shows
- * @property {number} layers
+ * @property {number[]} layers their numbers in the model
  * @property {number} heads of a layer
  * @property {Overview | null} overview
  * @property {Int32Array | null} order all heads' numbers in ranked order
@@ -77,7 +78,8 @@ export class Grid {
     this.given = given;
     const moved = !before || before.current[0] !== given.current[0] || before.current[1] !== given.current[1];
     if (moved) this.active = given.current;
-    if (!before || PAINTED.some((name) => before[name] !== given[name])) this.fit();
+    if (!before || String(before.layers) !== String(given.layers)) this.fit();
+    else if (PAINTED.some((name) => before[name] !== given[name])) this.fit();
     else this.markChosen();
     this.speak();
   }
@@ -86,7 +88,7 @@ export class Grid {
     if (!this.given || !this.room.clientWidth) return; // not shown yet
     const { layers, heads, order, most, mostSide } = this.given;
     const layout = layOut({
-      layers,
+      layers: layers.length,
       heads,
       width: this.room.clientWidth,
       most,
@@ -103,10 +105,10 @@ export class Grid {
   }
 
   /** @param {GridState} given @param {GridLayout} layout */
-  paintNow({ heads, order, faded, overview, theme }, layout) {
+  paintNow({ layers, heads, order, faded, overview, theme }, layout) {
     const font = getComputedStyle(this.element).fontFamily || "sans-serif";
     const density = window.devicePixelRatio || 1;
-    paintGrid(this.canvas, { layout, heads, order, faded, overview, theme, density, font });
+    paintGrid(this.canvas, { layout, layers, heads, order, faded, overview, theme, density, font });
   }
 
   // ---- frames over the thumbnails
@@ -115,17 +117,16 @@ export class Grid {
    * Where a head stands, counted row by row; null for what is no thumbnail (attention rollout).
    * @param {HeadId} head
    */
-  placeOf([layer, head]) {
-    if (head < 0 || !this.given) return null;
-    const n = layer * this.given.heads + head;
+  placeOf(head) {
+    if (head[1] < 0 || !this.given?.layers.includes(head[0])) return null;
+    const n = numberOf(this.given, head);
     return this.given.order ? this.given.order.indexOf(n) : n;
   }
 
   /** @param {number} place @returns {HeadId} */
   headAt(place) {
-    const { order = null, heads = 1 } = this.given ?? {};
-    const n = order ? order[place] : place;
-    return [Math.floor(n / heads), n % heads];
+    const { order = null, layers = [0], heads = 1 } = this.given ?? {};
+    return headAt({ layers, heads }, order ? order[place] : place);
   }
 
   markChosen() {
@@ -254,7 +255,7 @@ export class Grid {
 }
 
 /** @type {(keyof GridState)[]} */
-const PAINTED = ["layers", "heads", "overview", "order", "faded", "theme", "most"];
+const PAINTED = ["heads", "overview", "order", "faded", "theme", "most"];
 
 /** @param {HeadId | null} a @param {HeadId | null} b */
 const same = (a, b) => a !== null && b !== null && a[0] === b[0] && a[1] === b[1];

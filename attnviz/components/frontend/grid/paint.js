@@ -1,6 +1,7 @@
 // Draws the grid of thumbnails: positions, pixels, and the labels of layers and heads.
 
 import { channels, HATCH, INK, pixelTable, SCALES } from "../core/colours.js";
+import { headAt } from "../heads/choice.js";
 import { blocks } from "./pool.js";
 import { typeFor } from "../core/type.js";
 
@@ -11,6 +12,7 @@ import { typeFor } from "../core/type.js";
 /**
  * @typedef {object} GridLooks what is painted of the thumbnails
  * @property {GridLayout} layout
+ * @property {number[]} layers their numbers in the model
  * @property {number} heads of a layer
  * @property {Int32Array | null} order all heads' numbers in ranked order
  * @property {Uint8Array | null} faded a byte a head: 1 where it stands back
@@ -92,7 +94,7 @@ export function placeAt({ count, columns, left, top, pitch }, x, y) {
  * Paints all thumbnails.
  * @param {GridCanvas} canvas @param {GridLooks} looks
  */
-export function paintGrid(canvas, { layout, heads, order, faded, overview, theme, density, font }) {
+export function paintGrid(canvas, { layout, layers, heads, order, faded, overview, theme, density, font }) {
   const [wide, high] = [layout.width, layout.height].map((length) => Math.round(length * density));
   if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
   Object.assign(canvas.style, { width: `${layout.width}px`, height: `${layout.height}px` });
@@ -107,7 +109,7 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
     if (thumb) context.putImageData(thumb(n, Boolean(faded?.[n])), Math.round(x * density), Math.round(y * density));
     paintFrame(context, { x, y, side }, { theme, faded: faded && Boolean(faded[n]) });
     if (order) {
-      paintCaption(context, `${Math.floor(n / heads)}·${n % heads}`, x + side / 2, y - 3, {
+      paintCaption(context, headAt({ layers, heads }, n).join("·"), x + side / 2, y - 3, {
         theme,
         font,
         room: layout.pitch.x,
@@ -116,7 +118,7 @@ export function paintGrid(canvas, { layout, heads, order, faded, overview, theme
     }
   }
   context.globalAlpha = 1;
-  if (!order) paintLabels(context, layout, { theme, font });
+  if (!order) paintLabels(context, layout, { layers, theme, font });
 }
 
 /**
@@ -145,8 +147,11 @@ function paintCaption(context, text, x, y, { theme, font, room, fine, least }) {
   context.fillText(text, x, y);
 }
 
-/** @param {Canvas2D} context @param {GridLayout} layout @param {{ theme: Theme, font: string }} looks */
-function paintLabels(context, { type, rows, columns, left, top, side, pitch, width }, { theme, font }) {
+/**
+ * @param {Canvas2D} context @param {GridLayout} layout
+ * @param {{ layers: number[], theme: Theme, font: string }} looks
+ */
+function paintLabels(context, { type, rows, columns, left, top, side, pitch, width }, { layers, theme, font }) {
   const { label, unit } = type;
   context.font = `${label}px ${font}`;
   context.fillStyle = INK[theme].text;
@@ -155,7 +160,7 @@ function paintLabels(context, { type, rows, columns, left, top, side, pitch, wid
   /** @param {number} room @param {number} needed */
   const every = (room, needed) => Math.ceil(needed / room); // labels that would touch are left out
   for (let l = 0; l < rows; l += every(pitch.y, label * 0.95)) {
-    context.fillText(String(l), left - 7 * unit, top + l * pitch.y + side / 2);
+    context.fillText(String(layers[l]), left - 7 * unit, top + l * pitch.y + side / 2);
   }
   context.textAlign = "center";
   const widest = context.measureText(String(columns - 1)).width + 2;

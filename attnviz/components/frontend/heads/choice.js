@@ -1,6 +1,8 @@
-// The chosen heads: the current one and those added to it. A head is [layer, head]; head −1 is rollout.
+// The chosen heads: the current one and those added to it. A head is [layer, head], the layer by the model's own number;
+// head −1 is rollout. In arrays of all heads, head h of the layer at place p of `layers` is number p · H + h.
 
-/** @typedef {{ layers: number, heads: number, rollout: boolean }} HeadCounts */
+/** @typedef {{ layers: number[], heads: number }} HeadCount the layers' own numbers in order, and the heads of each */
+/** @typedef {HeadCount & { rollout: boolean }} HeadCounts */
 
 /**
  * The default settings, by their names in links.
@@ -28,6 +30,12 @@ export const FRESH = {
 export const MOST = 24; // heads shown together
 
 export const ROLLOUT = -1;
+
+/** A head's number among all heads. @param {HeadCount} count @param {HeadId} head */
+export const numberOf = ({ layers, heads }, [layer, head]) => layers.indexOf(layer) * heads + head;
+
+/** The head with a number among all heads. @param {HeadCount} count @param {number} n @returns {HeadId} */
+export const headAt = ({ layers, heads }, n) => [layers[Math.floor(n / heads)], n % heads];
 
 /** @param {HeadId} one @param {HeadId} other */
 export const isSame = ([layer, head], other) => layer === other[0] && head === other[1];
@@ -74,9 +82,9 @@ export function added({ layer, head, chosen }, other) {
  */
 export function checked({ layer, head, chosen }, { layers, heads, rollout }) {
   /** @param {HeadId} head */
-  const exists = ([l, h]) => l >= 0 && l < layers && h < heads && (h >= 0 || (rollout && h === ROLLOUT));
+  const exists = ([l, h]) => layers.includes(l) && h < heads && (h >= 0 || (rollout && h === ROLLOUT));
   /** @type {HeadId} */
-  const current = exists([layer, head]) ? [layer, head] : [0, 0];
+  const current = exists([layer, head]) ? [layer, head] : [layers[0], 0];
   const unique = [current, ...(chosen ?? [])].filter(
     (one, n, all) => exists(one) && all.findIndex((other) => isSame(one, other)) === n,
   );

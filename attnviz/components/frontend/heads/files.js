@@ -1,20 +1,20 @@
 // In which file a head's weights are, as the payload says, and which files are likely to be needed next.
 // attnviz/heads/files.py writes them.
 
-import { ROLLOUT } from "./choice.js";
+import { numberOf, ROLLOUT } from "./choice.js";
 
 const ALL = 6.5e6; // bytes of one trace after which only what one key away is fetched ahead: no view takes 8 MB
 
 /** @typedef {Pick<ExplorerHeader, "layers" | "heads" | "rows" | "cols" | "files">} Filed */
-/** @typedef {{ layers: number, heads: number }} HeadCount */
+/** @typedef {import("./choice.js").HeadCount} HeadCount */
 
 /**
  * A head's file, its place among the heads there, and how many these are.
- * @param {Filed} header @param {HeadId} head
+ * @param {Pick<Filed, "layers" | "heads" | "files">} header @param {HeadId} head
  */
-export function fileOf({ heads, files }, [layer, head]) {
-  if (head === ROLLOUT) return { digest: files.rollout[layer] ?? "", place: 0, count: 1 };
-  const n = layer * heads + head;
+export function fileOf({ layers, heads, files }, [layer, head]) {
+  if (head === ROLLOUT) return { digest: files.rollout[layers.indexOf(layer)] ?? "", place: 0, count: 1 };
+  const n = numberOf({ layers, heads }, [layer, head]);
   const [digest, first, count] = files.weights.find(([, start, many]) => start <= n && n < start + many) ?? ["", n, 1];
   return { digest, place: n - first, count };
 }
@@ -24,14 +24,15 @@ export function fileOf({ heads, files }, [layer, head]) {
  * @param {HeadId} head @param {HeadCount} counts
  */
 export function beside([layer, head], { layers, heads }) {
+  const at = layers.indexOf(layer);
   /** @type {HeadId[]} */
   const steps = [
-    [layer + 1, head],
+    [layers[at + 1], head],
     [layer, head + 1],
-    [layer - 1, head],
+    [layers[at - 1], head],
     [layer, head - 1],
   ];
-  return steps.filter(([l, h]) => head >= 0 && l >= 0 && l < layers && h >= 0 && h < heads);
+  return steps.filter(([l, h]) => head >= 0 && l !== undefined && h >= 0 && h < heads);
 }
 
 /**
@@ -39,7 +40,8 @@ export function beside([layer, head], { layers, heads }) {
  * @param {HeadId} head @param {HeadCount} counts
  */
 function nearby([layer, head], { layers, heads }) {
-  const near = [layer, layer + 1, layer - 1].filter((l) => l >= 0 && l < layers);
+  const at = layers.indexOf(layer);
+  const near = [layer, layers[at + 1], layers[at - 1]].filter((l) => l !== undefined);
   const every = near.flatMap((l) => Array.from({ length: heads }, (_, h) => /** @type {HeadId} */ ([l, h])));
   return [...beside([layer, head], { layers, heads }), ...every];
 }

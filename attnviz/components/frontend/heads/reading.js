@@ -39,15 +39,17 @@ export function measuresOf(store, head) {
 }
 
 /** @param {Store} store @param {HeadId} head */
-export const labelsOf = (store, [layer, head]) => (head < 0 ? [] : (store.header.labels[layer]?.[head] ?? []));
+export const labelsOf = ({ header }, head) => (head[1] < 0 ? [] : (ofHead(header, header.labels, head) ?? []));
+
+/** @template T @param {ExplorerHeader} header @param {T[][] | undefined} all of each layer's heads @param {HeadId} head */
+const ofHead = ({ layers }, all, [layer, head]) => all?.[layers.indexOf(layer)]?.[head];
 
 /**
  * What is said of a head beside its measures: what the page says, or its labels.
  * @param {Store} store @param {HeadId} head
  */
 function saidOf(store, head) {
-  const said = store.header.said?.[head[0]]?.[head[1]];
-  return said ?? labelsOf(store, head).map(labelText);
+  return ofHead(store.header, store.header.said, head) ?? labelsOf(store, head).map(labelText);
 }
 
 /** A label with its rule. @param {string} label */

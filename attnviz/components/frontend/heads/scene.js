@@ -111,7 +111,7 @@ export function ranked(store, name) {
   const value = (n) => store.measures[n * measures.length + at];
   /** @param {number} n */
   const key = (n) => (Number.isNaN(value(n)) ? -Infinity : value(n));
-  return Int32Array.from({ length: layers * heads }, (_, n) => n).sort((a, b) => key(b) - key(a) || a - b);
+  return Int32Array.from({ length: layers.length * heads }, (_, n) => n).sort((a, b) => key(b) - key(a) || a - b);
 }
 
 /**

@@ -3,12 +3,12 @@
 
 import { keptArrays } from "../core/arrays.js";
 import { poolHidden, poolWeights } from "../grid/pool.js";
-import { FRESH } from "./choice.js";
+import { FRESH, numberOf } from "./choice.js";
 import { fileOf } from "./files.js";
 
 /** @type {ExplorerHeader} before anything has come */
 const NOTHING = {
-  ...{ trace: "", layers: 0, heads: 0, rows: 0, cols: 0, causal: false, view: FRESH, acknowledged: 0 },
+  ...{ trace: "", layers: [], heads: 0, rows: 0, cols: 0, causal: false, view: FRESH, acknowledged: 0 },
   ...{ query_labels: [], key_labels: [], query_groups: [], key_groups: [], labels: [], measures: [] },
   ...{ rollout: false, norms: false, files: { shared: "", weights: [], rollout: [] } },
 };
@@ -35,7 +35,7 @@ export class Store {
    */
   take(header, arrays, shared) {
     const { layers, heads: count, rows, cols } = header;
-    this.measures = floats(arrays.measures) ?? new Float32Array(layers * count * header.measures.length);
+    this.measures = floats(arrays.measures) ?? new Float32Array(layers.length * count * header.measures.length);
     this.header = header;
     if (header.trace === this.trace && (!shared || header.files.shared === this.shared)) return;
     this.trace = header.trace;
@@ -71,10 +71,10 @@ export class Store {
    * The lengths ‖f(x)‖ of a head's keys, or null.
    * @param {HeadId} head
    */
-  keyNorms([layer, head]) {
-    const { heads: count, cols } = this.header;
-    if (!this.norms || head < 0) return null;
-    const first = (layer * count + head) * cols;
+  keyNorms(head) {
+    const { cols } = this.header;
+    if (!this.norms || head[1] < 0) return null;
+    const first = numberOf(this.header, head) * cols;
     return this.norms.subarray(first, first + cols);
   }
 
@@ -82,9 +82,9 @@ export class Store {
    * A head's measures in the order of the header's.
    * @param {HeadId} head
    */
-  measuresOf([layer, head]) {
-    const { heads: count, measures } = this.header;
-    const first = (layer * count + head) * measures.length;
+  measuresOf(head) {
+    const { measures } = this.header;
+    const first = numberOf(this.header, head) * measures.length;
     return this.measures.subarray(first, first + measures.length);
   }
 
@@ -96,7 +96,7 @@ export class Store {
     const { layers, heads: count, rows, cols } = this.header;
     const [height, width] = overview?.shape.slice(2) ?? [];
     const codes = /** @type {Uint16Array} */ (weights?.data);
-    const pooled = overview ? { data: overview.data, height, width } : poolWeights(codes, layers * count, rows, cols);
+    const pooled = overview ? { data: overview.data, height, width } : poolWeights(codes, layers.length * count, rows, cols);
     return { ...pooled, hidden: poolHidden(this.frame, pooled.height, pooled.width) };
   }
 }

@@ -20,7 +20,7 @@ export class Attention {
     this.operands = query && key ? { query: query.data, key: key.data } : null;
     this.value = value.data;
     /** @type {import("../core/attention.js").MaskCells} */
-    this.mask = header.mask === "array" ? arrays.mask.data : header.mask === "causal" ? "causal" : null;
+    this.mask = header.mask === "causal" ? "causal" : header.mask === "none" ? null : arrays.mask.data;
     this.keys = value.shape[0];
     this.queries = query?.shape[0] ?? this.keys;
     this.size = query?.shape[1] ?? 0; // of queries and keys, D

@@ -151,7 +151,12 @@ function scaled({ scale, scale_label: label }, cell) {
 function masked({ mask, mask_value: value, mask_fills: fills, scale }, q, k, { score, scaled: x, bias, masked: y }) {
   if (bias === -Infinity) {
     const puts = value === null ? "adds −∞" : `fills in ${exact(value)}`;
-    const why = mask === "causal" ? `hidden: key ${k} comes after query ${q}` : `hidden: the mask ${puts} here`;
+    const why = {
+      none: "",
+      causal: `hidden: key ${k} comes after query ${q}`,
+      window: `hidden: key ${k} is outside the window of query ${q}`,
+      array: `hidden: the mask ${puts} here`,
+    }[mask];
     if (value !== null && fills === "scores") {
       const product = span("nowrap", `${exact(value)} × ${number(scale)}`);
       return [how(`${number(score)} → `, product, " "), equals(y), span("why", `${why}, before the scaling`)];
@@ -164,6 +169,7 @@ function masked({ mask, mask_value: value, mask_fills: fills, scale }, q, k, { s
   const why = {
     none: "kept: nothing is masked",
     causal: `kept: key ${k} is not after query ${q}`,
+    window: `kept: key ${k} is in the window of query ${q}`,
     array: "kept: the mask adds 0 here",
   }[mask];
   return [result(y, number(y), { title: String(y) }), how(" ", span("why-inline", why))];

@@ -69,7 +69,7 @@ export function inspected(matrices, step, before) {
 /** @param {HeadMatrices} matrices @param {string | null} way @returns {Attention} */
 function attentionOf(matrices, way) {
   const { scale, scale_label: label, mask: kind, mask_value, mask_fills } = matrices.document.header;
-  const mask = kind === "none" || kind === "causal" ? kind : "array";
+  const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
   const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask"] : ["value"]; // without them scores are 0
   const arrays = Object.fromEntries(names.map((name) => [name, matrices.held(name)]));
   const filled = { mask_value, mask_fills };

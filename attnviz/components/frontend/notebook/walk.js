@@ -15,7 +15,7 @@ function render({ model, el }) {
   const place = new Place(el, String(model.get("_styles")));
   const requests = new Requests(model);
   const walk = new Walk(place.root, {
-    layers: Number(model.get("_layers")),
+    layers: /** @type {number[]} */ (model.get("_layers")),
     load: async (layer) => read(await requests.ask({ layer })),
     array: async ({ digest, dtype, shape }) => {
       const { buffer } = await requests.ask({ array: digest });

@@ -21,7 +21,7 @@ class WalkComponent {
     this.server = server;
     /** @type {SetTriggerValue} */
     this.setTriggerValue = () => {};
-    /** @type {string[]} the digest of each layer's document */
+    /** @type {(string | null)[]} the digest of each layer's document; null for one without attention */
     this.documents = [];
     /** @type {LinkKeys} */
     this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
@@ -43,8 +43,8 @@ class WalkComponent {
     /** @type {Home} */
     this.home = {
       keyboard: null, // the page's shortcuts come as events
-      load: async (layer) => read(await fetchFile(this.documents[layer], this.source)),
-      place: (layer) => fetchPlace(server, this.documents[layer]),
+      load: async (layer) => read(await fetchFile(this.documents[layer] ?? "", this.source)),
+      place: (layer) => fetchPlace(server, this.documents[layer] ?? ""),
       array: async ({ digest }) => (await fetchArrays(digest, this.source)).array,
       changed: (values) => this.changed(values),
       revealed: () => this.answered(),
@@ -138,7 +138,7 @@ class WalkComponent {
   }
 
   /** Shows another text or model, once a document of it has come; until then, the picture before it stays. */
-  async begin(/** @type {string[]} */ documents) {
+  async begin(/** @type {(string | null)[]} */ documents) {
     this.documents = documents;
     const { layer = 0 } = this.updates.values;
     const isWanted = () => this.documents === documents;

@@ -5,7 +5,7 @@ interface AttentionHeader {
   scale: number;
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
-  mask: "none" | "causal" | "array";
+  mask: "none" | "causal" | "window" | "array";
   /** what it fills into hidden cells, null for −∞; and of which matrix */
   mask_value: number | null;
   mask_fills: "scaled" | "scores";
@@ -29,8 +29,8 @@ interface Offered {
   previous: Partial<WalkValues> | null;
   next: Partial<WalkValues> | null;
   drawings: Option[];
-  /** how many there are; 0 if there is no choice */
-  layers: number;
+  /** their numbers; none if there is no choice */
+  layers: number[];
   heads: number[];
   layerLabel: string;
   /** what stands there instead of the heads, else "" */

@@ -78,7 +78,8 @@ interface HeadFiles {
 }
 interface ExplorerHeader {
   trace: string;
-  layers: number;
+  /** the model's own numbers of its layers with attention */
+  layers: number[];
   heads: number;
   rows: number;
   cols: number;

@@ -35,8 +35,8 @@ interface Home {
   changed?(values: Partial<WalkValues>): void;
   /** Is called when the user has revealed all of a covered row. */
   revealed?(): void;
-  /** How many layers `load` has to choose from; 0 if there is no choice. */
-  layers?: number;
+  /** The numbers of the layers that `load` has to choose from; none if there is no choice. */
+  layers?: number[];
   /** What the matrices can be drawn as, beside the stage: names and labels. */
   drawings?: Option[];
   /** Loads plotly.js, where the drawing "chart" is offered. */
@@ -49,10 +49,11 @@ interface Home {
 }
 /** attnviz/components/walk.py describes it. */
 interface WalkHeader {
-  documents: string[];
+  /** By layer; null for one without attention. */
+  documents: (string | null)[];
   values: WalkValues;
   acknowledged: number;
-  layers: number;
+  layers: number[];
   only_layer: string;
   drawings: Option[];
   lecture: boolean;

@@ -32,7 +32,7 @@ export function offered(document, values, { home, lecture }) {
   const at = header.steps.findIndex((one) => one.name === name);
   const [previous, step, next] = [at - 1, at, at + 1].map((n) => header.steps[n]);
   const guess = { name: "predict", label: "Guess a row", help: GUESS, isOn: predict, other: predict ? "0" : "1" };
-  const layers = home.layers ?? 0;
+  const layers = home.layers ?? [];
   return {
     steps: header.steps.map(({ name: value, title }) => [value, title]),
     previous: previous ? { step: previous.name } : null,
@@ -40,7 +40,7 @@ export function offered(document, values, { home, lecture }) {
     drawings: (step?.picture && home.drawings) || [],
     layers,
     heads: header.heads,
-    layerLabel: layers || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
+    layerLabel: layers.length || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture && header.kind !== "averages" ? `${placeOf(header, layers)}head ${head}` : "",
     switches: [
       ...(step?.can_be_covered && drawing === "stage" ? [guess] : []),
@@ -51,11 +51,11 @@ export function offered(document, values, { home, lecture }) {
 
 /**
  * Where a head is in the model.
- * @param {WalkDocument["header"]} header @param {number} layers how many there are to choose from
+ * @param {WalkDocument["header"]} header @param {number[]} layers those to choose from
  */
 function placeOf({ kind, place, layer }, layers) {
   if (kind === "block") return `${place} · `;
-  return layers ? `layer ${layer} · ` : "";
+  return layers.length ? `layer ${layer} · ` : "";
 }
 
 /**

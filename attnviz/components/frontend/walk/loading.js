@@ -89,8 +89,10 @@ export class Loading {
       if (sizeOf(names.map((name) => references[name].shape)) <= SMALL) this.fetch(document, names).catch(() => {});
     }
     if (sizeOf(Object.values(document.arrays).map(({ shape }) => shape)) > SMALL) return;
-    for (const other of [layer + 1, layer - 1]) {
-      if (other >= 0 && other < (this.home.layers ?? 0)) this.layer(other).catch(() => {});
+    const { layers = [] } = this.home;
+    const here = layers.indexOf(layer);
+    for (const other of here < 0 ? [] : [layers[here + 1], layers[here - 1]]) {
+      if (other !== undefined) this.layer(other).catch(() => {});
     }
   }
 

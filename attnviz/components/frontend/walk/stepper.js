@@ -6,7 +6,7 @@ import { HeadStrip } from "./head_strip.js";
 
 /** @type {Offered} what there is before anything is offered */
 const EMPTY = {
-  ...{ steps: [], previous: null, next: null, drawings: [], layers: 0, heads: [] },
+  ...{ steps: [], previous: null, next: null, drawings: [], layers: [], heads: [] },
   ...{ layerLabel: "", place: "", switches: [] },
 };
 
@@ -50,10 +50,10 @@ export class Stepper {
     this.section.dataset.theme = shade;
     this.steps.offer(offered.steps);
     this.drawings.offer(offered.drawings);
-    this.layerBox.hidden = !offered.layers || Boolean(offered.isLed);
-    if (this.layer.length !== offered.layers) {
-      const layers = numbers(offered.layers).map((value) => element("option", { value }, `layer ${value}`));
-      this.layer.replaceChildren(...layers);
+    this.layerBox.hidden = !offered.layers.length || Boolean(offered.isLed);
+    const layers = offered.layers.map(String);
+    if (Array.from(this.layer.options, ({ value }) => value).join() !== layers.join()) {
+      this.layer.replaceChildren(...layers.map((value) => element("option", { value }, `layer ${value}`)));
     }
     this.strip.root.hidden = !pictures.weights || !offered.heads.length;
     const strip = { heads: offered.heads, layer: offered.layerLabel, shade, covered: offered.covered ?? null };
@@ -126,16 +126,16 @@ export class Stepper {
    * @param {string} name
    */
   act(name) {
-    const { previous, next, drawings, layers } = this.offered;
-    const heads = this.offered.heads.map(String);
+    const { previous, next, drawings } = this.offered;
+    const [heads, layers] = [this.offered.heads, this.offered.layers].map((numbers) => numbers.map(String));
     /** @type {Record<string, () => void>} */
     const acts = {
       next: () => next && this.onChoice(next),
       previous: () => previous && this.onChoice(previous),
       head_on: () => this.go("head", heads, 1),
       head_back: () => this.go("head", heads, -1),
-      layer_on: () => this.go("layer", numbers(layers), 1),
-      layer_back: () => this.go("layer", numbers(layers), -1),
+      layer_on: () => this.go("layer", layers, 1),
+      layer_back: () => this.go("layer", layers, -1),
       drawing: () =>
         this.choose("drawing", names(drawings).find((one) => one !== this.chosen("drawing")) ?? this.chosen("drawing")),
       predict: () => this.turnOver("predict"),
@@ -226,5 +226,3 @@ function arrow(text, says, act) {
 const names = (options) => options.map(([name]) => name);
 /** @param {HTMLElement} row @returns {HTMLElement[]} */
 const buttonsOf = (row) => Array.from(row.querySelectorAll("button"));
-/** @param {number} count */
-const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));

@@ -29,8 +29,8 @@ the setting ATTNVIZ_CORPORA shows them here."""
 
 def corpora_of(here: Shown) -> dict[str, Path]:
     """Return the files with statistics of this model and kind of attention, by their names in links."""
-    shape = here.model.description.layers[here.kind]
-    return corpora(here.model.name, here.kind, shape, on_error=lambda reason: st.warning(plain(reason)))
+    warn = lambda reason: st.warning(plain(reason))  # noqa: E731
+    return corpora(here.model.name, here.kind, here.numbers, here.heads, on_error=warn)
 
 
 def over_corpus(found: Mapping[str, Path]) -> bool:
@@ -88,7 +88,7 @@ def of_labels(here: Shown, file: Path | None, survey: Survey, layer: int, head: 
         return NONE if is_read else ""  # of others the command makes none
     found = labels(file)
     shares = dict(found.shares.get((layer, head), ()))
-    own, words = survey.labels[layer][head], words_for(survey)
+    own, words = survey.labels[survey.numbers.index(layer)][head], words_for(survey)
     names = [name for name, label in words.linked.items() if label in own]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
     said = ", ".join(f"{plain(words.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)

@@ -36,12 +36,12 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
     """Return the header and the arrays of the explorer (see `components.explorer`)."""
     found, name, words = here.statistics, here.card.model, here.words
     (layers, heads), side = found.shape, found.offsets[-1] + 1
-    chosen = [here.layer, here.head], *([*divmod(other, heads)] for other in alike)
+    chosen = [here.layer, here.head], *([*found.head(other)] for other in alike)
     trace = f"corpus {name_in_links(here.file)} {name} {stamp(here.file)}"
     digest = array_store().offer((trace,), partial(_file, here.file), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
     header = {
-        "trace": trace, "model": name, "kind": here.card.kind, "layers": layers, "heads": heads, "only_grid": True,
+        "trace": trace, "model": name, "kind": here.card.kind, "layers": found.numbers, "heads": heads, "only_grid": True,
         "rows": side, "cols": side, "causal": False, "rollout": False, "norms": False,
         "query_labels": positions, "key_labels": positions, "query_groups": ones, "key_groups": ones,
         "files": {"shared": digest, "weights": [[digest, 0, layers * heads]], "rollout": []},
@@ -75,5 +75,5 @@ def _file(path: Path) -> bytes:
 
 def _of_heads(here: Here, say: Any) -> list[list[list[str]]]:
     """Return what is said of each head's labels, as L lists of H lists."""
-    layers, heads = here.statistics.shape
-    return [[say(here.labels(layer, head)) for head in range(heads)] for layer in range(layers)]
+    heads = here.statistics.shape[1]
+    return [[say(here.labels(layer, head)) for head in range(heads)] for layer in here.statistics.numbers]

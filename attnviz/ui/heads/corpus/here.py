@@ -25,7 +25,18 @@ class Here:
     survey: Survey
     """Of this text"""
     layer: int
+    """The model's own number of the layer"""
     head: int
+
+    @property
+    def row(self) -> int:
+        """The layer's place in arrays (L, H, ...)."""
+        return self.statistics.numbers.index(self.layer)
+
+    @property
+    def number(self) -> int:
+        """The head's place in arrays (L · H, ...)."""
+        return self.row * self.statistics.shape[1] + self.head
 
     @property
     def words(self) -> Words:
@@ -35,29 +46,29 @@ class Here:
     @property
     def names(self) -> list[str]:
         """The measures that this head has over the corpus."""
-        counts = self.statistics.count[self.layer, self.head].tolist()
+        counts = self.statistics.count[self.row, self.head].tolist()
         return [name for name, count in zip(self.statistics.measures, counts, strict=True) if count]
 
     def value(self, measure: str) -> float | None:
         """Return this text's value; None if it has no such measure."""
         for place, one in enumerate(self.survey.measures):
             if one.name == measure:
-                found = float(self.survey.values[self.layer, self.head, place])
+                found = float(self.survey.values[self.row, self.head, place])
                 return None if isnan(found) else found
         return None
 
     def at(self, measure: str) -> tuple[int, int, int]:
         """Return where the measure of this head stands in arrays (L, H, M)."""
-        return self.layer, self.head, self.statistics.measures.index(measure)
+        return self.row, self.head, self.statistics.measures.index(measure)
 
     def nearest(self, count: int) -> list[int]:
         """Return the numbers of the heads whose rows are most like this head's, the most alike first."""
-        own = self.layer * self.statistics.shape[1] + self.head
+        own = self.number
         ranked = np.argsort(self.statistics.divergence[own], kind="stable").tolist()
         return [other for other in ranked if other != own][:count]
 
     def labels(self, layer: int, head: int) -> list[tuple[str, float]]:
         """Return the labels of a head that ever hold, and on which share of all sentences; the largest first."""
-        shares = self.statistics.label_share[:, layer, head].tolist()
+        shares = self.statistics.label_share[:, self.statistics.numbers.index(layer), head].tolist()
         held = [(name, share) for name, share in zip(self.statistics.labels, shares, strict=True) if share > 0]
         return sorted(held, key=lambda one: -one[1])

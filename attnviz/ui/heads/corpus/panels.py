@@ -44,7 +44,7 @@ def beside(here: Here) -> pd.DataFrame:
     rows = []
     for name in here.names:
         value, at = here.value(name), here.at(name)
-        below = np.nan if value is None else found.share_below(here.layer, here.head, name, value)
+        below = np.nan if value is None else found.share_below(here.row, here.head, name, value)
         rows.append((name, np.nan if value is None else value, found.mean[at], found.std[at], below, found.count[at]))
     return pd.DataFrame(rows, columns=["measure", "this_text", "mean", "std", "below", "sentences"])
 
@@ -59,7 +59,7 @@ def distribution(here: Here) -> pd.DataFrame:
     if value is None:
         st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{_median(here, name)}**.")
     else:
-        below = share(found.share_below(here.layer, here.head, name, value))
+        below = share(found.share_below(here.row, here.head, name, value))
         st.markdown(
             f"{title.capitalize()}: **{number(value, 3)}**{f' {unit}' if unit else ''} on this text; {below} of the "
             f"sentences have less. Median **{_median(here, name)}**, mean {number(found.mean[at], 3)}."
@@ -74,7 +74,7 @@ def positions(here: Here) -> pd.DataFrame:
     """Show the mean weight at each relative position."""
     from attnviz.figures.corpus import positions as figure
 
-    means = here.statistics.offset_mean[here.layer, here.head]
+    means = here.statistics.offset_mean[here.row, here.head]
     best = int(np.nanargmax(means))
     offset = here.statistics.offsets[best]
     where = "on the token itself" if offset == 0 else f"{abs(offset)} {'before' if offset < 0 else 'after'} the query"
@@ -91,7 +91,7 @@ def parts(here: Here) -> pd.DataFrame:
     """Show the mean weight from each part of a sentence to each."""
     from attnviz.figures.corpus import by_part
 
-    means, names = here.statistics.part_mean[here.layer, here.head], here.statistics.parts
+    means, names = here.statistics.part_mean[here.row, here.head], here.statistics.parts
     st.markdown("Where queries of each kind look: a row adds up to **1**.")
     plot(by_part(means, names, palette(), _height()), f"corpus_parts_{here.layer}_{here.head}")
     st.caption(r"Special: added tokens such as \[CLS\]. Rare: pieces of words that the vocabulary has not whole.")
@@ -103,27 +103,24 @@ def parts(here: Here) -> pd.DataFrame:
 
 def alike(here: Here) -> pd.DataFrame:
     """Show the heads whose rows are most like this head's; the grid has a frame around them."""
-    found, heads = here.statistics, here.statistics.shape[1]
-    own = here.layer * heads + here.head
+    found, own = here.statistics, here.number
     groups = clusters(found.divergence, min(CLUSTERS, len(found.divergence)))
     st.markdown("Nearest by the mean **Jensen-Shannon divergence** of their rows, framed in the grid:")
     lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
     for other in here.nearest(LIKE_IT):
-        layer, head = divmod(other, heads)
+        layer, head = found.head(other)
         held = [here.words.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
         lines.append(f"| layer {layer} · head {head} | **{number(found.divergence[own, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))
-    same = [f"{other // heads}.{other % heads}" for other in np.flatnonzero(groups == groups[own]).tolist()]
+    same = ["{}.{}".format(*found.head(other)) for other in np.flatnonzero(groups == groups[own]).tolist()]
     st.caption(
         f"0: the same rows; 1: no key in common; over {found.pair_count:,} queries. Of {groups.max() + 1} clusters "
         f"(average linkage), its own has {len(same)} heads (layer.head): {', '.join(same[:24])}"
         f"{' …' if len(same) > 24 else ''}."
     )
-    every = np.arange(len(groups))
-    table = pd.DataFrame(
-        {"layer": every // heads, "head": every % heads, "divergence": found.divergence[own], "cluster": groups}
-    )
+    layers, heads = zip(*map(found.head, range(len(groups))), strict=True)
+    table = pd.DataFrame({"layer": layers, "head": heads, "divergence": found.divergence[own], "cluster": groups})
     return table.drop(own).sort_values("divergence", kind="stable", ignore_index=True)
 
 
@@ -164,7 +161,7 @@ def _by_label(here: Here) -> str:
     """Return how many heads have each label, and which has it most, as a table that a lecture has place for."""
     found, lines = here.statistics, ["| Label | Heads | Most often | On |", "| --- | ---: | --- | ---: |"]
     for name, shares in zip(found.labels, found.label_share, strict=True):
-        layer, head = divmod(int(shares.argmax()), found.shape[1])
+        layer, head = found.head(int(shares.argmax()))
         if shares.any():
             many, label = int((shares >= HALF).sum()), plain(here.words.labels[name])
             lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
@@ -175,7 +172,7 @@ def all_heads(here: Here) -> pd.DataFrame:
     """Return a row for each head: the mean and deviation of each measure, and the share of each label."""
     found, (layers, count) = here.statistics, here.statistics.shape
     columns: dict[str, object] = {
-        "layer": np.repeat(np.arange(layers), count),
+        "layer": np.repeat(found.numbers, count),
         "head": np.tile(np.arange(count), layers),
     }
     columns |= {f"label: {here.words.labels[name]}": shares.ravel()

@@ -62,10 +62,10 @@ def show(here: ShownPart) -> None:
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    said = CAUSAL if trace.layer(0, kind).mask.kind == "causal" else NOT_CAUSAL
+    said = CAUSAL if trace.layers[kind][0].mask.hides_later else NOT_CAUSAL
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {said if token else ''}"
     )
-    rows = ["X", *(f"after block {number}" for number in range(len(blocks)))]
+    rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")

@@ -23,7 +23,7 @@ def show(here: ShownPart) -> None:
 
     blocks, tokens = choose_stack(here)
     token = choose_token(tokens)
-    stream = residual_stream(blocks)
+    stream = residual_stream(blocks, here.model.description.numbers[here.place.stack])
     if stream is None:
         st.info(NOT_KNOWN)
         return
