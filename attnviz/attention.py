@@ -66,15 +66,7 @@ class Mask(ShortRepr):
             return cls()
         if cells.dtype != torch.bool and not bool((visible | cells.isneginf()).all()):
             return cls("other", cells)  # finite numbers are added to the scores
-        if crosses:
-            return cls("cross", cells)
-        rows, columns = visible.shape[-2:]
-        if rows == columns and bool((visible == causal_mask(rows)).all()):
-            return cls("causal", cells)
-        if rows == columns and _window(visible) is not None:
-            return cls("window", cells)
-        same_keys = bool((visible == visible.flatten(0, -2)[0]).all())
-        return cls("padding" if same_keys else "other", cells)
+        return cls("cross" if crosses else _kind_of(visible), cells)
 
     @property
     def window(self) -> tuple[int, int] | None:
@@ -272,6 +264,17 @@ def hidden_cells(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
     if mask is None:
         return torch.zeros(shape, dtype=torch.bool)
     return (~mask if mask.dtype == torch.bool else mask.isneginf()).expand(shape)
+
+
+def _kind_of(visible: Tensor) -> MaskKind:
+    """Return the kind of a mask that hides some of the cells (..., Tq, Tk) of one text, and adds nothing to others."""
+    rows, columns = visible.shape[-2:]
+    if rows == columns and bool((visible == causal_mask(rows)).all()):
+        return "causal"
+    if rows == columns and _window(visible) is not None:
+        return "window"
+    same_keys = bool((visible == visible.flatten(0, -2)[0]).all())
+    return "padding" if same_keys else "other"
 
 
 def _window(visible: Tensor) -> tuple[int, int] | None:

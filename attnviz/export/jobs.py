@@ -91,7 +91,7 @@ class Exporter:
         prefix = f"{number + 1:0{max(2, len(str(count)))}d}-" if count > 1 else ""
         name = slug(found.model.name) if found.source.has_names else found.source.key
         places = found.places if isinstance(found, ShownPart) else ()
-        first = [found.layer] if not layers else layers
+        first = layers or [found.layer]
         for layer, head in product(_expand(first, found.numbers), _expand(heads, range(found.heads))):
             found.at(layer, head)  # raises IndexError
             if places:

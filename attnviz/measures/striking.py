@@ -59,7 +59,9 @@ def most_striking(trace: Trace, kind: Kind) -> Ranking:
     """
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     pairs = word_pairs(queries, keys, same_text=kind != "cross")
-    return Ranking(tuple(_distinct(_best_of_each_head(dict(zip(trace.numbers[kind], trace.layers[kind], strict=True)), pairs))))
+    return Ranking(
+        tuple(_distinct(_best_of_each_head(dict(zip(trace.numbers[kind], trace.layers[kind], strict=True)), pairs)))
+    )
 
 
 def word_pairs(queries: Tokens, keys: Tokens, *, same_text: bool) -> Tensor:

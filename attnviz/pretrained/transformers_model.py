@@ -248,7 +248,9 @@ class TransformersModel(PretrainedModel):
             return "cross"
         if len(call.query[0]) > 1:  # else there is no later key to hide
             return "decoder" if mask.hides_later else "encoder"
-        of_decoder = getattr(module, "is_decoder", False) if self.is_encoder_decoder else getattr(module, "is_causal", False)
+        of_decoder = (
+            getattr(module, "is_decoder", False) if self.is_encoder_decoder else getattr(module, "is_causal", False)
+        )
         return "decoder" if of_decoder else "encoder"
 
     def _maps(self, call: Call, module: nn.Module, following: Tensor | None) -> BlockMaps:

@@ -125,10 +125,10 @@ def shown_with(
 
 
 def settle(found: Shown, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
-    """Reset those of these settings that the model does not have, with a note unless the value is the default."""
+    """Reset those of these settings that the model does not have, with a note if the value was chosen."""
     for name, sentence in found.notes:
         if name in names:
-            if not state.is_default(name):
+            if state.is_asked(name):
                 state.note(sentence)
             state.put(name, found.choices[name])
 

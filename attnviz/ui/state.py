@@ -123,6 +123,11 @@ def is_default(name: str) -> bool:
     return bool(get(name) == KEYS[name].default)
 
 
+def is_asked(name: str) -> bool:
+    """Whether a value was chosen: it is not the default, or the link that is being opened holds the default."""
+    return not is_default(name) or (is_opening_link() and name in st.query_params)
+
+
 def adopt(name: str) -> None:
     """Take the value of a widget that this run of the page creates late, for what comes before it."""
     if name in st.session_state:

@@ -103,7 +103,8 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
 
 FILES = """
   const weights = Array.from({ length: 12 }, (_, n) => [`${Math.floor(n / 4)}.${n % 4}`, n, 1]);
-  const header = { layers: [0, 1, 2], heads: 4, rows: 256, cols: 256, files: { shared: 's', weights, rollout: ['r', 'q'] } };
+  const files = { shared: 's', weights, rollout: ['r', 'q'] };
+  const header = { layers: [0, 1, 2], heads: 4, rows: 256, cols: 256, files };
 """
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 _WINDOW = (
-    "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which reaches "
-    "one window further."
+    "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which "
+    "reaches one window further."
 )
 _FAR_BELOW = -1e4
 """A hidden cell that holds less has a weight of exactly 0 in float32 beside any visible one"""

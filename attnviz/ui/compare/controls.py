@@ -162,7 +162,7 @@ def _settled(pane: Pane, source: Source, model: Model) -> Shown:
     for name, sentence in found.notes:
         if pane.own(name) is None:
             continue
-        if pane is B or not state.is_default(name):
+        if pane is B or state.is_asked(name):
             state.note(sentence)
         pane.put(name, None if pane is B else getattr(found, name))
     return of_model(source, model, pane.get, beyond="last")

@@ -89,7 +89,12 @@ def test_weights_of_one_and_of_nothing_are_exact() -> None:
 
 def test_a_payload_holds_all_that_is_known_of_the_text(trace: Trace) -> None:
     header = sent(trace, "encoder")
-    assert (header["model"], header["kind"], header["layers"], header["heads"]) == ("minilm", "encoder", list(range(6)), 12)
+    assert (header["model"], header["kind"], header["layers"], header["heads"]) == (
+        "minilm",
+        "encoder",
+        list(range(6)),
+        12,
+    )
     assert header["rows"] == header["cols"] == len(trace.tokens)
     assert header["query_labels"] == header["key_labels"] == list(trace.tokens.labels)
     assert header["rollout"] is True

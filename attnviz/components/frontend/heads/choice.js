@@ -1,5 +1,5 @@
-// The chosen heads: the current one and those added to it. A head is [layer, head], the layer by the model's own number;
-// head −1 is rollout. In arrays of all heads, head h of the layer at place p of `layers` is number p · H + h.
+// The chosen heads: the current one and those added to it. A head is [layer, head], the layer by the model's own
+// number; head −1 is rollout. In arrays of all heads, head h of the layer at place p of `layers` is number p · H + h.
 
 /** @typedef {{ layers: number[], heads: number }} HeadCount the layers' own numbers in order, and the heads of each */
 /** @typedef {HeadCount & { rollout: boolean }} HeadCounts */

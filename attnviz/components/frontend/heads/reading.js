@@ -41,7 +41,10 @@ export function measuresOf(store, head) {
 /** @param {Store} store @param {HeadId} head */
 export const labelsOf = ({ header }, head) => (head[1] < 0 ? [] : (ofHead(header, header.labels, head) ?? []));
 
-/** @template T @param {ExplorerHeader} header @param {T[][] | undefined} all of each layer's heads @param {HeadId} head */
+/**
+ * @template T
+ * @param {ExplorerHeader} header @param {T[][] | undefined} all of each layer's heads @param {HeadId} head
+ */
 const ofHead = ({ layers }, all, [layer, head]) => all?.[layers.indexOf(layer)]?.[head];
 
 /**

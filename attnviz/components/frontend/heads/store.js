@@ -96,7 +96,9 @@ export class Store {
     const { layers, heads: count, rows, cols } = this.header;
     const [height, width] = overview?.shape.slice(2) ?? [];
     const codes = /** @type {Uint16Array} */ (weights?.data);
-    const pooled = overview ? { data: overview.data, height, width } : poolWeights(codes, layers.length * count, rows, cols);
+    const pooled = overview
+      ? { data: overview.data, height, width }
+      : poolWeights(codes, layers.length * count, rows, cols);
     return { ...pooled, hidden: poolHidden(this.frame, pooled.height, pooled.width) };
   }
 }

@@ -130,7 +130,15 @@ export class Heads {
       /** @type {HeadId} */
       const current = place.kind === kind.kind ? [place.layer, place.head] : [-1, -1];
       this.grids[n].grid.update({
-        ...{ layers: Array.from({ length: layers }, (_, n) => n), heads, overview: { ...pooled, hidden }, order: null, faded: null, theme, mostSide },
+        ...{
+          layers: Array.from({ length: layers }, (_, layer) => layer),
+          heads,
+          overview: { ...pooled, hidden },
+          order: null,
+          faded: null,
+          theme,
+          mostSide,
+        },
         most: layers * (mostSide + 4) + 40,
         chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
         current,

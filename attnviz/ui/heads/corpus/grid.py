@@ -41,7 +41,8 @@ def payload(here: Here, alike: Sequence[int] = ()) -> tuple[dict[str, Any], dict
     digest = array_store().offer((trace,), partial(_file, here.file), compress=True)
     positions, ones = [str(position) for position in range(side)], [1] * side
     header = {
-        "trace": trace, "model": name, "kind": here.card.kind, "layers": found.numbers, "heads": heads, "only_grid": True,
+        "trace": trace, "model": name, "kind": here.card.kind, "layers": found.numbers, "heads": heads,
+        "only_grid": True,
         "rows": side, "cols": side, "causal": False, "rollout": False, "norms": False,
         "query_labels": positions, "key_labels": positions, "query_groups": ones, "key_groups": ones,
         "files": {"shared": digest, "weights": [[digest, 0, layers * heads]], "rollout": []},
