@@ -14,8 +14,8 @@ from attnviz.training.recipes import NAMES
 
 if TYPE_CHECKING:
     from attnviz.trained.making import Making
-    from attnviz.training.evaluation import Evaluation
     from attnviz.training.settings import TrainingSettings
+    from attnviz.training.tasks.task import Result
 
 SETTINGS = ("steps", "seed", "learning_rate")
 """The settings of a training that can be given"""
@@ -112,7 +112,7 @@ def _train(making: Making, arguments: argparse.Namespace, out: Path) -> int:
             bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
             bar.update()
 
-        def validated(step: int, found: Evaluation) -> None:
+        def validated(step: int, found: Result) -> None:
             if not arguments.quiet:
                 bar.write(f"step {step}: held out, loss {found.loss:.4f}, accuracy {found.accuracy:.2%}", sys.stderr)
 

@@ -11,16 +11,17 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from attnviz.pretrained.names import ModelError
 from attnviz.tokens.chars import MAX_UPLOAD, read_upload
 from attnviz.toy.language.config import longest_context
 from attnviz.trained.card import Card, Corpus, FoundHead
-from attnviz.trained.files import read, write
+from attnviz.trained.files import Saved, read, write
 from attnviz.training.checkpoint import Checkpoint, CheckpointError
-from attnviz.training.evaluation import Evaluation, evaluate, heads_of
+from attnviz.training.evaluation import evaluate, evaluate_whole, heads_of
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import TEXT, Plan, build
 from attnviz.training.tasks import TASKS
-from attnviz.training.tasks.task import Subject
+from attnviz.training.tasks.task import Result, Subject
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, as_read
 
@@ -77,7 +78,7 @@ class Making:
         self,
         stops: Callable[[], bool] = lambda: False,
         stepped: Callable[[float], None] = lambda _: None,
-        validated: Callable[[int, Evaluation], None] = lambda *_: None,
+        validated: Callable[[int, Result], None] = lambda *_: None,
     ) -> bool:
         """Make the steps that are left: returns whether all are made.
 
@@ -130,25 +131,41 @@ def finished(model: nn.Module, given: Subjects, said: Card, *, whole: bool = Tru
         model: the trained model.
         given: what it learned from.
         said: what the card says beside what is computed here: name, training loss, command, steps.
-        whole: of a text, whether the loss is that of the whole validation part, or of some blocks of it.
+        whole: of a text, whether loss and accuracy are those of the whole validation part, or of some blocks of it.
 
     Raises:
         attnviz.pretrained.ModelError: it can't be saved, as `attnviz.trained.files.write` says.
     """
-    plan, subject = given.plan, given.subject
-    rounded = read(write(model, plan, subject.labels, said)).module
-    found = evaluate(rounded, subject)
-    if whole and isinstance(subject, Text):
-        found = replace(found, loss=subject.whole_loss(rounded))
-    card = replace(
-        said,
-        **asdict(found),
-        corpus=given.corpus,
-        heads={name: FoundHead(**asdict(head)) for name, head in heads_of(rounded, subject).items()},
-        date=datetime.now(UTC).date().isoformat(),
-        torch=torch.__version__,
-    )
-    return write(model, plan, subject.labels, card), card
+    plan, labels = given.plan, given.subject.labels
+    today = datetime.now(UTC).date().isoformat()
+    said = replace(said, corpus=given.corpus, date=today, torch=torch.__version__)
+    card = _measured(read(write(model, plan, labels, said)), given.subject, whole=whole)
+    return write(model, plan, labels, card), card
+
+
+def measured(saved: Saved, text: Path | None) -> tuple[bytes, Card]:
+    """Return a model's file with the same weights and a card whose loss, accuracy and heads are measured anew.
+
+    Args:
+        saved: the file.
+        text: what the model was trained on, as `subject_of` takes it.
+
+    Raises:
+        attnviz.pretrained.ModelError: it was trained on another text, or can't be saved.
+        BadUploadError, TextError, OSError: as `subject_of` raises them.
+    """
+    given = subject_of(saved.plan, text)
+    wanted, found = (one and one.sha256 for one in (saved.card.corpus, given.corpus))
+    if wanted != found:
+        raise ModelError("The model was trained on another text: --text names its own.")
+    card = _measured(saved, given.subject)
+    return write(saved.module, saved.plan, saved.labels, card), card
+
+
+def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
+    found = evaluate_whole(saved.module, subject) if whole else evaluate(saved.module, subject)
+    heads = {name: FoundHead(**asdict(head)) for name, head in heads_of(saved.module, subject).items()}
+    return replace(saved.card, **asdict(found), heads=heads)
 
 
 def subject_of(plan: Plan, text: Path | None) -> Subjects:

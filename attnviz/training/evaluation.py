@@ -6,7 +6,6 @@ Shapes: B sequences, T tokens.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,7 +15,7 @@ from attnviz.toy.language.model import TokenModel
 from attnviz.training.attention import best_head, scores_of, weights_of
 from attnviz.training.jobs.view import HeadOf
 from attnviz.training.loop import inputs_of, loss_from
-from attnviz.training.tasks.task import Batch, Subject, Task
+from attnviz.training.tasks.task import Batch, Result, Subject, Task
 from attnviz.training.text.subject import Text
 from attnviz.training.vectors import Vectors
 
@@ -24,21 +23,9 @@ AT_ONCE = 128
 """The sequences that are run at once"""
 FEWEST, MOST = 16, 256
 """Sequences of an evaluation while a training runs: twice its batch, within these"""
-SCORED = 64
-"""Sequences on which patterns are scored"""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What a model does on held-out sequences."""
-
-    loss: float
-    """The mean cross-entropy over all positions that count, in nats"""
-    accuracy: float
-    """As the subject counts it, from 0 to 1"""
-
-
-def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> Evaluation:
+def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> Result:
     """Run a model on a subject's held-out sequences, or on those of `batch`.
 
     The model is left in evaluation mode or in training as it was.
@@ -48,17 +35,19 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
     with torch.inference_mode():
         logits = torch.cat([_logits(model, one) for one in _parts(batch)])
     model.train(was_training)
-    return Evaluation(loss_from(logits, batch).item(), subject.accuracy(logits, batch))
+    return Result(loss_from(logits, batch).item(), subject.accuracy(logits, batch))
+
+
+def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
+    """Run a model on all that a subject holds out: of a text, on its whole validation part."""
+    return subject.whole(model) if isinstance(subject, Text) else evaluate(model, subject)
 
 
 def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
-    """Return, for each pattern of a task by name, the head that shows it most on the first held-out sequences.
-
-    They are up to `AT_ONCE`, as many as are run at once.
-    """
+    """Return, for each pattern of a task by name, the head that shows it most on all held-out sequences."""
     if not isinstance(subject, Task) or not isinstance(model, TokenModel):
         return {}
-    batch = next(_parts(subject.held_out()))
+    batch = subject.held_out()
     weights = weights_of(model.eval(), batch)
     found = {pattern.name: best_head(weights, batch, pattern) for pattern in subject.patterns}
     return {name: head for name, head in found.items() if head is not None}
@@ -73,21 +62,19 @@ class Evaluator:
         self._count = len(self._batch) if isinstance(subject, Vectors) else some  # one product evaluates them all
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
-        """Return loss, accuracy and scores as plain values; `whole`: on all sequences, else on the first of them.
+        """Return loss, accuracy and scores as plain values, all of the same sequences.
 
-        Of a text, the loss is then that of its whole validation part.
+        They are the first held-out ones; `whole`: all of them, as `evaluate_whole` takes them.
         """
-        found = evaluate(model, self._subject, self._batch if whole else _rows(self._batch, slice(self._count)))
-        loss = found.loss
-        if whole and isinstance(self._subject, Text):
-            loss = self._subject.whole_loss(model)
-        return {"loss": loss, "accuracy": found.accuracy, "scores": self._scores(model)}
+        some = self._batch if whole else _rows(self._batch, slice(self._count))
+        found = evaluate_whole(model, self._subject) if whole else evaluate(model, self._subject, some)
+        return {"loss": found.loss, "accuracy": found.accuracy, "scores": self._scores(model, some)}
 
-    def _scores(self, model: nn.Module) -> dict[str, list[Any]]:
+    def _scores(self, model: nn.Module, batch: Batch) -> dict[str, list[Any]]:
         """Return what every head does: a dropout in training would hide it."""
         if not isinstance(self._subject, Task) or not isinstance(model, TokenModel) or not self._subject.patterns:
             return {}
-        batch, was_training = _rows(self._batch, slice(SCORED)), model.training
+        was_training = model.training
         weights = weights_of(model.eval(), batch)
         model.train(was_training)
         found = {one.name: scores_of(weights, batch, one) for one in self._subject.patterns}

@@ -255,7 +255,7 @@ def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
     subject = Documents(built_in(), 40, cut)
     trainer = Trainer(build(job.plan.model, 0), subject.batch, job.plan.training)
     np.testing.assert_array_equal(job.view.losses, np.array([trainer.advance() for _ in range(5)], np.float32))
-    assert payload(at, "ladder")[1]["0.held_out"][-1] == pytest.approx(subject.whole_loss(trainer.model), rel=1e-6)
+    assert payload(at, "ladder")[1]["0.held_out"][-1] == pytest.approx(subject.whole(trainer.model).loss, rel=1e-6)
 
 
 def test_blocks_are_drawn_as_the_training_draws_them_and_the_cut_can_be_chosen_in_the_view() -> None:

@@ -59,6 +59,19 @@ def write(recording: Recording) -> bytes:
     return data
 
 
+def is_recording(file: Path) -> bool:
+    """Whether a file says that it is a recorded training; False of what is no safetensors file.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            return "attnviz.recorded" in (opened.metadata() or {})
+    except SafetensorError:
+        return False
+
+
 def read(file: Path) -> Recording:
     """Read a file.
 

@@ -14,10 +14,13 @@ from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.making import BUILT_IN_CORPUS, RECENT
 from attnviz.trained.recorded.recipes import SNAPSHOTS, plan_of
 from attnviz.trained.recorded.recording import Recording
+from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.run import Run
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
+from attnviz.training.jobs.weights import model_of
+from attnviz.training.plan import subject_of
 
 PASSING, EARLY = 0.8, 20
 """How much the passing of all steps counts, beside a curve that rises by 1; and how many steps count as early"""
@@ -40,16 +43,32 @@ def record(name: str) -> Recording:
     view = replace(job.view, status="done", speed=0.0)
     card = Card(
         name,
-        view.evaluations[-1].loss,
-        view.evaluations[-1].accuracy,
+        0.0,
+        0.0,
         float(view.losses[-RECENT:].mean()),
         None if text is None else Corpus.of(BUILT_IN_CORPUS, text),
-        _heads(view.evaluations[-1]),
-        f"python -m attnviz record {name}",
-        datetime.now(UTC).date().isoformat(),
-        torch.__version__,
+        command=f"python -m attnviz record {name}",
+        date=datetime.now(UTC).date().isoformat(),
+        torch=torch.__version__,
     )
-    return Recording(plan, card, replace(view, snapshots=chosen(view, SNAPSHOTS[name])))
+    return measured(Recording(plan, card, replace(view, snapshots=chosen(view, SNAPSHOTS[name]))))
+
+
+def measured(recording: Recording) -> Recording:
+    """Return a recording whose last evaluation and card are those of its last weights on all held-out sequences.
+
+    Raises:
+        ValueError: its text is not the built-in corpus.
+    """
+    plan, view, text = recording.plan, recording.view, recording.text
+    if recording.card.corpus != (None if text is None else Corpus.of(BUILT_IN_CORPUS, text)):
+        raise ValueError("It was trained on another text.")
+    model = model_of(plan.model, view.snapshots[-1].weights)
+    told = Evaluator(subject_of(plan, text), plan.training.batch).evaluate(model, whole=True)
+    last = Evaluation.of(view.snapshots[-1].step, told)
+    card = replace(recording.card, loss=last.loss, accuracy=last.accuracy, heads=_heads(last))
+    before = tuple(one for one in view.evaluations if one.step < last.step)
+    return replace(recording, card=card, view=replace(view, evaluations=(*before, last)))
 
 
 def chosen(view: View, most: int) -> tuple[Snapshot, ...]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.trace.model import Place
 from attnviz.training.jobs.messages import Message
 from attnviz.training.jobs.view import Evaluation, Snapshot, Status, View
 from attnviz.training.labelled import LabelledVectors
@@ -122,12 +121,7 @@ class Job:
         self._change(step=step, losses=losses, learning_rate=rate, speed=float(event.header["speed"]))
 
     def _evaluation(self, event: Message) -> None:
-        header = event.header
-        scores = {
-            name: {Place(kind, layer): tuple(heads) for kind, layer, heads in found}
-            for name, found in header["scores"].items()
-        }
-        one = Evaluation(header["step"], float(header["loss"]), float(header["accuracy"]), scores)
+        one = Evaluation.of(event.header["step"], event.header)
         before = [each for each in self._view.evaluations if each.step < one.step]
         self._change(evaluations=(*before, one))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,15 @@ class Evaluation(ShortRepr):
     """Held out, from 0 to 1"""
     scores: dict[str, dict[Place, tuple[float, ...]]] = field(default_factory=dict)
     """By the name of the task's pattern: how much each head of each attention shows it, (H,), from 0 to 1"""
+
+    @classmethod
+    def of(cls, step: int, told: Mapping[str, Any]) -> Evaluation:
+        """Return what `attnviz.training.evaluation.Evaluator` tells, as plain values, after so many steps."""
+        scores = {
+            name: {Place(kind, layer): tuple(heads) for kind, layer, heads in found}
+            for name, found in told["scores"].items()
+        }
+        return cls(step, float(told["loss"]), float(told["accuracy"]), scores)
 
     def best_head(self, pattern: str) -> HeadOf | None:
         """Return the head that shows a pattern most; None if there is none."""

@@ -51,6 +51,16 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """What a model does on sequences. Both numbers are of the same ones."""
+
+    loss: float
+    """The mean cross-entropy over all positions that count, in nats"""
+    accuracy: float
+    """As the subject counts it, from 0 to 1"""
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A pattern of weights that solves the task, or a part of it."""
 

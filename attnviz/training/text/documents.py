@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attnviz.tokens import CharVocab
-from attnviz.training.tasks.task import IGNORED, Batch
+from attnviz.training.tasks.task import IGNORED, Batch, Result
 from attnviz.training.text.cut import Cut, sequences_of
-from attnviz.training.text.subject import AT_ONCE, TRAIN_PART, WATCHED, Text, TextError, as_read
+from attnviz.training.text.subject import AT_ONCE, TRAIN_PART, WATCHED, Text, TextError, as_read, result_of
 
 
 def check_lines(text: str, cut: Cut, most: int) -> None:
@@ -70,17 +69,9 @@ class Documents(Text):
         rows = torch.linspace(0, count - 1, min(WATCHED, count)).long().unique()
         return padded(self.validation, self.validation_sequences[rows])
 
-    def whole_loss(self, model: nn.Module) -> float:
-        """Return the mean loss of all sequences of the validation part, in nats a character that is predicted."""
-        total, count, was_training = 0.0, 0, model.training
-        model.eval()
-        with torch.no_grad():
-            for batch in self._validation():
-                logits, targets = model(batch.ids).flatten(0, -2), batch.targets.flatten()
-                total += functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum").item()
-                count += int((targets != IGNORED).sum())
-        model.train(was_training)
-        return total / count
+    def whole(self, model: nn.Module) -> Result:
+        """Return loss and accuracy over all sequences of the validation part, of the characters that are predicted."""
+        return result_of(model, self._validation())
 
     def _validation(self) -> Iterator[Batch]:
         for rows in self.validation_sequences.split(AT_ONCE):

@@ -5,7 +5,7 @@ Shapes: N characters of the text, B blocks, T = block size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch.nn import functional
 from attnviz.tokens import NO_ID, CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.training.plan import TEXT
-from attnviz.training.tasks.task import Batch, Subject
+from attnviz.training.tasks.task import IGNORED, Batch, Result, Subject
 
 TRAIN_PART = 0.9
 """The part of a text, from its beginning, on which a model is trained"""
@@ -97,9 +97,9 @@ class Text(Subject):
         starts = torch.linspace(0, last, min(WATCHED, last + 1)).long().unique()
         return _pairs(self.validation, starts[:, None], self.block_size)
 
-    def whole_loss(self, model: nn.Module) -> float:
-        """Return the mean loss over the whole validation part, in nats a character."""
-        return validation_loss(model, self.validation, self.block_size)
+    def whole(self, model: nn.Module) -> Result:
+        """Return the loss, in nats a character, and the accuracy of a model on the whole validation part."""
+        return result_of(model, _blocks(self.validation, self.block_size))
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the first characters of a text, up to the block size."""
@@ -121,24 +121,35 @@ def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
     """
     if len(ids) < 2:
         raise ValueError("one character has none after it to predict")
-    total, was_training = 0.0, model.training
+    return result_of(model, _blocks(ids, block_size)).loss
+
+
+def result_of(model: nn.Module, batches: Iterable[Batch]) -> Result:
+    """Return the loss and the accuracy of a model over all positions that count of several batches together.
+
+    The model is left in evaluation mode or in training as it was.
+    """
+    total, right, count, was_training = 0.0, 0, 0, model.training
     model.eval()
     with torch.no_grad():
-        for x, y in _blocks(ids, block_size):
-            total += functional.cross_entropy(model(x).flatten(0, -2), y.flatten(), reduction="sum").item()
+        for batch in batches:
+            logits, targets = model(batch.ids).flatten(0, -2), batch.targets.flatten()
+            total += functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum").item()
+            right += int((logits.argmax(-1) == targets).sum())  # no position that counts nothing is right
+            count += int((targets != IGNORED).sum())
     model.train(was_training)
-    return total / (len(ids) - 1)
+    return Result(total / count, right / count)
 
 
-def _blocks(ids: Tensor, block_size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _blocks(ids: Tensor, block_size: int) -> Iterator[Batch]:
     """Cut a text into blocks and what follows each of their characters, up to `AT_ONCE` blocks at a time."""
     x, y = ids[:-1], ids[1:]
     whole = len(x) // block_size * block_size
     if whole:
         rows = (one[:whole].view(-1, block_size).split(AT_ONCE) for one in (x, y))
-        yield from zip(*rows, strict=True)
+        yield from map(Batch, *rows)
     if whole < len(x):
-        yield x[None, whole:], y[None, whole:]
+        yield Batch(x[None, whole:], y[None, whole:])
 
 
 def _pairs(ids: Tensor, starts: Tensor, length: int) -> Batch:

@@ -8,13 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from attnviz.cli import main
-from attnviz.trained.files import read
+from attnviz.toy.language.config import TokenConfig
+from attnviz.trained import recorded
+from attnviz.trained.files import read, write
+from attnviz.trained.recorded.file import read as read_recording
+from attnviz.trained.recorded.file import write as write_recording
+from attnviz.training import recipes
 from attnviz.training.checkpoint import write_whole
 from attnviz.training.evaluation import evaluate
 from attnviz.training.tasks import TASKS
@@ -22,6 +28,14 @@ from attnviz.training.text.corpus import built_in
 from tests.unit.test_layers import ROOT
 
 QUICK = ("--steps", "6", "--every", "2", "--quiet")
+
+
+@pytest.fixture
+def small_gpt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let chargpt be small: the commands do the same with fewer numbers."""
+    small = TokenConfig(65, block_size=128, layers=1, heads=1, width=8)
+    plan = recipes.CHAR_GPT
+    monkeypatch.setattr(recipes, "CHAR_GPT", replace(plan, model=small, training=replace(plan.training, batch=2)))
 
 
 def train(*arguments: str | Path) -> int:
@@ -44,7 +58,8 @@ def test_a_task_s_model_is_written_with_its_card(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["one.json", "one.safetensors"]
 
 
-def test_a_text_s_characters_are_the_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_gpt")
+def test_a_text_s_characters_are_the_vocabulary(tmp_path: Path) -> None:
     text = tmp_path / "secret folder" / "text.txt"
     text.parent.mkdir()
     text.write_text("a man, a plan, a canal: panama! " * 100)
@@ -60,6 +75,53 @@ def test_a_text_s_characters_are_the_vocabulary(tmp_path: Path, monkeypatch: pyt
     corpus = read(out.read_bytes()).card.corpus
     assert corpus is not None
     assert corpus.characters == len(built_in())
+
+
+@pytest.mark.usefixtures("small_gpt")
+def test_a_card_is_measured_anew_on_the_whole_text_and_the_weights_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "one.safetensors"
+    text.write_text(built_in()[:9000])
+    assert train("chargpt", "--text", text, "--out", out, "--steps", "3", "--quiet") == 0
+    made = read(out.read_bytes())
+    # The last tenth, block by block, in plain torch.
+    ids = torch.tensor([made.labels.index(one) for one in text.read_text()])[8100:]
+    parts = [(ids[at : at + 129][:-1], ids[at + 1 : at + 129]) for at in range(0, len(ids) - 1, 128)]
+    with torch.no_grad():
+        logits = torch.cat([made.module(x[None])[0] for x, _ in parts])
+    targets = torch.cat([y for _, y in parts])
+    loss = float(torch.nn.functional.cross_entropy(logits, targets))
+    accuracy = float((logits.argmax(-1) == targets).float().mean())
+    assert (made.card.loss, made.card.accuracy) == (pytest.approx(loss, rel=1e-5), pytest.approx(accuracy, abs=1e-6))
+
+    wrong = replace(made.card, loss=9.0, accuracy=0.123)
+    out.write_bytes(write(made.module, made.plan, made.labels, wrong))
+    assert main(["measure", str(out), "--text", str(text)]) == 0
+    again = read(out.read_bytes())
+    assert again.card == made.card
+    assert json.loads(out.with_suffix(".json").read_text())["accuracy"] == again.card.accuracy
+    assert all(torch.equal(one, again.module.state_dict()[name]) for name, one in made.module.state_dict().items())
+
+    capsys.readouterr()
+    assert main(["measure", str(out)]) == 1
+    assert "trained on another text" in capsys.readouterr().err
+    assert main(["measure", str(text)]) == 1
+    assert "not a safetensors file" in capsys.readouterr().err
+    assert main(["measure", str(tmp_path / "nowhere")]) == 1
+
+
+def test_a_recording_s_card_is_that_of_its_last_weights(tmp_path: Path) -> None:
+    recording = recorded.load("ladder-head")
+    view, out = recording.view, tmp_path / "one.safetensors"
+    wrong = (*view.evaluations[:-1], replace(view.evaluations[-1], accuracy=0.4707))
+    card = replace(recording.card, loss=9.0)
+    out.write_bytes(write_recording(replace(recording, card=card, view=replace(view, evaluations=wrong))))
+    assert main(["measure", str(out)]) == 0
+    found = read_recording(out)
+    assert (found.card, found.view.snapshots) == (recording.card, view.snapshots)
+    assert [one.step for one in found.view.evaluations] == [one.step for one in view.evaluations]
+    assert found.view.evaluations[-1].accuracy == pytest.approx(view.evaluations[-1].accuracy, abs=1e-4)
 
 
 def test_a_training_that_is_stopped_and_resumed_gives_the_same_weights(

@@ -126,7 +126,7 @@ def test_the_script_of_a_text_that_is_cut_line_by_line_trains_to_the_same_losses
     ran = of_texts[number]
     assert isinstance(ran.text, Documents)
     assert losses_in(ran.printed) == {step: f"{loss:.6f}" for step, loss in ran.losses.items()}
-    whole = ran.text.whole_loss(ran.trainer.model)
+    whole = ran.text.whole(ran.trainer.model).loss
     assert float(ran.printed.split("validation loss ")[1]) == pytest.approx(whole, abs=2e-6)
 
 

@@ -28,7 +28,6 @@ from attnviz.training.loop import Trainer
 from attnviz.training.plan import TEXT, Plan, build, subject_of
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
-from attnviz.training.tasks.task import Batch
 from attnviz.training.text.subject import Text
 
 INDUCTION = TASKS["induction"]
@@ -127,9 +126,8 @@ def test_an_evaluation_is_that_of_the_model_on_held_out_sequences(jobs: Jobs) ->
     batch = INDUCTION.held_out()
     expected = torch.nn.functional.cross_entropy(model(batch.ids).flatten(0, 1), batch.targets.flatten())
     assert last.loss == pytest.approx(expected.item(), abs=2e-3)  # the snapshot is in float16
-    some = Batch(batch.ids[:64], batch.targets[:64])
     for pattern in INDUCTION.patterns:
-        for place, heads in scores_of(weights_of(model, some), some, pattern).items():  # type: ignore[arg-type]
+        for place, heads in scores_of(weights_of(model, batch), batch, pattern).items():  # type: ignore[arg-type]
             assert last.scores[pattern.name][place] == pytest.approx(heads.tolist(), abs=2e-3)
     assert last.best("match") == max(max(heads) for heads in last.scores["match"].values())
 
@@ -247,9 +245,11 @@ def test_trainings_follow_one_another_on_the_same_text_and_end_with_its_whole_va
     # The whole validation part, block by block, in one call of torch's.
     subject, model = Text(text, 16), model_of(wide, last.view.snapshots[-1].weights)
     ids = subject.validation
-    logits = [model(ids[None, start : min(start + 16, len(ids) - 1)])[0] for start in range(0, len(ids) - 1, 16)]
-    expected = float(torch.nn.functional.cross_entropy(torch.cat(logits), ids[1:]))
-    assert last.view.evaluations[-1].loss == pytest.approx(expected, abs=2e-3)  # weights of snapshots are float16
+    logits = torch.cat([model(ids[None, at : min(at + 16, len(ids) - 1)])[0] for at in range(0, len(ids) - 1, 16)])
+    expected, right = float(torch.nn.functional.cross_entropy(logits, ids[1:])), logits.argmax(-1) == ids[1:]
+    told = last.view.evaluations[-1]
+    assert told.loss == pytest.approx(expected, abs=2e-3)  # weights of snapshots are float16
+    assert told.accuracy == pytest.approx(float(right.float().mean()), abs=1.5 / len(right))
 
 
 def test_another_training_takes_the_place_of_those_that_would_follow(jobs: Jobs) -> None:

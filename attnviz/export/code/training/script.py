@@ -15,7 +15,6 @@ from attnviz.export.code.training import source
 from attnviz.export.code.training.models import attentions, inside, model_code
 from attnviz.export.code.training.text import TEXT_ABOUT, TEXT_END, text_code
 from attnviz.toy.language.config import GRUConfig, TokenConfig, has_attention
-from attnviz.training.evaluation import SCORED
 from attnviz.training.loop import MUON_RATE
 from attnviz.training.plan import TEXT, Plan, subject_of
 from attnviz.training.settings import TrainingSettings
@@ -60,8 +59,7 @@ ACCURACY = {
 """By whether a sequence is right only as a whole"""
 PATTERNS = """\
 
-# The head that shows each pattern most, on the first sequences as in the app
-some = Batch(held.ids[:{scored}], held.targets[:{scored}])
+# The head that shows each pattern most
 PATTERNS = [
 {patterns}
 ]
@@ -69,7 +67,7 @@ for title, score, attentions in PATTERNS:
     heads = {{
         (layer, head): one
         for layer, attention in enumerate(attentions)
-        for head, one in enumerate(score(attention.weights[:{scored}], some).tolist())
+        for head, one in enumerate(score(attention.weights, held).tolist())
     }}
     layer, head = max(heads, key=heads.get)
     print(f"{{title}}: {{heads[layer, head]:.4f}} of 1 in layer {{layer}}, head {{head}}")
@@ -221,7 +219,7 @@ def _about(task: Task) -> str:
 def _patterns(task: Task, config: TokenConfig) -> str:
     found = ((one, attentions(config, one.kind)) for one in task.patterns)
     lines = [f"    ({one.title!r}, {one.score.__name__}, {where})," for one, where in found if where]
-    return PATTERNS.format(patterns="\n".join(lines).replace("'", '"'), scored=SCORED) if lines else ""
+    return PATTERNS.format(patterns="\n".join(lines).replace("'", '"')) if lines else ""
 
 
 def _train(plan: Plan, part: _Part, losses: Mapping[int, float]) -> str:

@@ -100,14 +100,17 @@ def test_a_padded_batch_has_the_loss_of_its_sequences_one_by_one(cut: Cut, model
             for x, y, n in zip(batch.ids, batch.targets, lengths, strict=True)
         ]
         assert loss_of(module, batch).item() == pytest.approx((sum(each) / lengths.sum()).item(), rel=1e-5)
-        total, count = 0.0, 0
+        total, right, count = 0.0, 0, 0
         for start, stop in subject.validation_sequences.tolist():
             tokens = subject.validation[start:stop]
-            total += functional.cross_entropy(module(tokens[None, :-1])[0], tokens[1:], reduction="sum").item()
+            logits = module(tokens[None, :-1])[0]
+            total += functional.cross_entropy(logits, tokens[1:], reduction="sum").item()
+            right += int((logits.argmax(-1) == tokens[1:]).sum())
             count += len(tokens) - 1
-    assert subject.whole_loss(module) == pytest.approx(total / count, rel=1e-5)
-    told = Evaluator(subject, 32).evaluate(module, whole=True)
-    assert told["loss"] == pytest.approx(total / count, rel=1e-5)
+    whole, told = subject.whole(module), Evaluator(subject, 32).evaluate(module, whole=True)
+    for loss, accuracy in ((whole.loss, whole.accuracy), (told["loss"], told["accuracy"])):
+        assert loss == pytest.approx(total / count, rel=1e-5)
+        assert accuracy == pytest.approx(right / count, abs=1e-9)
 
 
 def test_batches_and_validation_are_of_their_own_parts() -> None:
