@@ -5,6 +5,7 @@ import streamlit as st
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
 from attnviz.ui.compare import controls as compare_controls
+from attnviz.ui.compare import most_different
 from attnviz.ui.compare.panes import A, B, choose_default, link_keys
 from attnviz.ui.waiting import starting
 
@@ -15,10 +16,13 @@ presets = st.container()
 with st.sidebar:
     compare_controls.texts()
     darkening = compare_controls.shared()
-left, right = compare_controls.choose(A), compare_controls.choose(B)
+left = compare_controls.choose(A)
+most_different.take(left)
+right = compare_controls.choose(B)
 with presets:  # after the choices, because it highlights the current preset
     compare_controls.presets()
     compare_controls.sentences()
+    most_different.say(left, right)
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:

@@ -140,7 +140,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     Raises:
         UsageError: an option has an invalid value, or there is no text.
     """
-    from attnviz.links.link import KEYS, read_link
+    from attnviz.links.link import KEYS
     from attnviz.links.pages import PAGES
     from attnviz.links.values import BadValueError
     from attnviz.settings import settings
@@ -150,7 +150,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
         raise UsageError("--link takes an address such as http://localhost:8501/?text=...")
     page = PAGES[_page(arguments.link)]
-    view, notes = read_link(linked or (page.opening if arguments.link else {}))
+    view, notes = page.read(linked or (page.opening if arguments.link else {}))
     if notes:
         raise UsageError(notes[0])
     fixed = page.source

@@ -10,10 +10,12 @@ from typing import Any
 
 from attnviz import files
 from attnviz.links.bert import BERT_KEYS
-from attnviz.links.link import KEYS, write_link
-from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, transformer
+from attnviz.links.link import KEYS, read_link, write_link
+from attnviz.sources import PRETRAINED, SOURCES, TOY, Get, Resources, Source, trained, transformer
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.shown import Shown, shown
+from attnviz.trained import is_name
+from attnviz.trained import opening as trained_opening
 
 SUBJECT = "what attention computes"
 
@@ -79,9 +81,32 @@ class Page:
         """The link of the view with all defaults: it says one of them, where an address without any key does not."""
         return {"source": KEYS["source"].write(KEYS["source"].default)} if self.opening else {}
 
+    def trained_model(self, get: Get) -> str | None:
+        """Return the name of the trained model whose head a view of it shows; None if it shows another source's."""
+        if not {"model", "head"} <= set(self.link_keys()):
+            return None
+        name: str = get("model")
+        if "source" in self.keys:
+            return trained.NAMES.own(name) if get("source") == trained.TRAINED.key else None
+        return name if is_name(name) else None
+
+    def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+        """Parse a link to it, as `read_link` does. A trained model that it only names opens in the model's own way."""
+        view, notes = read_link(query)
+        name = self.trained_model(view.__getitem__)
+        if name is not None and not any(key in query for key in trained_opening.KEYS):
+            view |= trained_opening.opening(name)
+        return view, notes
+
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-        """Return the query of a view: those of these keys whose values are not the defaults; none for the opening."""
+        """Return the query of a view: those of these keys whose values are not the defaults; none for the opening.
+
+        With a trained model the text is always one of them: without it, the model would open in its own way.
+        """
+        names = tuple(names)
         written = write_link(view, names)
+        if "text" in names and self.trained_model(view.__getitem__) is not None:
+            written = {"text": KEYS["text"].write(view["text"]), **written}
         return {} if self.opening and written == self.opening else written or self.plain
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from attnviz.formatting import counted, number
 from attnviz.trained.model import TrainedModel
 
+TEXTS = ("To be, or not to be: ", "To see, or not to see: ")
+"""For models that were trained on a text"""
+
 
 def about(model: TrainedModel) -> str:
     """Say what the model was trained on and how good it became on what it was not trained on."""
@@ -36,4 +39,4 @@ def heads(model: TrainedModel) -> tuple[tuple[str, str, int, int], ...]:
 
 def examples(model: TrainedModel) -> tuple[str, ...]:
     """Return texts for which the model is made."""
-    return ("To be, or not to be: ",) if model.task is None else model.task.examples
+    return TEXTS if model.task is None else model.task.examples

@@ -19,7 +19,7 @@ from attnviz.ui import state
 from attnviz.ui.sources import settle
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.tokens.tokenizers import choose_charset
-from attnviz.ui.trained import own
+from attnviz.ui.trained import opening, own
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Model
@@ -62,6 +62,7 @@ def choose_source(sources: Mapping[str, Source] = SOURCES) -> str:
         required=True,
         width="stretch",
         help="  \n".join(f"*{source.title}*: {source.help}" for source in sources.values() if source.help),
+        on_change=opening.take_choice,
     )
     names = sources[source].names
     if source != before and names is not None and state.get("model") not in names.offered():
@@ -163,7 +164,7 @@ def choose_model(names: Names) -> str:
     options = list(dict.fromkeys([*names.offered(), *(own.names() if names.takes_trained else ()), name]))
     name = state.bound(
         "model", st.selectbox, "Model", options, format_func=title, accept_new_options=names.takes_others(),
-        help=names.help(),
+        help=names.help(), on_change=opening.take_choice,
     )  # fmt: skip
     return name or names.fallback
 

@@ -25,7 +25,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.components.registration import position
-from attnviz.links.link import KEYS, SHARED_KEYS, read_link
+from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import BadValueError
 from attnviz.ui.plain import plain
@@ -60,7 +60,7 @@ def begin(page: str) -> None:
         acknowledges = not page_changed and query == links[-1]
         pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
     else:
-        view, notes = read_link(opening or query)
+        view, notes = PAGES[page].read(opening or query)
         st.session_state[_BARE] = is_bare
         st.session_state[_VIEW], st.session_state[_NOTES], st.session_state[_OPENED_VIEW] = view, notes, None
         for name in KEYS:
@@ -171,7 +171,7 @@ def expect(values: Mapping[str, object], names: Iterable[str]) -> None:
     one that was opened, which would undo what is done.
     """
     page, links = PAGES[st.session_state[_PAGE]], st.session_state[_LINKS]
-    view, _ = read_link(links[-1] or page.opening)
+    view, _ = page.read(links[-1] or page.opening)
     view |= {name: get(name) for name in names if name in values}
     link = page.write(view, (*page.link_keys(view["source"]), *SHARED_KEYS))
     st.session_state[_LINKS] = [*links, link][-_MAX_PENDING:]

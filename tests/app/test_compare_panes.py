@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import jensenshannon
 from streamlit.testing.v1 import AppTest
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.formatting import number
+from attnviz.pretrained import load
 from attnviz.settings import Settings
 from attnviz.sources import pretrained
 from attnviz.toy.config import ToyConfig
@@ -17,6 +20,8 @@ from tests.app.compare import link, notice, open_link, picture, press, same, sdp
 from tests.app.pages import messages, sent
 from tests.toy import run_block
 from tests.unit.families import save
+
+TEXT = "She put the cup on the table because it was empty."
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "model"])
@@ -114,7 +119,7 @@ def test_what_is_chosen_after_a_preset_stays() -> None:
     at = press(open_link(seed="5"), "source")
     at.selectbox(key="compare_source_A").set_value("minilm").run()
     press(at, "head")
-    assert link(at) == {"source": "pretrained", "seed": "5", "b_head": "1"}
+    assert link(at) == {"source": "pretrained", "seed": "5", "b_head": "2"}
 
 
 def presets(at: AppTest) -> list[str]:
@@ -211,3 +216,49 @@ def test_a_pane_follows_the_number_of_heads_at_once() -> None:
     assert not at.exception
     _, arrays = picture(at)
     same(arrays["a"], sdpa(run_block(words(), ToyConfig(heads=1)).layer(0), 0))
+
+
+def of_scipy(weights: np.ndarray, of: int) -> np.ndarray:
+    """Return the mean Jensen-Shannon divergence in bits of each matrix from one, (N,): scipy gives its square root."""
+    with np.errstate(invalid="ignore"):  # of a matrix beside itself, where rounding leaves less than 0
+        roots = [jensenshannon(one, weights[of], base=2, axis=1) for one in weights.astype(float)]
+    return np.array([np.nan_to_num(one**2).mean() for one in roots])
+
+
+@pytest.mark.parametrize("query", [{"layer": "3", "head": "5"}, {"layer": "2", "head": "4", "scale": "off"}])
+@pytest.mark.parametrize("which", ["head", "layer"])
+def test_two_heads_and_two_layers_take_the_most_different_one_by_scipy(which: str, query: dict[str, str]) -> None:
+    at = press(open_link(source="pretrained", text=TEXT, b_mask="causal", **query), which)
+    trace, layer, head = load("minilm").trace(TEXT), int(query["layer"]), int(query["head"])
+    scale = 1.0 if "scale" in query else None
+    if which == "head":
+        every, of = np.stack([sdpa(trace.layer(layer), one, scale=scale) for one in range(12)]), head
+    else:
+        every, of = np.stack([sdpa(trace.layer(one), head, scale=scale) for one in range(6)]), layer
+    bits = of_scipy(every, of)
+    most = int(bits.argmax())
+    assert link(at)[f"b_{which}"] == str(most)
+    said = f"{which} {most} differs most from {which} {of} on A’s text: {number(float(bits[most]), 2)} bits"
+    assert said in captions(at)
+    other = next(one for one in range(len(bits)) if one not in (of, most))
+    at.selectbox(key=f"b_{which}").set_value(other).run()
+    assert said in captions(at)
+    assert f"{which.capitalize()} {other}: {number(float(bits[other]), 2)}." in captions(at)
+
+
+def test_two_heads_pressed_again_takes_the_most_different_one() -> None:
+    at = open_link(source="pretrained", text=TEXT, layer="3", head="5")
+    assert (link(at)["b_head"], at.session_state["compare_preset"]) == ("0", "head")
+    most = link(press(open_link(source="pretrained", text=TEXT, layer="3", head="5", b_mask="causal"), "head"))
+    at.button_group(key="compare_preset").set_value(None).run()
+    assert link(at) == most
+
+
+def test_a_link_that_names_b_s_head_keeps_it_and_says_which_differs_most() -> None:
+    at = open_link(source="pretrained", text=TEXT, layer="3", head="5", b_head="0")
+    assert link(at)["b_head"] == "0"
+    assert "differs most from head 5" in captions(at)
+
+
+def captions(at: AppTest) -> str:
+    return " ".join(one.value for one in at.caption)

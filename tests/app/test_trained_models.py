@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 from torch.nn import functional
 
 from attnviz import trained
+from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.links.link import DEFAULT_TEXT
 from attnviz.trained import shipped
 from attnviz.trained.words import heads
 from attnviz.training.tasks import TASKS
@@ -139,3 +144,99 @@ def test_what_the_decoder_reads_can_be_given() -> None:
     at = open_page(source="trained", model="numbers", text="342", kind="cross", step="weights", pair="three hundred")
     assert panels(at)["weights"].shape[0] == 3
     assert not at.exception
+
+
+def opens_on(name: str) -> dict[str, str]:
+    """Return what the model's card and task say: its first example, and the head of the task's last pattern."""
+    plan = json.loads((shipped.FOLDER / f"{name}.json").read_text())
+    task = TASKS.get(name)
+    if task is None:
+        return {"text": "To be, or not to be: ", "kind": "decoder", "layer": "0", "head": "0"}
+    head = plan["heads"][task.patterns[-1].name]
+    return {"text": task.examples[0], **{key: str(head[key]) for key in ("kind", "layer", "head")}}
+
+
+def shown(at: AppTest) -> dict[str, str]:
+    defaults = {"kind": "encoder", "layer": "0", "head": "0", "block": "0", "text": DEFAULT_TEXT}
+    return {name: at.query_params.get(name, default) for name, default in defaults.items()}
+
+
+@pytest.mark.parametrize("name", trained.names())
+@pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
+def test_a_link_that_only_names_a_model_opens_its_own_example_and_the_head_of_its_card(page: str, name: str) -> None:
+    at = open_page(page, source="trained", model=name)
+    assert [one.value for one in at.warning] == []
+    wanted = opens_on(name)
+    if page == "transformer":
+        architecture = json.loads((shipped.FOLDER / f"{name}.json").read_text())["plan"]["model"]
+        number = int(wanted["layer"])
+        if architecture["architecture"] == "both":  # encoder, then decoder and cross of each of its blocks
+            number = architecture["layers"] + 2 * number + (wanted["kind"] == "cross")
+        wanted = {"text": wanted["text"], "head": wanted["head"], "block": str(number)}
+    found = shown(at)
+    assert {key: found[key] for key in wanted} == wanted
+
+
+def test_a_link_that_gives_a_text_a_layer_or_a_head_keeps_them() -> None:
+    for given in ({"text": "zzz"}, {"layer": "1"}, {"head": "1"}, {"text": DEFAULT_TEXT}):
+        at = open_page(source="trained", model="induction", **given)
+        kept = {"text": DEFAULT_TEXT, "layer": "0", "head": "0", **given}
+        found = shown(at)
+        assert {name: found[name] for name in kept} == kept
+        again = open_page(**at.query_params)  # what the address has now opens the same
+        assert shown(again) == found
+
+
+@pytest.mark.parametrize("page", ["", "transformer", "heads"])
+def test_a_model_from_the_menu_opens_its_example_and_gives_the_text_before_back(page: str) -> None:
+    start = {} if page == "heads" else {"source": "pretrained"}
+    before = {"text": MINIMAL_PAIRS[1].a, "head": "3"}
+    at = open_page(page, **start, **before)
+    for name in ("induction", "reverse"):
+        if page != "heads" and name == "induction":
+            at.segmented_control(key="source").set_value("trained").run()
+        else:
+            at.selectbox(key="model").set_value(name).run()
+        assert not at.exception
+        wanted = opens_on(name)
+        found = shown(at)
+        assert (found["text"], found["head"]) == (wanted["text"], wanted["head"])
+        assert at.text_area(key="text").value == wanted["text"]
+        assert [one.value for one in at.warning] == []
+    if page == "heads":
+        at.selectbox(key="model").set_value("minilm").run()
+    else:
+        at.segmented_control(key="source").set_value("pretrained").run()
+    found = shown(at)
+    assert {name: found[name] for name in before} == before
+
+
+def test_a_text_that_the_user_typed_stays_and_only_the_head_changes() -> None:
+    at = open_page(source="pretrained", text="my own words")
+    at.segmented_control(key="source").set_value("trained").run()
+    found, head = shown(at), {**opens_on("induction"), "text": "my own words"}
+    assert {name: found[name] for name in head} == head
+
+
+def test_an_example_of_a_model_that_a_link_opened_does_not_stay_with_another_source() -> None:
+    at = open_page(source="trained", model="reverse")
+    at.segmented_control(key="source").set_value("pretrained").run()
+    assert at.text_area(key="text").value == DEFAULT_TEXT
+
+
+def test_a_trained_model_in_a_pane_of_compare_reads_its_own_example() -> None:
+    at = open_page("compare")
+    at.selectbox(key="compare_source_B").set_value("reverse").run()
+    wanted = opens_on("reverse")
+    assert at.query_params["b_text"] == wanted["text"]
+    assert [one.value for one in at.warning] == []
+    at.selectbox(key="compare_source_B").set_value(None).run()
+    assert at.query_params["b_text"] == MINIMAL_PAIRS[0].b
+    at.selectbox(key="compare_source_A").set_value("induction").run()
+    assert [one.value for one in at.warning] == []
+    assert (at.query_params["text"], at.query_params["b_text"]) == TASKS["induction"].examples[:2]
+    assert (at.query_params["layer"], at.query_params.get("head", "0")) == ("1", "0")
+    at.button_group(key="compare_preset").set_value("head").run()
+    at.button_group(key="compare_preset").set_value("text").run()
+    assert [one.value for one in at.warning] == []
+    assert (at.query_params["text"], at.query_params["b_text"]) == TASKS["induction"].examples[:2]

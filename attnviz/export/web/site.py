@@ -16,7 +16,6 @@ from attnviz.export.web.pages import NoPageError, make_page
 from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
 from attnviz.lessons.html import html
-from attnviz.links.link import read_link
 from attnviz.links.pages import PAGES
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.sources import Resources
@@ -83,7 +82,7 @@ def _show(scene: Scene, number: int, resources: Resources) -> _Shown:
 
 
 def _view(scene: Scene) -> dict[str, Any]:
-    view, _ = read_link(scene.values())
+    view, _ = PAGES[scene.page].read(scene.values())
     return {**view, "lecture": False}
 
 

@@ -17,7 +17,9 @@ from attnviz.sources.trained import TRAINED
 from attnviz.steps import STEPS
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, state
+from attnviz.ui.compare import most_different
 from attnviz.ui.compare.panes import PRESETS, A, B, Pane, apply_preset, current_preset, second_model
+from attnviz.ui.compare.trained import open_chosen, trained_model
 from attnviz.ui.model_box import open_model
 from attnviz.ui.trained import own
 
@@ -133,17 +135,19 @@ def _source(pane: Pane) -> None:
 
 
 def _take_source(pane: Pane, key: str) -> None:
-    chosen = st.session_state[key]
+    chosen, before = st.session_state[key], trained_model(pane)
     if chosen is None:
         if pane is B:
             B.put("source", None)
             B.put("model", None)
+            open_chosen(B, before)
         return
     named = (one for one in SOURCES.values() if one.has_names)  # of which one may type a name
     source = _entries().get(chosen) or next(named)
     pane.put("source", source.key)
     if source.has_names:
         pane.put("model", chosen[:200])
+    open_chosen(pane, before)
 
 
 def _entries() -> dict[str, Source]:
@@ -216,9 +220,12 @@ def _words_of(at: int) -> str:
 
 
 def _take_preset() -> None:
-    chosen = st.session_state[_PRESET]
-    if chosen is not None:
-        apply_preset(chosen)
+    chosen = st.session_state[_PRESET] or current_preset()  # None: the chosen one was pressed again
+    if chosen is None:
+        return
+    apply_preset(chosen)
+    if chosen in ("head", "layer"):
+        most_different.ask(chosen)
 
 
 def _take_pair() -> None:

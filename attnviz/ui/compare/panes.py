@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS, counterpart
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import is_on_this_machine
 from attnviz.sources import PRETRAINED, SOURCES, TOY
 from attnviz.sources.compared import B_KEYS, default_of_b, of_b, overridden
 from attnviz.sources.pretrained import NAMES
-from attnviz.ui import state
+from attnviz.ui import replaced, state
 from attnviz.ui.sources import RESOURCES
+from attnviz.ui.trained import opening
 
 PRESETS = {
     "text": "A word changed",
@@ -26,8 +25,8 @@ PRESETS = {
     "mask": "Mask on · off",
 }
 """The presets: the setting in which A and B differ, and the preset's title."""
-_CHANGED = "compare_preset_changed"
-"""What the last preset changed in A: each setting's value before and after"""
+_PRESET = "preset"
+"""Why settings of A are replaced"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +70,11 @@ def current_preset() -> str | None:
 
 def apply_preset(preset: str) -> None:
     """Make A and B differ in exactly one setting. What an earlier preset changed in A is as before."""
-    for name, (before, changed) in st.session_state.pop(_CHANGED, {}).items():
-        if state.get(name) == changed:  # not chosen by the user since
-            state.put(name, before)
+    replaced.give_back(_PRESET)
     for name in B_KEYS:
         B.put(name, None)
     of_a, of_b = _settings_of(preset)
-    st.session_state[_CHANGED] = {name: (state.get(name), value) for name, value in of_a.items()}
-    for name, value in of_a.items():
-        state.put(name, value)
+    replaced.replace(_PRESET, of_a)
     for name, value in of_b.items():
         B.put(name, value)
 
@@ -87,7 +82,7 @@ def apply_preset(preset: str) -> None:
 def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a preset sets in A and in B."""
     if preset == "text":
-        text, other = minimal_pair(A.get("text"))
+        text, other = pair_of_model(A.get("text"), PAGES["compare"].trained_model(A.get))
         return {"text": text}, {"text": other}
     if preset == "source":
         model = {} if A.get("model") in NAMES.offered() else {"model": NAMES.offered()[0]}
@@ -106,6 +101,15 @@ def _settings_of(preset: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def second_model() -> str | None:
     """Return an offered model that is on this machine and is not A's, or None."""
     return next((name for name in NAMES.offered() if name != A.get("model") and is_on_this_machine(name)), None)
+
+
+def pair_of_model(text: str, model: str | None) -> tuple[str, str]:
+    """Return a text and another one: for a trained model two of its examples, else a minimal pair."""
+    examples = opening.examples_of(model)
+    if len(examples) < 2:
+        return minimal_pair(text)
+    text = text if text in examples else examples[0]
+    return text, next(one for one in examples if one != text)
 
 
 def minimal_pair(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from attnviz.components.explorer import explorer
 from attnviz.components.updates import acknowledged
 from attnviz.corpus.offered import statistics
 from attnviz.heads.payload import explorer_payload
-from attnviz.links.link import KEYS, write_link
+from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
 from attnviz.measures.labels import possible_labels
@@ -105,5 +105,5 @@ def _way_to_steps(here: Shown) -> None:
         label=f"Layer {layer} · head {head}, step by step",
         icon=":material/arrow_forward:",
         icon_position="right",
-        query_params=write_link(view, KEYS),
+        query_params=PAGES["step_by_step"].write(view, KEYS),
     )

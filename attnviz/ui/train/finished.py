@@ -111,7 +111,7 @@ def link_to(of: Chosen, page: str) -> dict[str, str]:
         view["block"] = there.index((place.kind, place.layer))
     if page == "compare" and of.step:
         view["b_model"] = _kept(of.at(0)).name
-    return write_link(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
+    return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
 
 
 def _kept(of: Chosen) -> TrainedModel:

@@ -11,6 +11,7 @@ from attnviz.settings import settings
 from attnviz.trained.shipped import is_kept, keep
 from attnviz.ui import state
 from attnviz.ui.plain import plain
+from attnviz.ui.trained import opening
 
 MOST = 12
 """The most models that are offered, the newest ones. Others are still found by their links."""
@@ -66,11 +67,10 @@ def _take() -> None:
         return
     add(model.name)
     if state.page() == "train":
-        from attnviz.trained.words import examples  # late: it imports torch
-
-        link = {"source": "trained", "model": model.name, "text": examples(model)[0], "step": "weights"}
-        st.session_state[_OPENED] = link
+        st.session_state[_OPENED] = {"source": "trained", "model": model.name, "step": "weights"}
         return
+    before = PAGES[state.page()].trained_model(state.get)
     state.put("model", model.name)
     if state.page() != "heads":
         state.put("source", "trained")
+    opening.open_chosen(before, model.name)

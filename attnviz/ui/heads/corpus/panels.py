@@ -10,7 +10,6 @@ import streamlit as st
 
 from attnviz.corpus.sums.pairs import clusters
 from attnviz.formatting import number
-from attnviz.links.link import write_link
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.heads.corpus.here import Here
@@ -138,7 +137,7 @@ def examples(here: Here) -> pd.DataFrame:
             view = state.every() | {"text": text, "pair": "", "over": "text", "q": None, "k": None}
             st.page_link(
                 PAGES["heads"].script, label=f"{number(value, 3)} · {plain(text)}",
-                query_params=write_link(view, PAGES["heads"].keys),
+                query_params=PAGES["heads"].write(view, PAGES["heads"].keys),
             )  # fmt: skip
     quoted = ", ".join(here.card.quoted)
     st.caption(

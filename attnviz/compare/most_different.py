@@ -1,0 +1,48 @@
+"""How far heads, or layers, are from one of them on a text: the mean Jensen-Shannon divergence of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from attnviz.compare.matrices import Floats, jensen_shannon
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divergences:
+    """The divergences of N heads, or of a head in N layers, from one of them."""
+
+    bits: npt.NDArray[np.float64]
+    """(N,): 0 for the one itself; NaN where no row has weights on both sides"""
+    of: int
+    """The index of that one"""
+
+    @property
+    def most(self) -> int | None:
+        """The index of the most different one, the first of equal ones; None if there is no other one."""
+        others = np.where(np.arange(len(self.bits)) == self.of, np.nan, self.bits)
+        return int(np.nanargmax(others)) if np.isfinite(others).any() else None
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in bytes."""
+        return self.bits.nbytes
+
+
+def divergences(weights: Iterable[Floats], of: int) -> Divergences:
+    """Return how far each matrix of weights is from one of them.
+
+    Args:
+        weights: N matrices, (Tq, Tk) each: rows sum to 1, or to 0 where the mask hides all keys.
+        of: the index of the one.
+    """
+    every = [one.astype(np.float64) for one in weights]
+    return Divergences(np.array([_mean_of_rows(one, every[of]) for one in every]), of)
+
+
+def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
+    whole = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
+    return float(jensen_shannon(p[whole], q[whole]).mean()) if whole.any() else float("nan")
