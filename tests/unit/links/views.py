@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from attnviz.links.bert import BERT_PARTS, MAX_BLOCKS, MAX_KEPT, SUBSETS
-from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
+from attnviz.links.link import CHECKS, CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.mistakes.texts import NAMES as MISTAKES
 from attnviz.measures.names import NAMES as MEASURES
 from attnviz.sources.compared import B_KEYS
@@ -209,9 +209,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "corpus": st.text(max_size=60),
     "corpus_view": st.sampled_from(CORPUS_VIEWS),
     "corpus_measure": st.sampled_from(MEASURES),
-    "check": st.sampled_from(
-        [None, "token", "norm", "positions", "change", "padding", "dropout", "lens", "parameters", "cost", "mistake"]
-    ),
+    "check": st.sampled_from([None, *CHECKS]),
     "other": st.text(max_size=40),
     "pads": st.integers(1, 16),
     "dropout": st.integers(0, 9000).map(lambda x: x / 10_000),

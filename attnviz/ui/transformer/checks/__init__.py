@@ -8,6 +8,7 @@ CHECKS = Checks(
     "transformer",
     "check",
     {
+        "overview": "Overview",
         "token": "One token",
         "norm": "Norm",
         "positions": "Positions",
