@@ -72,7 +72,7 @@ def _added(layer: LayerTrace) -> Tensor:
     """Return the norm of what each head adds to each token's output, (H, T): of its output times its rows of W_O."""
     if layer.output_projection is None:
         raise ValueError("the layer's W_O is not known, so what its heads add can't be computed")
-    per_head = layer.output_projection.weight.unflatten(0, (layer.heads, layer.head_size))  # (H, D, C)
+    per_head = layer.output_projection.weight.unflatten(0, (layer.heads, -1))  # (H, D, C)
     steps = (attend(*one, scale=layer.scale) for one in zip(layer.query, layer.key, layer.value, strict=True))
     return torch.stack([(one.head_outputs @ rows).norm(dim=-1) for one, rows in zip(steps, per_head, strict=True)])
 

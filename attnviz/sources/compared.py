@@ -12,7 +12,6 @@ from attnviz.sources.shown import of_model, shown
 from attnviz.sources.source import Get, Resources, Source
 
 if TYPE_CHECKING:
-    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.model import Model
     from attnviz.trace.walk import Walk
 
@@ -117,20 +116,17 @@ def run(choice: Choice, resources: Resources) -> Walk:
     walk = found.walk(resources)
     if not found.source.has_own_scale:  # they shape the model itself
         return walk
-    scale = _scale_factor(choice.get("scale"), walk.layer)
+    scale = _scale_factor(choice.get("scale"), found.model.description.width)
     return replace(walk, layer=what_if(walk.layer, scale, choice.get("mask") == "causal"))
 
 
-def _scale_factor(scale: str, layer: LayerTrace) -> float | None:
-    """Return the factor of a link's `scale` for a model's layer; None for the layer's own scale."""
+def _scale_factor(scale: str, width: int) -> float | None:
+    """Return the factor of a link's `scale` for a model of this width C; None for the layer's own scale."""
     if scale == "sqrt_d":
         return None
     if scale == "off":
         return 1.0
-    if scale != "sqrt_c":
-        return float(scale)
-    width = layer.heads * layer.head_size if layer.query_input is None else layer.query_input.shape[-1]
-    return float(width**-0.5)
+    return float(width**-0.5) if scale == "sqrt_c" else float(scale)
 
 
 def differs(a: Choice, b: Choice) -> list[str]:

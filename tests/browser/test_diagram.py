@@ -53,6 +53,8 @@ def shown(servers: ExitStack, **settings: Any) -> Shown:
     attentions = [
         {
             **{"stack": place.stack, "block": place.layer, "kind": place.kind, "heads": config.heads},
+            "head_size": config.width // config.heads,
+            "feed_forward": [[config.width, 4 * config.width], [4 * config.width, config.width]],
             "steps": [[step.name, step.title] for step in one.header.steps],
         }
         for place, one in zip(trace.places, documents, strict=True)
@@ -64,7 +66,6 @@ def shown(servers: ExitStack, **settings: Any) -> Shown:
     has_head = config.architecture != "encoder"
     model = {
         **{"attentions": attentions, "norm_first": config.norm == "pre", "width": config.width},
-        **{"hidden": 4 * config.width, "head_size": config.width // config.heads},
         **{"vocabulary": 8 if has_head else None, "tokens": tokens, "positions": config.positions},
         **{"final_norm": config.norm == "pre", "head": has_head},
     }

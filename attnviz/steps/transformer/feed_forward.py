@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.formatting import number
-from attnviz.formulas.tree import Box, Expression, Indexed, Name, Product, Relation, Sum, Symbol
+from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
 from attnviz.marked import Marked, marked, named
 from attnviz.steps.picture import Operation, Picture, panel, picture, product_picture, share
 from attnviz.steps.picture import Product as Made
@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 _UNKNOWN = "# the feed-forward of this family is not known; {} is as the model computes it"
 
 
-def _mapped(x: str, number_of_map: str, *, biased: bool) -> Expression:
+def _mapped(walk: Walk, x: str, number_of_map: str) -> Expression:
     index = Symbol(number_of_map)
     product = Product((Symbol(x), Indexed(Symbol("W"), index)))
-    return Sum((product, Indexed(Symbol("b"), index))) if biased else product
+    return Sum((product, Indexed(Symbol("b"), index))) if has(walk, f"b_{number_of_map}") else product
 
 
 def _hidden_formula(walk: Walk) -> Expression:
-    biased = has(walk, "b_1") or not has(walk, "W_1")
-    return activations.formula(Symbol("H"), part_of(walk).activation, _mapped("x", "1", biased=biased))
+    if not has(walk, "W_1"):
+        return Relation("=", (Symbol("H"), Box(Call(Name("hidden"), Symbol("x")))))
+    return activations.formula(Symbol("H"), part_of(walk).activation, _mapped(walk, "x", "1"))
+
+
+def _output_formula(walk: Walk) -> Expression:
+    mapped = _mapped(walk, "H", "2") if has(walk, "W_2") else Call(Name("map"), Symbol("H"))
+    return Relation("=", (Name("feed-forward"), Box(mapped)))
 
 
 def _hidden_notice(walk: Walk) -> str:
@@ -37,7 +43,8 @@ def _hidden_notice(walk: Walk) -> str:
         "Each column is a neuron: it compares a token's row with its column of [W₁](matrix=W_1). "
         + ("" if activation is None else activations.NOTICES[activation])
         if has(walk, "W_1")
-        else "Each column is a neuron that looks at one token's row at a time."
+        else "Each column is a neuron that looks at one token's row at a time. How this family computes it, such as "
+        "with a gate, is not shown."
     )
 
 
@@ -135,9 +142,7 @@ HIDDEN: Step[Walk] = Step(
 OUTPUT: Step[Walk] = Step(
     name="feed_forward_output",
     title="Feed-forward",
-    formula=lambda walk: Relation(
-        "=", (Name("feed-forward"), Box(_mapped("H", "2", biased=has(walk, "b_2") or not has(walk, "W_2"))))
-    ),
+    formula=_output_formula,
     notice=lambda walk: marked(
         "Each neuron that fires adds its row of [W₂](matrix=W_2) to the token's new row: most of a transformer's "
         "parameters are in W₁ and W₂."

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from attnviz.formatting import number
 from attnviz.formulas.tree import (
     Box,
+    Call,
     Expression,
     Fraction,
     Indexed,
+    Name,
     Negative,
     Power,
     Product,
@@ -62,8 +64,8 @@ def _norm(name: str, title: str, read: Callable[[Walk], str], notice: str, cross
         name=name,
         title=title,
         cross_title=cross_title,
-        formula=lambda walk: _formula(*vectors(walk)),
-        notice=lambda _: notice,
+        formula=lambda walk: _formula(*vectors(walk)) if name in part_of(walk).eps else _UNKNOWN,
+        notice=lambda walk: f"{notice} {_OF_LAYER_NORM if name in part_of(walk).eps else _OF_ANOTHER}",
         code=code,
         picture=draw,
         fact=lambda walk: _fact(walk, matrix(walk, read(walk))),
@@ -95,29 +97,34 @@ def _fact(walk: Walk, rows: Tensor) -> str:
     )
 
 
-_ALONE = "Each row i is normalised alone: its own mean μ and variance σ². So no token learns anything of another here."
+_UNKNOWN = Relation("=", (Symbol("y"), Box(Call(Name("norm"), _X))))
+"""Of a norm that is no LayerNorm, such as RMSNorm"""
+_OF_LAYER_NORM = (
+    "Each row i is normalised alone: its own mean μ and variance σ². So no token learns anything of another here."
+)
+_OF_ANOTHER = "Each row is normalised alone, but not by LayerNorm: this family has a norm of its own (such as RMSNorm)."
 
 INPUT = _norm(
     "input_norm", "Norm (attention)", lambda _: "embeddings",
-    f"Pre-norm: attention reads a normalised copy, while X itself goes on. {_ALONE}", "Norm (cross-attention)",
+    "Pre-norm: attention reads a normalised copy, while X itself goes on.", "Norm (cross-attention)",
 )  # fmt: skip
 ATTENTION = _norm(
     "attention_norm", "Norm (attention)", lambda _: "attention_residual",
-    f"Post-norm: the sum itself is normalised, and goes on so. {_ALONE}", "Norm (cross-attention)",
+    "Post-norm: the sum itself is normalised, and goes on so.", "Norm (cross-attention)",
 )  # fmt: skip
 FEED_FORWARD = _norm(
     "feed_forward_norm", "Norm (feed-forward)", lambda _: "attention_residual",
-    f"Pre-norm: the feed-forward reads a normalised copy, while the sum itself goes on. {_ALONE}",
+    "Pre-norm: the feed-forward reads a normalised copy, while the sum itself goes on.",
 )  # fmt: skip
 BLOCK = _norm(
     "block_output", "Norm (feed-forward)", lambda _: "feed_forward_residual",
-    f"Post-norm: the block ends with a norm, and the next block reads this. {_ALONE}",
+    "Post-norm: the block ends with a norm, and the next block reads this.",
 )  # fmt: skip
 HEAD = _norm(
     "transform_norm", "Norm (head)", lambda _: "transform_hidden",
-    f"The language head normalises before it compares a row with the tokens. {_ALONE}",
+    "The language head normalises before it compares a row with the tokens.",
 )  # fmt: skip
 FINAL = _norm(
     "final_norm", "Final norm", end_of_block,
-    f"After the last pre-norm block the stream is normalised once, for it has grown with every sum. {_ALONE}",
+    "After the last pre-norm block the stream is normalised once, for it has grown with every sum.",
 )  # fmt: skip

@@ -21,7 +21,7 @@ def model(
     """Describe a model as the page's header does."""
     stacks = {"encoder": ["encoder"], "decoder": ["decoder"], "both": ["encoder", "decoder"]}[architecture]
     has_head = architecture != "encoder"
-    attentions = [one for stack in stacks for one in _stack(stack, depth, norm_first, architecture == "both")]
+    attentions = [one for stack in stacks for one in _stack(stack, depth, norm_first, architecture == "both", width)]
     ends = (["final_norm"] if norm_first else []) + (["logits", "probabilities"] if has_head else [])
     attentions[-1]["steps"] += ends
     for one in attentions:
@@ -29,14 +29,14 @@ def model(
     labels = [f"w{n}" for n in range(tokens)]
     return {
         "attentions": attentions,
-        **{"norm_first": norm_first, "width": width, "hidden": 4 * width, "head_size": width // 4},
+        **{"norm_first": norm_first, "width": width},
         "vocabulary": 7 if has_head else None,
         "tokens": {stack: labels if stack in stacks else None for stack in ("encoder", "decoder")},
         **{"positions": "sinusoidal", "final_norm": norm_first, "head": has_head},
     }
 
 
-def _stack(stack: str, depth: int, norm_first: bool, crosses: bool) -> Iterator[dict[str, Any]]:
+def _stack(stack: str, depth: int, norm_first: bool, crosses: bool, width: int) -> Iterator[dict[str, Any]]:
     kinds = [stack, "cross"] if stack == "decoder" and crosses else [stack]
     for block in range(depth):
         for kind in kinds:
@@ -46,4 +46,7 @@ def _stack(stack: str, depth: int, norm_first: bool, crosses: bool) -> Iterator[
             if kind == kinds[-1]:
                 steps += [*(["feed_forward_norm"] if norm_first else []), *FEED_FORWARD]
                 steps += [] if norm_first else ["block_output"]
-            yield {"stack": stack, "block": block, "kind": kind, "heads": 4, "steps": steps}
+            yield {
+                **{"stack": stack, "block": block, "kind": kind, "heads": 4, "head_size": width // 4},
+                **{"feed_forward": [[width, 4 * width], [4 * width, width]], "steps": steps},
+            }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from attnviz.steps import PARTS, STEPS, steps_of
 from attnviz.toy.transformer.config import TransformerConfig
 from attnviz.trace.part import MATRICES, NORMS
 from attnviz.trace.walk import Walk
+from tests.unit.families import save
 from tests.unit.toy.test_transformer import CONFIGS, run
 
 POST = ["attention_residual", "attention_norm", "feed_forward_hidden", "feed_forward_output", "feed_forward_residual",
@@ -193,3 +195,21 @@ def test_an_attention_that_is_not_there_is_refused() -> None:
     for number, head in ((-1, 0), (2, 0), (0, 2), (0, -1)):
         with pytest.raises(IndexError, match="does not exist"):
             trace.walk_at(number, head)
+
+
+def test_nothing_is_said_of_a_gate_or_an_rms_norm_that_holds_of_another_layer_only(tmp_path: Path) -> None:
+    """Llama has neither W_1 alone nor biases, and its norm takes no mean away."""
+    trace = load(str(save("llama", tmp_path))).trace("the cat sat")
+    walk = trace.walk_at(len(trace.places) - 1, 0)
+    norms = {"input_norm", "feed_forward_norm", "final_norm"}
+    for name, step in steps_of(walk).items():
+        formula, notice = mathml(step.formula(walk)), step.notice(walk)
+        if name in norms:
+            assert not {"μ", "σ"} & {*formula, *notice}, name
+        if name in ("feed_forward_hidden", "feed_forward_output"):
+            assert "<mi>b</mi>" not in formula
+            assert "<mi>W</mi>" not in formula
+    assert norms <= steps_of(walk).keys()
+    gpt = load(str(save("gpt2", tmp_path / "gpt2"))).trace("the cat sat").walk_at(0, 0)
+    assert "σ" in mathml(PARTS["input_norm"].formula(gpt))
+    assert "<mi>b</mi>" in mathml(PARTS["feed_forward_hidden"].formula(gpt))

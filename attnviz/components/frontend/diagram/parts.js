@@ -109,20 +109,30 @@ function embeddings(part, { positions }) {
  * @returns {{ widths: [number, number], says: string, lines?: string[] }}
  */
 function sizesOf(kind, model, layer) {
-  const { width: c, head_size: d, vocabulary } = model;
-  const f = model.hidden ?? c;
-  const { stack, heads, kind: attention } = model.attentions[layer];
+  const { width: c, vocabulary } = model;
+  const { stack, heads, head_size: d, feed_forward: maps, kind: attention } = model.attentions[layer];
+  const f = maps?.at(-1)?.[0] ?? null; // the width that is brought back to C
   const rows = model.tokens[stack]?.length ?? 0;
   const keys = attention === "cross" ? (model.tokens.encoder?.length ?? 0) : rows;
   const v = vocabulary ?? 0;
   /** @param {number} from @param {number} to @param {string} [weights] */
   const changed = (from, to, weights = "") => `${rows} × ${from} → ${rows} × ${to}${weights && `, ${weights}`}`;
-  /** @param {number} n @param {number} from @param {number} to */
-  const w = (n, from, to) => `W${subscript(n)} ${from} × ${to}`;
+  /** The weights of maps; with a gate there are more than two. @param {number} start @param {number} end */
+  const named = (start, end) =>
+    (maps ?? [])
+      .slice(start, end)
+      .map(([from, to], n) => `W${maps?.length === 2 ? subscript(start + n + 1) : ""} ${from} × ${to}`)
+      .join(", ");
   if (kind === "tokens") return { widths: [0, 0], says: rows === 1 ? "1 token" : `${rows} tokens` };
   if (kind === "embeddings") return { widths: [0, c], says: `${rows} tokens → ${rows} × ${c}` };
-  if (kind === "widen") return { widths: [c, f], says: changed(c, f, w(1, c, f)), lines: [`${c} → ${f}`] };
-  if (kind === "narrow") return { widths: [f, c], says: changed(f, c, w(2, f, c)), lines: [`${f} → ${c}`] };
+  if ((kind === "widen" || kind === "narrow") && !f) return { widths: [c, c], says: `${rows} rows` };
+  const last = (maps?.length ?? 1) - 1;
+  if (kind === "widen" && f) {
+    return { widths: [c, f], says: changed(c, f, named(0, last)), lines: [`${c} → ${f}`] };
+  }
+  if (kind === "narrow" && f) {
+    return { widths: [f, c], says: changed(f, c, named(last, last + 1)), lines: [`${f} → ${c}`] };
+  }
   if (kind === "dense") return { widths: [c, c], says: changed(c, c, `W ${c} × ${c}`) };
   if (kind === "logits") return { widths: [c, v], says: changed(c, v) };
   if (kind === "softmax") return { widths: [v, v], says: changed(v, v) };

@@ -75,9 +75,6 @@ interface ModelDiagram {
   /** Whether blocks normalise before attention and feed-forward. */
   norm_first: boolean;
   width: number;
-  /** The width of the feed-forward; null if it is not known. */
-  hidden: number | null;
-  head_size: number;
   /** How many columns the logits have; null if there are no logits to show. */
   vocabulary: number | null;
   /** The labels of the tokens that each stack reads. */
@@ -95,6 +92,9 @@ interface ModelAttention {
   block: number;
   kind: "encoder" | "decoder" | "cross";
   heads: number;
+  head_size: number;
+  /** What each map of its block's feed-forward takes and gives, in order; null if they are not known. */
+  feed_forward: [number, number][] | null;
   /** Names and titles of its document's steps, in order. */
   steps: [string, string][];
 }

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FORMULAS = {
     "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). The dot "
     "product of two rows depends on their distance alone.",
-    "lab": "A variant that is often taught: dimension j is a sine (j even) or a cosine (j odd) of position / 10000^(j/C), "
-    "so no two dimensions share a frequency. A dot product depends on more than the distance.",
+    "lab": "A variant often taught: dimension j is a sine (j even) or a cosine (j odd) of position / 10000^(j/C). "
+    "No two dimensions share a frequency. A dot product depends on more than the distance.",
     "random": "A table as it is before training: nothing is alike but each row and itself.",
 }
 
