@@ -5,10 +5,9 @@ Shapes: V tokens of the vocabulary.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 
+from attnviz.export.csv_files import rows_csv
 from attnviz.tokens.value import label_of
 from attnviz.training.generation import Drawn
 
@@ -33,12 +32,8 @@ def draws_csv(drawn: Iterable[Drawn], characters: Sequence[str], *, begin: int) 
         characters: the vocabulary, (V,).
         begin: how many characters the text began with.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(COLUMNS)
-    for step, one in enumerate(drawn):
-        writer.writerows([step + 1, begin + step, *row] for row in _rows(one, characters))
-    return text.getvalue().encode("utf-8-sig")
+    rows = ([step + 1, begin + step, *row] for step, one in enumerate(drawn) for row in _rows(one, characters))
+    return rows_csv(COLUMNS, rows)
 
 
 def _rows(one: Drawn, characters: Sequence[str]) -> Iterator[list[object]]:

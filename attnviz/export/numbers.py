@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from attnviz.export.csv_files import protected
 from attnviz.steps import PARTS, TOKENS
 from attnviz.steps.attention import OF_HEAD
 from attnviz.trace.layer import LayerTrace
@@ -34,9 +34,6 @@ AXES = {
     for name, axes in {**step.weights, **step.matrices}.items()
 }
 """The rows and columns of each quantity, in the order of computation."""
-
-_FORMULA, _TEXT = re.compile(r"""([;,\t]["\s]*)(?=[=+\-@＝＋－＠])"""), r"\1'"
-"""Matches a formula character after a separator other than the comma: some spreadsheets start a new cell there."""
 
 
 class TooManyNumbersError(ValueError):
@@ -157,9 +154,9 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     kind = AXES[name][axis]
     tokens = walk.labels.get(kind)
     if tokens is not None:
-        return [f"[{i}] {_FORMULA.sub(_TEXT, token)}" for i, token in enumerate(tokens)]
+        return [f"[{i}] {token}" for i, token in enumerate(tokens)]
     if kind == "entry" and walk.block is not None:
-        known = [f"[{i}] {_FORMULA.sub(_TEXT, token)}" for i, token in enumerate(walk.block.vocabulary)]
+        known = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
         return [*known, "all others"][: array.shape[axis]]
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
@@ -170,9 +167,8 @@ def table(array: Array, rows: Sequence[str], columns: Sequence[str]) -> bytes:
     All labels are quoted, so that no locale's separator splits them.
     """
     text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(["", *columns])
+    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC).writerow(["", *map(protected, columns)])
     line = ",".join(["%.9g"] * len(columns)) + "\r\n"  # nine digits restore a float32 exactly
     for label, row in zip(rows, array.tolist(), strict=True):
-        text.write('"' + label.replace('"', '""') + '",' + line % tuple(row))
+        text.write('"' + protected(label).replace('"', '""') + '",' + line % tuple(row))
     return text.getvalue().encode("utf-8-sig")

@@ -25,6 +25,7 @@ from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.bert.classification.features import Pooled, pool
 from attnviz.bert.classification.seeds import verdict
 from attnviz.bert.classification.shipped import load
+from attnviz.export.csv_files import table_csv
 from attnviz.links.classification import SENTENCE
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
@@ -319,7 +320,7 @@ def test_the_script_trains_the_same_layer_from_the_exported_data(
 ) -> None:
     text = "It isn't “bad” at all."
     found, written = exported(monkeypatch, sentence=text)
-    (tmp_path / "data.csv").write_bytes(found["data"].to_csv().encode("utf-8-sig"))
+    (tmp_path / "data.csv").write_bytes(table_csv(found["data"]))
     (tmp_path / "script.py").write_text(written)
     done = subprocess.run(
         [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.export.csv_files import table_csv
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
@@ -204,7 +205,7 @@ def test_the_table_holds_every_head_ranked() -> None:
 def test_the_table_as_csv() -> None:
     trace = load("minilm").trace(DEFAULT_TEXT)
     table = heads_table.heads_table(survey(trace, "encoder", ""), "")
-    read = pd.read_csv(StringIO(heads_table.to_csv(table).decode()), keep_default_na=False)
+    read = pd.read_csv(StringIO(table_csv(table, index=False).decode("utf-8-sig")), keep_default_na=False)
     assert list(read.columns) == list(table.columns)
     for name in table.columns:
         if name != "labels":

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
+from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.bert.parts import part_of
 from attnviz.ui.export.file import FAILED_LOOK, file_button
@@ -36,7 +37,7 @@ def _show_numbers() -> None:
         for name, table in tables.items():
             file_button(
                 f"{name}.csv", f"{name}.csv", "text/csv",
-                partial(lambda table: table.to_csv().encode("utf-8-sig"), table), key=f"export_{name}",
+                partial(table_csv, table), key=f"export_{name}",
             )  # fmt: skip
 
 

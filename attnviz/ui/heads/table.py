@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attnviz.export.csv_files import table_csv
 from attnviz.measures.labels import shown
 from attnviz.measures.survey import Survey
 from attnviz.ui import state
@@ -62,7 +63,12 @@ def show_table(survey: Survey) -> None:
         column_config=_columns(survey),
     )
     st.download_button(
-        "Download as CSV", lambda: to_csv(table), "heads.csv", "text/csv", on_click="ignore", icon=":material/download:"
+        "Download as CSV",
+        lambda: table_csv(table, index=False),
+        "heads.csv",
+        "text/csv",
+        on_click="ignore",
+        icon=":material/download:",
     )
 
 
@@ -75,12 +81,6 @@ def _columns(survey: Survey) -> dict[str, Any]:
         "labels": text(width="medium"),
         **{name: number(title, format="%.3f") for name, title in titles.items()},
     }
-
-
-def to_csv(table: pd.DataFrame) -> bytes:
-    """Return the table as CSV with all digits of a float32."""
-    text: str = table.to_csv(index=False, float_format="%.9g")
-    return text.encode()
 
 
 def _table_key(survey: Survey) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnviz.export.code.model import BUILT_IN_NAME
+from attnviz.export.csv_files import PROTECTED
 from attnviz.training.plan import Plan
 
 SCRIPT = """\
 # A linear layer on a frozen model, trained as the page showed it, and what it says of one text.
 # Run it beside data.csv, which Export gives under Numbers.
 import csv
+import re
 
 import torch
 import torch.nn.functional as F
@@ -24,6 +26,8 @@ SEED, STEPS, RATE, BATCH, CLIP = {seed}, {steps}, {rate!r}, {batch}, {clip!r}
 
 with open("data.csv", encoding="utf-8-sig", newline="") as file:
     rows = list(csv.DictReader(file))
+for row in rows:  # an apostrophe keeps spreadsheets from taking a text for a formula; it is taken away again
+    row["text"] = re.sub({protected}, r"\\1", row["text"])
 classes = torch.tensor([LABELS.index(row["class"]) for row in rows])
 
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
@@ -88,6 +92,6 @@ def classifier_script(
     return SCRIPT.format(
         model=BUILT_IN_NAME, labels=ascii(list(labels)), text=ascii(text), seed=training.seed, steps=training.steps,
         rate=training.learning_rate, batch=training.batch, clip=training.clip, part=HELD_OUT_PART, accuracy=accuracy,
-        most=most,
+        most=most, protected=ascii(PROTECTED.pattern),
         features=("hidden.mean(0)" if mean else "hidden[0]") + (".tanh()" if tanh else ""),
     )  # fmt: skip

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.corpus.offered import statistics as read
+from attnviz.export.csv_files import table_csv
 from attnviz.ui import state
 from attnviz.ui.heads.corpus import panels
 from attnviz.ui.heads.corpus.grid import show_grid
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import share
-from attnviz.ui.heads.table import to_csv
 from attnviz.ui.plain import plain
 from attnviz.ui.walk.checks import notice
 
@@ -87,8 +87,8 @@ def show(file: Path, survey: Survey) -> None:
 def _offer(table: pd.DataFrame, file: str) -> None:
     """Offer the numbers that are shown."""
     st.download_button(
-        "Download as CSV", lambda: to_csv(table), file, "text/csv", on_click="ignore", icon=":material/download:",
-        key="corpus_csv", type="tertiary",
+        "Download as CSV", lambda: table_csv(table, index=False), file, "text/csv", on_click="ignore",
+        icon=":material/download:", key="corpus_csv", type="tertiary",
     )  # fmt: skip
 
 

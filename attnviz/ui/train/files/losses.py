@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.export.csv_files import rows_csv
 from attnviz.training.jobs.view import Evaluation
 from attnviz.training.plan import TEXT
 from attnviz.ui import state
@@ -48,12 +47,7 @@ def losses_csv(trainings: Sequence[Losses]) -> bytes:
     `loss` is that of the batch after so many steps, before the next one, in nats. What is measured on held-out data
     stands in the row of its step, and in a row of its own after the last one.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(COLUMNS)
-    for one in trainings:
-        writer.writerows([one.name, *row] for row in _rows(one))
-    return text.getvalue().encode("utf-8-sig")
+    return rows_csv(COLUMNS, ([one.name, *row] for one in trainings for row in _rows(one)))
 
 
 def _rows(of: Losses) -> Iterable[list[object]]:
