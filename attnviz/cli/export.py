@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from attnviz.cli import failed
+from attnviz.hosts import is_local
 from attnviz.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ ABOUT = """Write the walk through one head of attention, or through many, to fil
 output. It works with no network where the model is on this machine; minilm always is."""
 FORMATS = ("pptx", "pdf", "svg", "tikz", "csv", "npz", "ipynb", "py", "html")
 MAX_TEXTS = 1000
-LOCAL = "http://localhost:8501"
 
 
 class UsageError(ValueError):
@@ -44,7 +44,8 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--steps", default="all", help="all (the default), or some, such as scores,weights")
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
     add("--out", type=Path, default=Path(), metavar="DIR", help="output folder, created if missing (default: here)")
-    add("--site", metavar="URL", help=f"the app's address, for links back (default: the link's, or {LOCAL})")
+    add("--site", metavar="URL", help="the app's address, for links back (default: the link's, unless it is this "
+        "machine's; else none)")
     add("--theme", choices=("light", "dark"), default="light", help="colours; TikZ is always light")
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
     add("--force", action="store_true", help="overwrite existing files")
@@ -236,7 +237,8 @@ def _page(link: str | None) -> str:
 
 
 def _site(arguments: argparse.Namespace) -> str:
+    """Return the address that files link to; "" for none: this machine's own only if --site asks for it."""
     if arguments.site:
         return str(arguments.site).rstrip("/")
-    link = urlsplit(arguments.link or LOCAL)
-    return f"{link.scheme}://{link.netloc}"
+    link = urlsplit(arguments.link or "")
+    return "" if not link.hostname or is_local(link.hostname) else f"{link.scheme}://{link.netloc}"

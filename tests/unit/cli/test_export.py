@@ -32,7 +32,7 @@ def export(folder: Path, *arguments: str) -> int:
 def test_one_head_in_several_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new" / "folder"
     asked = (SENTENCE, "--model", "minilm", "--layer", "3", "--head", "5", "--steps", "scores,weights")
-    assert export(folder, *asked, "--format", "svg,pptx,npz") == 0
+    assert export(folder, *asked, "--format", "svg,pptx,npz", "--site", "https://hall.example/") == 0
     names = {"minilm-layer3-head5-04-scores.svg", "minilm-layer3-head5-07-weights.svg", "minilm-layer3-head5.npz",
              "minilm-layer3-head5.pptx"}  # fmt: skip
     assert {file.name for file in folder.iterdir()} == names
@@ -65,6 +65,48 @@ def test_sets_of_texts_and_heads_and_a_copied_link(tmp_path: Path, capsys: pytes
     assert "toy, seed 7 · head 1" in picture
     assert "https://hall.example/?text=one+two&amp;head=1&amp;mask=causal&amp;seed=7&amp;step=weights" in picture
     assert capsys.readouterr().err == ""
+
+
+def everything_in(folder: Path) -> str:
+    """Return all that the files of a folder say, those in archives and the links of PDFs too."""
+    said = []
+    for file in folder.iterdir():
+        data = file.read_bytes()
+        said.append(data.decode("latin-1"))
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
+                said += [archive.read(name).decode("latin-1") for name in archive.namelist()]
+        if file.suffix == ".pdf":
+            pages = PdfReader(io.BytesIO(data)).pages
+            said += [f"{page.extract_text()} {[one.get_object() for one in page.get('/Annots', [])]}" for page in pages]
+    return "\n".join(said)
+
+
+OPENED = "text=The+cat&head=1&step=scores"
+
+
+@pytest.mark.parametrize(
+    ("asked", "address"),
+    [
+        (("The cat", "--source", "toy"), ""),
+        (("--link", f"http://localhost:8501/?{OPENED}"), ""),
+        (("--link", f"http://127.0.0.1:9000/?{OPENED}"), ""),
+        (("--link", f"http://[::1]:9000/?{OPENED}"), ""),
+        (("--link", f"https://hall.example/?{OPENED}"), "https://hall.example/?text=The+cat"),
+        (("--link", f"http://localhost:8501/?{OPENED}", "--site", "http://localhost:8501"),
+         "http://localhost:8501/?text=The+cat"),
+    ],
+)  # fmt: skip
+def test_files_link_to_this_machine_only_if_they_are_asked_to(
+    asked: tuple[str, ...], address: str, tmp_path: Path
+) -> None:
+    every = "pptx,pdf,svg,tikz,csv,ipynb,py,html"
+    assert export(tmp_path, *asked, "--format", every, "--steps", "scores,weights", "--quiet") == 0
+    said = everything_in(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 9
+    for machine in ("localhost", "127.0.0.1", "[::1]"):
+        assert (machine in said) == (machine in address), machine
+    assert not address or said.count(address) >= 6  # a picture a step, notes, numbers and code
 
 
 def test_a_link_to_heads_shows_the_source_of_that_page(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pptx import Presentation
+from pptx.enum.text import PP_ALIGN
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
@@ -136,6 +137,25 @@ def test_the_axis_of_the_queries_reads_upwards_in_every_format() -> None:
     ((cm, tm),) = matrices
     up = np.array(tm[:4]).reshape(2, 2) @ np.array(cm[:4]).reshape(2, 2)  # where the text's x axis points
     np.testing.assert_allclose(up[0] / np.abs(up[0]).max(), [0, 1], atol=1e-6)
+
+
+def test_slanted_labels_of_slides_end_where_those_of_the_svg_end() -> None:
+    words = [f"a-long-word-{number}" for number in range(12)]
+    sheet = sheets(toy(" ".join(words)), ["weights"])[0]
+    svg = write_svg(draw_sheet(sheet))
+    pattern = r'text-anchor="end"[^>]* transform="rotate\((-?[\d.]+) ([\d.]+) ([\d.]+)\)"[^>]*>([^<]+)<'
+    ends = re.findall(pattern, svg)
+    slanted = [shape for shape in slide_of(sheet).shapes if shape.has_text_frame and shape.rotation % 90]
+    assert [text for *_, text in ends] == [shape.text_frame.text for shape in slanted] == 2 * words  # of two matrices
+    for shape, found in zip(slanted, ends, strict=True):
+        turn, x, y = map(float, found[:3])
+        assert shape.rotation % 360 == pytest.approx(turn % 360)  # both turn clockwise
+        assert shape.text_frame.paragraphs[0].alignment == PP_ALIGN.RIGHT
+        left, top, width, height = (length / 9525 for length in (shape.left, shape.top, shape.width, shape.height))
+        along = np.array([np.cos(np.radians(turn)), np.sin(np.radians(turn))])  # where the text reads to, y downwards
+        end = np.array([left + width / 2, top + height / 2]) + along * width / 2
+        assert np.abs(end - [x, y]).max() < 8  # half a line of text
+        assert along[0] > 0 > along[1]  # it reads upwards, to the cell's column
 
 
 def test_in_a_slides_formula_an_index_is_below_the_line_and_the_step_is_marked() -> None:
