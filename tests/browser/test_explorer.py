@@ -96,7 +96,7 @@ def test_what_does_not_come_at_once_is_fetched_again(
     explored, model = explore(few=1, tokens=20, log=1), Model(tokens=20)
     expect(explored.section).to_have_attribute("data-exact", "true")
     assert explored.value_at(7, 3) == pytest.approx(float(model.weights[0, 0, 7, 3]), abs=HALF_A_STEP)
-    assert explored.section.evaluate("section => section.attnviz.loader.failed.size") == 0
+    assert explored.section.evaluate("section => section.attnviz.files.failed.size") == 0
     runs = page.get_by_text("log [").inner_text().count("'view', {}")
     assert runs > 0 if answer == {"status": 404} else runs == 0
 

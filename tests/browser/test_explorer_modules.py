@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
@@ -98,7 +97,7 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width:
     assert fit == 1 or side >= 110
 
 
-# ---- heads/files.js, loader.js
+# ---- heads/files.js
 
 
 FILES = """
@@ -135,63 +134,6 @@ def test_fetching_ahead_starts_nearby_and_is_bounded(run: Run) -> None:
     ]
 
 
-LOADER = """
-  const open = new Map();
-  const asked = [];
-  const request = (digest) => new Promise((done) => { asked.push(digest); open.set(digest, done); });
-  const changes = [];
-  const loader = new m.Loader({ request, offerAgain: async () => {} }, () => changes.push(1));
-  // A file with one byte, and time for the loader to take it.
-  const head = new TextEncoder().encode('{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}');
-  const file = Uint8Array.from([head.length, 0, 0, 0, 0, 0, 0, 0, ...head, 7]);
-  const answer = async (digest, status = 200) => {
-    open.get(digest)(new Response(status === 200 ? file : null, { status }));
-    open.delete(digest);
-    await new Promise((done) => setTimeout(done, 20));
-  };
-  Object.assign(window, { open, asked, changes, loader, answer });
-"""
-
-
-def test_what_is_shown_is_fetched_first_and_some_at_a_time(run: Run, page: Page) -> None:
-    run("heads/loader.js", LOADER)
-    page.evaluate("loader.fetchAhead(['x', 'y']), loader.want(['a', 'b', 'c', 'd', 'e', 'f', '', 'a'])")
-    assert page.evaluate("asked") == ["x", "a", "b", "c"]
-    page.evaluate("loader.want(['f', 'b'])")  # the rest was only passed through
-    assert page.evaluate("answer('x').then(() => asked)") == ["x", "a", "b", "c", "f"]
-    assert page.evaluate("[loader.waits, changes.length]") == [True, 0]
-    page.evaluate("Promise.all([answer('b'), answer('f'), answer('a'), answer('c')])")
-    assert page.evaluate("[loader.waits, changes.length, loader.received]") == [False, 2, 5]
-    page.evaluate("loader.fetchAhead(['c', 'g', 'h'])")
-    assert page.evaluate("asked.slice(5)") == ["g"]
-    page.evaluate("loader.want(['a', 'z'])")
-    page.evaluate("answer('z'), answer('g')")
-    page.evaluate("loader.fetchAhead(['h'])")
-    assert page.evaluate("asked.slice(5)") == ["g", "z", "h"]
-
-
-def test_a_file_is_lost_after_two_attempts_and_may_be_asked_for_again(run: Run, page: Page) -> None:
-    run("heads/loader.js", LOADER)
-    page.evaluate("loader.want(['a'])")
-    page.evaluate("answer('a', 404)")
-    assert page.evaluate("[asked.length, loader.lost('a'), changes.length]") == [2, False, 0]
-    page.evaluate("answer('a', 404)")
-    assert page.evaluate("[asked.length, loader.lost('a'), loader.waits, changes.length]") == [2, True, False, 1]
-    page.evaluate("loader.want(['a'])")
-    assert page.evaluate("asked.length") == 2
-    page.evaluate("loader.retry(), loader.want(['a'])")
-    page.evaluate("answer('a')")
-    assert page.evaluate("[asked.length, loader.lost('a'), loader.waits, changes.length]") == [3, False, False, 2]
-
-
-def test_bytes_are_counted_for_each_trace(run: Run, page: Page) -> None:
-    run("heads/loader.js", LOADER)
-    page.evaluate("loader.begin('one'), loader.want(['a'])")
-    page.evaluate("answer('a')")
-    assert page.evaluate("loader.begin('one'), loader.received") == 1
-    assert page.evaluate("loader.begin('two'), loader.received") == 0
-
-
 # ---- core/arrays.js
 
 
@@ -216,30 +158,6 @@ def test_the_browser_keeps_what_was_used_last_and_fetches_each_once(run: Run) ->
     """
     # 2 MiB each, 64 MiB in all: 32 stay, and the first is looked at again and again.
     assert run("core/arrays.js", body) == [1, 34, [True, False, False, True, True]]
-
-
-@pytest.mark.parametrize(
-    ("statuses", "asked", "offered", "message"),
-    [
-        ([404, 404], 2, 1, "status 404"),
-        ([404, 500], 2, 1, "status 500"),
-        ([500, 404], 2, 0, "status 404"),
-        ([200], 1, 0, "not a safetensors file"),
-    ],
-)
-def test_what_has_not_come_at_the_second_attempt_is_an_error(
-    run: Run, statuses: list[int], asked: int, offered: int, message: str
-) -> None:
-    body = """
-      let [asked, offered] = [0, 0];
-      const request = async () => new Response("nothing", { status: given[asked++] });
-      const offerAgain = async () => { offered += 1; };
-      const why = await m.fetchArrays("a", { request, offerAgain }).catch((error) => error.message);
-      return [asked, offered, why];
-    """
-    found = run("core/arrays.js", body, statuses)
-    assert found[:2] == [asked, offered]
-    assert message in found[2]
 
 
 # ---- heads/store.js

@@ -2,11 +2,11 @@
 // that no other text or model has. A digest stands for the same numbers for ever, so what has come stays here while
 // there is room: beyond the component, the page and the text.
 
+import { NotCome, Refused } from "./files.js";
 import { readSafetensors } from "./safetensors.js";
 
 const LIMIT = 64 * 1024 * 1024; // bytes
-const PAUSE = 1000; // ms before a request that has failed is repeated, where the server does not say how long
-const LONGEST_PAUSE = 20_000; // ms
+const NO_CONNECTION = "the server does not answer";
 const UNMAKEABLE = 422; // the status where the server's answer says why there is nothing, now and later
 
 /**
@@ -46,8 +46,7 @@ export function keptArrays(digest) {
 /**
  * Fetches the arrays under a digest, once for all who ask for them at the same time.
  * @param {string} digest @param {Source} source
- * @returns {Promise<Arrays>}
- * @throws {Error} they have not come, at the second attempt either
+ * @returns {Promise<Arrays>} rejects as `fetchFile` does
  */
 export function fetchArrays(digest, source) {
   const here = keptArrays(digest);
@@ -67,29 +66,34 @@ async function load(digest, source) {
 }
 
 /**
- * Fetches the file under a digest.
+ * Fetches the file under a digest; where the server does not have it any more, once more after it was offered again.
  * @param {string} digest @param {Source} source @returns {Promise<Uint8Array>}
- * @throws {Error} it has not come, at the second attempt either; or the server's sentence why it can't be made
+ * @throws {Refused} it can't be made; the message is the server's sentence why
+ * @throws {NotCome} it has not come
  */
 export async function fetchFile(digest, { request, offerAgain }) {
   let answer = await attempt(digest, request);
-  if (answer.status === 404) await offerAgain();
-  else if (!answer.file && !answer.reason) await new Promise((done) => setTimeout(done, answer.pause));
-  if (!answer.file && !answer.reason) answer = await attempt(digest, request);
+  if (answer.status === 404) {
+    await offerAgain();
+    answer = await attempt(digest, request);
+  }
   if (answer.file) return answer.file;
-  throw new Error(answer.reason || `arrays have not come from the server (status ${answer.status})`);
+  if (answer.reason) throw new Refused(answer.reason);
+  throw new NotCome(answer.why || `the server answers with status ${answer.status}`, answer.pause);
 }
 
 /** @param {string} digest @param {Source["request"]} request */
 async function attempt(digest, request) {
   try {
     const answer = await request(digest);
-    const pause = Math.min(1000 * Number(answer.headers.get("Retry-After")) || PAUSE, LONGEST_PAUSE);
+    const pause = 1000 * Number(answer.headers.get("Retry-After")) || 0;
     const file = answer.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
     const reason = answer.status === UNMAKEABLE ? await answer.text() : "";
-    return { file, reason, status: answer.status, pause };
-  } catch {
-    return { file: null, reason: "", status: 0, pause: PAUSE }; // no connection
+    return { file, reason, status: answer.status, pause, why: "" };
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    const why = error instanceof Error && !(error instanceof TypeError) ? error.message : NO_CONNECTION;
+    return { file: null, reason: "", status: 0, pause: 0, why };
   }
 }
 

@@ -82,10 +82,7 @@ export class PendingUpdates {
       if (this.pending.size) this.sendAll(TRIES);
       else this.send({ number: nextNumber(), values: {} });
     }
-    return new Promise((answered) => {
-      this.asking.push(answered);
-      setTimeout(answered, LATE);
-    });
+    return this.answered(LATE);
   }
 
   /**
@@ -94,9 +91,21 @@ export class PendingUpdates {
    */
   arrives() {
     if (!this.pending.size) return null;
-    return new Promise((arrived) => {
-      this.asking.push(arrived);
-      setTimeout(arrived, HELD);
+    return this.answered(HELD);
+  }
+
+  /** Resolves when an answer has come, or after this time. @param {number} ms @returns {Promise<void>} */
+  answered(ms) {
+    return new Promise((answered) => {
+      const asking = () => {
+        clearTimeout(late);
+        answered();
+      };
+      const late = setTimeout(() => {
+        this.asking = this.asking.filter((one) => one !== asking);
+        answered();
+      }, ms);
+      this.asking.push(asking);
     });
   }
 

@@ -1,9 +1,10 @@
 // Generate: a text that a model has written, character by character, and the numbers of every draw. All of them come
 // at once, so that the browser goes through the characters by itself.
 
-import { fetchArrays, fromServer, keptArrays } from "../core/arrays.js";
+import { fromServer } from "../core/arrays.js";
 import { setTheme } from "../core/colours.js";
 import { element, screenReaderOnly, theme } from "../core/dom.js";
+import { Latest } from "../core/latest.js";
 import { fit } from "../training/lesson.js";
 import { Part } from "../training/part.js";
 import { placeKey, placeOf } from "../training/words.js";
@@ -26,11 +27,9 @@ class Generation extends Part {
     /** @type {Draws | null} */
     this.draws = null;
     this.digest = ""; // of the draws that are here
-    this.wanted = ""; // of what was requested last
-    this.failed = "";
-    /** @type {Set<string>} the addresses of what panels compare with */
-    this.asked = new Set();
-    this.source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    const source = { request: fromServer(server), offerAgain: () => this.updates.ask() };
+    this.drawn = new Latest(source, () => this.draw());
+    this.other = new Latest(source, () => this.draw()); // what the shown panel compares with
     this.announcement = screenReaderOnly({ role: "status" });
     this.view = new View(this.section, {
       go: (n) => this.go(n),
@@ -42,56 +41,29 @@ class Generation extends Part {
     this.section.append(this.announcement);
   }
 
-  /** @param {Payload<GenerationHeader>} payload */
-  take(payload) {
-    super.take(payload);
-    this.load(payload.header);
-  }
-
-  /**
-   * Requests the draws, unless they are here. The text before stays until they have come.
-   * @param {GenerationHeader} header
-   */
-  async load({ digest, model }) {
-    if (digest === this.wanted) return;
-    this.wanted = digest;
-    this.failed = "";
-    try {
-      const arrays = await fetchArrays(digest, this.source);
-      if (digest !== this.wanted) return;
+  /** Takes the draws of the text that is chosen, if they are here. */
+  takeDraws() {
+    const { digest, model } = /** @type {GenerationHeader} */ (this.header);
+    const arrays = this.drawn.of(digest);
+    if (arrays && digest !== this.digest) {
       this.draws = new Draws(arrays, model);
       this.digest = digest;
-    } catch (error) {
-      if (digest !== this.wanted) return;
-      this.wanted = "";
-      this.draws = null;
-      this.failed = error instanceof Error ? error.message : "";
     }
-    this.draw();
+    if (this.drawn.failed) {
+      this.draws = null;
+      this.digest = "";
+    }
   }
 
   /** What the shown panel compares with; null if it has not come yet, or there is nothing. */
   compared() {
     const part = COMPARED[this.updates.values.panel];
-    if (!part || !this.draws || (part === "cache" && !this.header?.model.has_cache)) return null;
-    if (part === "half" && !this.header?.truth) return null;
-    const address = `${this.digest}~${part}`;
-    const here = keptArrays(address);
-    if (!here && !this.asked.has(address)) {
-      this.asked.add(address);
-      fetchArrays(address, this.source).then(
-        () => this.draw(),
-        (error) => this.fail(error),
-      );
-    }
-    return here ?? null;
-  }
-
-  /** @param {Error} error */
-  fail(error) {
-    if (this.failed === error.message) return;
-    this.failed = error.message;
-    this.draw();
+    const isNone =
+      !part ||
+      !this.draws ||
+      (part === "cache" && !this.header?.model.has_cache) ||
+      (part === "half" && !this.header?.truth);
+    return this.other.of(isNone ? "" : `${this.digest}~${part}`);
   }
 
   /** The chosen draw. */
@@ -153,18 +125,22 @@ class Generation extends Part {
   // ---- what is shown
 
   draw() {
-    const { header, draws, n } = this;
+    const { header } = this;
     if (!header) return;
+    this.takeDraws();
+    const { draws, n } = this;
     fit(this.section, header.in_lesson);
     const shade = theme(this.section);
     setTheme(this.section, shade);
     const isHere = draws !== null && this.digest === header.digest;
-    this.section.dataset.state = this.failed ? "failed" : isHere ? "ready" : "waiting";
+    this.section.dataset.state = this.drawn.failed ? "failed" : isHere ? "ready" : "waiting";
     this.section.dataset.n = String(n);
-    // Until the new text is here, the one before stays with what was said of it.
+    // Until the new text is here, the one before stays with what was said of it, and fades.
+    this.view.setComing(draws !== null && !isHere);
     if (draws && !isHere) return;
+    const other = this.compared();
     this.view.update({
-      ...{ header, draws, n, head: this.head, other: this.compared(), failed: this.failed, theme: shade },
+      ...{ header, draws, n, head: this.head, other, failed: this.drawn.failed || this.other.failed, theme: shade },
       values: this.updates.values,
     });
     if (draws && !this.view.scrubber.playing) this.announcement.textContent = drawnSentence(draws.at(n), header);
@@ -172,6 +148,8 @@ class Generation extends Part {
 
   destroy() {
     super.destroy();
+    this.drawn.destroy();
+    this.other.destroy();
     this.view.destroy();
   }
 }

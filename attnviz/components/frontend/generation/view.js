@@ -1,6 +1,6 @@
 // How Generate is laid out: what plays the text, the text, and beneath it a panel on the chosen character.
 
-import { element } from "../core/dom.js";
+import { element, setText } from "../core/dom.js";
 import { Scrubber, SNAPSHOTS } from "../training/transport.js";
 import { AttentionPanel } from "./attention.js";
 import { CachePanel } from "./cache.js";
@@ -38,6 +38,7 @@ const PANELS = [
   ["seeds", "Why two answers differ"],
   ["cache", "Key-value cache"],
 ];
+const GENERATED = "The text is being generated …";
 const PACE = {
   ...{ name: "Character", play: "Generate it character by character", frame: 160, longest: 60_000 },
   said: (/** @type {number} */ step) => `character ${step}`,
@@ -53,11 +54,12 @@ export class View {
     this.again.addEventListener("click", on.again);
     top.append(this.again);
     this.notice = element("p", { class: "trouble", role: "alert", hidden: true });
+    this.coming = element("p", { class: "coming", role: "status" });
     this.text = new Text(root, (n) => on.go(n));
     this.legend = element("p", { class: "colours" });
     this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "What is shown of it" });
     this.panels = element("div", { class: "panels" });
-    root.append(top, this.notice, this.text.room, this.legend, this.tabs, this.panels);
+    root.append(top, this.notice, this.coming, this.text.room, this.legend, this.tabs, this.panels);
     /** @type {Record<string, HTMLElement>} */
     this.rooms = {};
     /** @type {Record<string, HTMLButtonElement>} */
@@ -79,6 +81,11 @@ export class View {
     this.cache = new CachePanel(this.rooms.cache, (n) => on.go(n));
   }
 
+  /** Says that what is shown is another text than the one that is on its way. @param {boolean} isComing */
+  setComing(isComing) {
+    setText(this.coming, isComing ? GENERATED : "");
+  }
+
   /** The panel that is shown: that of a half is there only where half a text was given. @param {Given} given */
   static panelOf({ values, header }) {
     return values.panel === "half" && !header.truth ? "draw" : values.panel;
@@ -97,7 +104,7 @@ export class View {
     this.notice.textContent = failed;
     this.again.disabled = header.temperature === 0;
     if (draws) this.showDraw(given, draws, panel);
-    else this.text.room.textContent = failed ? "" : "The text is being generated …";
+    else this.text.room.textContent = failed ? "" : GENERATED;
   }
 
   /** @param {Given} given @param {Draws} draws @param {GenerationPanel} panel */

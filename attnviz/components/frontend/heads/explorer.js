@@ -1,10 +1,10 @@
 // The explorer: a grid of all layers × heads, and the chosen heads as lines and heatmaps.
 
-import { keptArrays } from "../core/arrays.js";
+import { bytesOf, fetchArrays, keptArrays } from "../core/arrays.js";
 import { theme, typedInto } from "../core/dom.js";
+import { Files } from "../core/files.js";
 import { added, checked, FRESH, isSame, only, ROLLOUT, toggled } from "./choice.js";
 import { fileOf, filesAhead } from "./files.js";
-import { Loader } from "./loader.js";
 import { Scene } from "./scene.js";
 import { Store } from "./store.js";
 import { View } from "./view.js";
@@ -14,7 +14,7 @@ import { PendingUpdates } from "../core/pending_updates.js";
 
 const CALM = 150; // ms without a change before something is fetched ahead
 const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
-const LATE = 5000; // ms after which the page has no more to say to a request to offer its arrays again
+const AT_ONCE = 4; // requests; a browser opens six connections to a server, and the page needs some of them
 /** @type {Pair} */
 const NOWHERE = { q: null, k: null };
 
@@ -29,8 +29,6 @@ export class Explorer {
     this.painted = 0;
     /** @type {Payload<ExplorerHeader> | null} what waits for the arrays that all heads share */
     this.next = null;
-    /** @type {(() => void)[]} who waits for the page's answer */
-    this.asking = [];
     /** @type {SetTriggerValue} */
     this.setTriggerValue = () => {};
     /** @type {Pointed} */
@@ -44,7 +42,9 @@ export class Explorer {
     this.calm = undefined;
     this.store = new Store();
     this.scene = new Scene(this.store);
-    this.loader = new Loader({ request, offerAgain: () => this.offerAgain() }, () => this.arrive());
+    this.received = 0; // bytes, for the trace of the last payload
+    this.newest = ""; // this trace
+    this.files = this.fetching(request);
     this.updates = new PendingUpdates((message) => this.setTriggerValue("updates", message), FRESH);
     this.view = new View(root, {
       change: (partial) => this.change(partial),
@@ -69,6 +69,23 @@ export class Explorer {
     this.listen();
   }
 
+  /**
+   * What fetches heads, and what all heads share.
+   * @param {import("../core/arrays.js").Source["request"]} request @returns {Files<Arrays>}
+   */
+  fetching(request) {
+    const source = { request, offerAgain: () => this.updates.ask() };
+    const does = {
+      isHere: (/** @type {string} */ digest) => Boolean(keptArrays(digest)),
+      onCome: (/** @type {string} */ _, /** @type {Arrays} */ arrays, /** @type {boolean} */ isWanted) => {
+        this.received += bytesOf(arrays);
+        if (isWanted) this.arrive();
+      },
+      onFail: () => this.arrive(),
+    };
+    return new Files((digest) => fetchArrays(digest, source), does, { atOnce: AT_ONCE });
+  }
+
   listen() {
     const { signal } = this.ends;
     const { tooltip } = this.view;
@@ -90,9 +107,9 @@ export class Explorer {
   show(payload) {
     this.theme = theme(this.section);
     if (payload) {
+      if (payload.header.trace !== this.newest) Object.assign(this, { newest: payload.header.trace, received: 0 });
       this.next = payload;
-      this.loader.begin(payload.header.trace);
-      for (const answered of this.asking.splice(0)) answered();
+      this.updates.answer();
     }
     this.arrive();
   }
@@ -102,16 +119,19 @@ export class Explorer {
     this.updates.receive({}, number);
   }
 
-  /** Shows what has come. A payload waits for what all heads share: until then, the picture before it stays. */
+  /**
+   * Shows what has come. A payload waits for what all heads share: until then the picture before it stays, as it is and
+   * faded.
+   */
   arrive() {
     const { next } = this;
     if (next) {
       this.want([]);
       const { files, trace } = next.header;
       const isHere = files.shared === this.store.shared || Boolean(keptArrays(files.shared));
-      if (isHere || this.loader.lost(files.shared)) this.take(next);
+      if (isHere || this.files.lost(files.shared)) this.take(next);
       if (isHere) this.next = null;
-      if (this.store.trace !== trace) return;
+      this.view.setComing(this.store.trace !== trace);
     }
     this.render();
   }
@@ -123,8 +143,8 @@ export class Explorer {
   want(missing) {
     const header = this.next?.header;
     const first = header ? [header.files.shared, ...header.view.chosen.map((head) => fileOf(header, head).digest)] : [];
-    this.loader.want([...first, ...missing]);
-    this.section.dataset.waits = String(this.loader.waits);
+    this.files.want([...first, ...missing]);
+    this.section.dataset.waits = String(this.files.waits);
   }
 
   /** @param {Payload<ExplorerHeader>} payload */
@@ -201,24 +221,15 @@ export class Explorer {
   }
 
   again() {
-    this.loader.retry();
+    this.files.again();
     this.render();
-  }
-
-  /** Has the page run, which offers its arrays again; resolves when it has answered. */
-  offerAgain() {
-    if (!this.asking.length) this.updates.ask();
-    return new Promise((/** @type {(answered: void) => void} */ answered) => {
-      this.asking.push(answered);
-      setTimeout(answered, LATE);
-    });
   }
 
   // ---- drawing
 
   render() {
     const { store } = this;
-    if (!store.trace) return;
+    if (!store.trace || this.view.isComing) return;
     const view = this.updates.values;
     if (view.head !== ROLLOUT) this.before = view.head;
     const shown = this.scene.of(view, this.theme);
@@ -229,7 +240,7 @@ export class Explorer {
       shown,
       labels: this.labels,
       theme: this.theme,
-      lost: (head) => this.loader.lost(fileOf(store.header, head).digest),
+      lost: (head) => this.files.lost(fileOf(store.header, head).digest),
     });
     this.light();
     this.note(view, shown);
@@ -240,7 +251,7 @@ export class Explorer {
   /** @param {HeadId} head */
   fetchAhead(head) {
     const { header } = this.store;
-    this.loader.fetchAhead(filesAhead(header, head, this.loader.received, (digest) => Boolean(keptArrays(digest))));
+    this.files.fetchAhead(filesAhead(header, head, this.received, (digest) => Boolean(keptArrays(digest))));
   }
 
   light() {
@@ -289,7 +300,7 @@ export class Explorer {
     this.ends.abort();
     this.marks.destroy();
     this.updates.destroy();
-    this.loader.destroy();
+    this.files.destroy();
     this.view.destroy();
   }
 }

@@ -1,7 +1,7 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
 import { setTheme } from "../core/colours.js";
-import { element, perFrame, span } from "../core/dom.js";
+import { element, perFrame, setText, span } from "../core/dom.js";
 import { ROLLOUT } from "./choice.js";
 import { Controls, GridControls } from "./controls.js";
 import { Legend } from "./legend.js";
@@ -34,6 +34,7 @@ const HALF = 0.5; // of the colours' range: where the largest weight is above, s
 const SHARE = 0.62; // of the height at most for the grid
 const HINT = "A click, a tap or arrow keys choose a head";
 const ADDS = "; Ctrl or Shift adds it";
+const COMING = "The weights of this text are on their way …";
 const REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go.";
 
 /**
@@ -100,6 +101,7 @@ export class View {
     this.controls = new Controls(overview, { onChange: on.control });
 
     const detail = element("div", { class: "detail" });
+    this.coming = element("p", { class: "coming", role: "status" });
     this.legend = new Legend(detail, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
     this.darken = element("button", { type: "button" });
@@ -109,15 +111,25 @@ export class View {
     this.readout = element("div", { class: "readout" });
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
 
-    this.section.append(element("div", { class: "frame" }, overview, detail));
+    this.section.append(this.coming, element("div", { class: "frame" }, overview, detail));
     this.tooltip = new Tooltip(this.section);
     root.append(this.section);
     // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
     this.moved = perFrame(() => this.fitAgain());
     this.sizes = new ResizeObserver(this.moved);
     this.sizes.observe(this.section);
-    const around = document.querySelector("[data-testid=stMainBlockContainer]");
-    if (around) this.sizes.observe(around);
+    for (const around of document.querySelectorAll("[data-testid=stMainBlockContainer]")) this.sizes.observe(around);
+  }
+
+  /** Fades the picture of another text than the one that is on its way, and says so. @param {boolean} isComing */
+  setComing(isComing) {
+    this.section.toggleAttribute("data-coming", isComing);
+    setText(this.coming, isComing ? COMING : "");
+  }
+
+  /** Whether the picture is of another text. */
+  get isComing() {
+    return this.section.hasAttribute("data-coming");
   }
 
   /** Draws all that depends on the view. @param {Given} given */

@@ -120,6 +120,7 @@ class Ladder extends Part {
 
   destroy() {
     super.destroy();
+    this.moments.destroy();
     this.view.destroy();
   }
 }

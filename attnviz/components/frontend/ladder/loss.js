@@ -1,9 +1,11 @@
 // One loss written out: the logits of one position, their softmax, −log of the right character's probability, the mean.
 
 import { Board } from "../board/board.js";
-import { element, result } from "../core/dom.js";
+import { element, result, setText } from "../core/dom.js";
 import { fixed, number } from "../core/format.js";
-import { Latest } from "./latest.js";
+import { Latest } from "../core/latest.js";
+
+const CALM = 200; // ms: keys run through many snapshots
 
 /** @typedef {import("../core/arrays.js").Source} Source */
 /** @typedef {{ probability: number, loss: number, top: number, sum: number, logit: number }} One */
@@ -22,8 +24,9 @@ export class Loss {
     const large = element("div", { class: "large" });
     this.reading = element("p", { class: "reading" });
     right.append(large, this.reading);
-    root.append(this.about, element("div", { class: "loss-parts" }, left, right));
-    this.latest = new Latest(source, on.redraw);
+    this.parts = element("div", { class: "loss-parts" }, left, right);
+    root.append(this.about, this.parts);
+    this.latest = new Latest(source, on.redraw, CALM);
     this.on = on;
     /** @type {LadderGiven | null} */
     this.given = null;
@@ -46,8 +49,9 @@ export class Loss {
     const { row, step, theme, header } = given;
     const arrays = this.latest.of(`${row.rung.run.digest}~l.${step}`);
     this.board.setTheme(theme);
+    this.parts.style.visibility = arrays ? "" : "hidden"; // nothing of another snapshot or model stays
     if (!arrays) {
-      if (this.latest.failed) this.about.textContent = this.latest.failed;
+      setText(this.about, this.latest.failed || "The logits are being computed …");
       return;
     }
     const [B, T, V] = arrays.logits.shape;

@@ -4,7 +4,9 @@
 import { Board } from "../board/board.js";
 import { element, result } from "../core/dom.js";
 import { fixed, number } from "../core/format.js";
-import { Latest } from "./latest.js";
+import { Latest } from "../core/latest.js";
+
+const CALM = 200; // ms: keys run through many snapshots
 
 /** @typedef {import("../core/arrays.js").Source} Source */
 
@@ -17,8 +19,8 @@ export class Pairs {
     this.reading = element("p", { class: "reading" });
     this.large = element("div", { class: "large" });
     root.append(this.about, this.large, this.reading);
-    this.counts = new Latest(source, on.redraw);
-    this.learned = new Latest(source, on.redraw);
+    this.counts = new Latest(source, on.redraw, CALM);
+    this.learned = new Latest(source, on.redraw, CALM);
     /** @type {Pair} */
     this.hovered = { q: null, k: null };
     /** @type {LadderGiven | null} */
@@ -49,10 +51,12 @@ export class Pairs {
         ? `All ${count} characters`
         : `The ${text.shown.length} most frequent of ${count} characters`;
     const hint = isTrained ? "" : " Train the bigram to see the table that it learns beside it.";
+    const failed = [this.counts.failed || this.learned.failed].filter(Boolean).map((why) => ` ${why}`);
+    this.large.style.visibility = counts ? "" : "hidden"; // nothing of another text stays
     this.about.textContent =
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
       `${text.train.toLocaleString("en-US")} characters to train on. Nothing is trained here: each count ` +
-      `divided by the sum of its row is the best that a table of pairs can be.${hint}`;
+      `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
     this.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
     this.light();

@@ -2,6 +2,8 @@
 
 import { fetchArrays } from "../core/arrays.js";
 import { element } from "../core/dom.js";
+import { failureText, Files } from "../core/files.js";
+import { sentence } from "../core/latest.js";
 
 const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room for more
 
@@ -10,58 +12,62 @@ const IN_LESSON = { rows: 5, width: 44 }; // of characters: a scene has no room 
 export class Sample {
   /** @param {HTMLElement} root @param {Source} source */
   constructor(root, source) {
-    this.source = source;
     this.title = element("h2", {});
     this.text = element("p", { class: "written" });
     root.append(this.title, this.text);
     /** @type {Map<string, string>} by address */
     this.known = new Map();
-    /** @type {Set<string>} those that did not come */
-    this.lost = new Set();
-    this.isLoading = false;
     /** @type {LadderGiven | null} */
     this.given = null;
+    /** @type {Files<Arrays>} */
+    this.files = new Files((address) => fetchArrays(address, source), {
+      onCome: (address, arrays) => this.take(address, arrays),
+      onFail: () => this.write(),
+    });
   }
 
   /** @param {LadderGiven} given */
   update(given) {
     this.given = given;
-    const { row, step } = given;
+    this.files.want(this.missing());
+    this.write();
+  }
+
+  write() {
+    if (!this.given) return;
+    const { row, step, header } = this.given;
     const { samples, run } = row.rung;
     const at = samples.filter((one) => one <= step && this.known.has(addressOf(run, one))).at(-1);
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
     const after = at === undefined ? "" : `, after ${at.toLocaleString("en-US")} ${at === 1 ? "step" : "steps"}`;
     this.title.textContent = `What “${row.rung.title}” writes${after}`;
-    const { in_lesson: inLesson } = given.header;
-    const shown = inLesson && found ? beginning(found) : found;
-    this.text.textContent = shown ?? (this.isLoading ? "It is writing …" : "");
+    const shown = header.in_lesson && found ? beginning(found) : found;
+    const { failure, waits } = this.files;
+    const coming = failure ? sentence(failureText(failure)) : waits ? "It is writing …" : "";
+    this.text.textContent = shown ?? coming;
     this.text.dataset.step = at === undefined ? "" : String(at);
-    if (!this.isLoading) this.load();
   }
 
-  /** Asks for the sample of the shown step first, then for the others. */
-  next() {
-    if (!this.given) return undefined;
+  /** The addresses of what has to come: the sample of the shown step first, then the others. */
+  missing() {
+    if (!this.given) return [];
     const { row, step } = this.given;
     const { samples, run } = row.rung;
     const first = samples.filter((one) => one <= step).at(-1);
     const order = first === undefined ? samples : [first, ...samples];
-    return order.map((one) => addressOf(run, one)).find((one) => !this.known.has(one) && !this.lost.has(one));
+    return order.map((one) => addressOf(run, one)).filter((one) => !this.known.has(one));
   }
 
-  async load() {
-    const address = this.next();
-    if (!address || !this.given) return;
-    const { characters } = this.given.header.text;
-    this.isLoading = true;
-    try {
-      const { sample } = await fetchArrays(address, this.source);
-      this.known.set(address, Array.from(sample.data, (id) => characters[id] ?? "\ufffd").join(""));
-    } catch {
-      this.lost.add(address);
-    }
-    this.isLoading = false;
-    if (this.given) this.update(this.given);
+  /** @param {string} address @param {Arrays} arrays */
+  take(address, { sample }) {
+    const { characters } = /** @type {LadderGiven} */ (this.given).header.text;
+    this.known.set(address, Array.from(sample.data, (id) => characters[id] ?? "\ufffd").join(""));
+    this.files.want(this.missing());
+    this.write();
+  }
+
+  destroy() {
+    this.files.destroy();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { element, setText } from "../core/dom.js";
 import { HeadsView } from "../training/heads_view.js";
-import { pictureText, placeName } from "../training/words.js";
+import { otherStep, pictureText, placeName } from "../training/words.js";
 import { Chart } from "./chart.js";
 import { Data } from "./data.js";
 import { Loss } from "./loss.js";
@@ -82,13 +82,15 @@ export class View extends HeadsView {
   }
 
   /** @param {LadderGiven} given */
-  showHeads({ row, place, moment, theme, values }) {
+  showHeads({ row, place, step, moment, theme, values }) {
     const { run } = row.rung;
     const has = run.kinds.length > 0;
-    const name = has ? `Attention of ${placeName(place, false)}` : "No attention";
+    const name = has ? `Attention of ${placeName(place, false)}${otherStep(moment, step)}` : "No attention";
     setText(this.title, name);
     this.none.hidden = has;
     this.shown.hidden = this.reading.hidden = !has;
+    // Nothing of another model stays.
+    this.shown.style.visibility = this.reading.style.visibility = moment ? "" : "hidden";
     const why = row.rung.name === "gru" ? "it keeps one state" : "it sees the last character alone";
     setText(this.none, has ? "" : `“${row.rung.title}” has no heads: ${why}.`);
     if (!moment) return;
@@ -106,6 +108,7 @@ export class View extends HeadsView {
   destroy() {
     super.destroy();
     this.chart.destroy();
+    this.sample.destroy();
     this.views.table.destroy();
     this.views.loss.destroy();
   }

@@ -133,23 +133,11 @@ class WalkComponent {
     this.updates.flush(); // or this answer's address, which is older, would stay
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.server + plotly) });
     this.walk.setLecture(lecture);
-    if (documents.join() === this.documents.join()) this.show();
-    else this.begin(documents);
-  }
-
-  /** Shows another text or model, once a document of it has come; until then, the picture before it stays. */
-  async begin(/** @type {(string | null)[]} */ documents) {
-    this.documents = documents;
-    const { layer = 0 } = this.updates.values;
-    const isWanted = () => this.documents === documents;
-    this.walk.wait(layer);
-    try {
-      const document = await this.home.load?.(layer);
-      if (isWanted()) this.walk.show(this.updates.values, document);
-      if (isWanted()) this.show(); // perhaps another layer by now
-    } catch (error) {
-      if (isWanted()) this.walk.fail("This text can't be shown", error);
+    if (documents.join() !== this.documents.join()) {
+      this.documents = documents;
+      this.walk.await(this.updates.values);
     }
+    this.show();
   }
 
   /** Shows what is chosen of the text that is there. */

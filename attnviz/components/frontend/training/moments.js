@@ -1,26 +1,29 @@
 // What a model does at each snapshot, as it comes from the server: some snapshots a request, the shown one first.
 
 import { fetchArrays } from "../core/arrays.js";
+import { failureText, Files } from "../core/files.js";
+import { sentence } from "../core/latest.js";
 
 const EACH = 16; // snapshots a request at most
+const SNAPSHOTS = "~s."; // between a training's digest and the snapshots that are asked for
 
 /** @typedef {import("../core/arrays.js").Source} Source */
 
 export class Moments {
-  /** @param {Source} source @param {() => void} onCome @param {number} each snapshots a request at most */
-  constructor(source, onCome, each = EACH) {
+  /** @param {Source} source @param {() => void} onChange @param {number} each snapshots a request at most */
+  constructor(source, onChange, each = EACH) {
     this.each = each;
-    this.source = source;
-    this.onCome = onCome;
+    this.onChange = onChange;
     this.digest = "";
     /** @type {Map<number, TrainingMoment>} */
     this.known = new Map();
-    /** @type {Set<number>} those that did not come */
-    this.lost = new Set();
-    this.loading = false;
-    this.failed = "";
     /** @type {{ steps: number[], first: number }} */
     this.wanted = { steps: [], first: 0 };
+    /** @type {Files<Arrays>} */
+    this.files = new Files((address) => fetchArrays(address, source), {
+      onCome: (address, arrays) => this.take(address, arrays),
+      onFail: onChange,
+    });
   }
 
   /**
@@ -28,14 +31,10 @@ export class Moments {
    * @param {string} digest @param {number[]} steps @param {number} first
    */
   want(digest, steps, first) {
-    if (digest !== this.digest) {
-      this.digest = digest;
-      this.known = new Map();
-      this.lost = new Set();
-      this.failed = "";
-    }
+    if (digest !== this.digest) this.known = new Map();
+    this.digest = digest;
     this.wanted = { steps, first };
-    if (!this.loading) this.load();
+    this.ask();
   }
 
   /** The moment of a step, or the nearest one that is here. @param {number} step @returns {TrainingMoment | null} */
@@ -49,38 +48,35 @@ export class Moments {
     return best;
   }
 
-  next() {
-    const { steps, first } = this.wanted;
-    const missing = steps.filter((step) => !this.known.has(step) && !this.lost.has(step));
-    if (missing.includes(first)) return [first];
-    return missing.slice(0, this.each);
+  /** What is said of snapshots that have not come; "" if they may be on their way. */
+  get failed() {
+    const { failure } = this.files;
+    return failure ? sentence(failureText(failure)) : "";
   }
 
-  async load() {
-    const { digest } = this;
-    const steps = digest ? this.next() : [];
-    if (!steps.length) return;
-    this.loading = true;
-    let cameBack = false;
-    try {
-      const arrays = await fetchArrays(`${digest}~s.${steps.join(".")}`, this.source);
-      if (digest === this.digest) {
-        steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
-        cameBack = this.failed !== "";
-        if (cameBack) this.lost = new Set(); // they are asked for again
-        this.failed = "";
-      }
-    } catch (error) {
-      if (digest === this.digest) {
-        steps.forEach((step) => this.lost.add(step));
-        this.failed = error instanceof Error ? error.message : "";
-      }
-    } finally {
-      this.loading = false;
-    }
+  ask() {
+    const { steps, first } = this.wanted;
+    const missing = steps.filter((step) => !this.known.has(step));
+    const others = missing.filter((step) => step !== first);
+    const lists = missing.length > others.length ? [[first]] : [];
+    for (let n = 0; n < others.length; n += this.each) lists.push(others.slice(n, n + this.each));
+    this.files.want(this.digest ? lists.map((list) => `${this.digest}${SNAPSHOTS}${list.join(".")}`) : []);
+  }
+
+  /** @param {string} address @param {Arrays} arrays */
+  take(address, arrays) {
+    const [digest, list] = address.split(SNAPSHOTS);
+    if (digest !== this.digest) return;
+    const steps = list.split(".").map(Number);
+    steps.forEach((step, n) => this.known.set(step, momentOf(step, arrays, n)));
+    const wasFailed = this.failed !== "";
+    this.ask();
     // The others are not shown now.
-    if (steps.includes(this.wanted.first) || digest !== this.digest || cameBack) this.onCome();
-    this.load();
+    if (steps.includes(this.wanted.first) || wasFailed !== (this.failed !== "")) this.onChange();
+  }
+
+  destroy() {
+    this.files.destroy();
   }
 }
 

@@ -4,8 +4,8 @@
 import { fromServer } from "../core/arrays.js";
 import { setTheme } from "../core/colours.js";
 import { element, screenReaderOnly, theme } from "../core/dom.js";
+import { Latest } from "../core/latest.js";
 import { NOTHING, samePin } from "../core/pin.js";
-import { Ablation } from "./ablation.js";
 import { fit } from "./lesson.js";
 import { Moments } from "./moments.js";
 import { bestOf, curvesOf, lastBefore, nearest } from "./numbers.js";
@@ -14,6 +14,7 @@ import { findAgain } from "./visitor.js";
 import { placeKey, placeOf } from "./words.js";
 import { View } from "./view.js";
 
+const CALM = 350; // ms: keys run through many snapshots, and a model without each of its heads takes long
 const SETTLE = 300; // ms: keys and the slider run through many snapshots, the link needs only the last
 
 /** @typedef {import("./charts.js").Known} Known */
@@ -33,7 +34,7 @@ class Training extends Part {
     this.known = [];
     const source = files ?? { request: fromServer(server), offerAgain: () => this.updates.ask() };
     this.moments = new Moments(source, () => this.draw(), files ? 1 : undefined);
-    this.ablation = new Ablation(source, () => this.draw());
+    this.ablation = new Latest(source, () => this.draw(), CALM);
     this.announcement = screenReaderOnly({ role: "status" });
     this.view = new View(this.section, {
       command: (name) => this.command(name),
@@ -133,8 +134,11 @@ class Training extends Part {
     const shade = theme(this.section);
     setTheme(this.section, shade);
     this.moments.want(shown.run.digest, shown.run.snapshots, step);
+    const { digest } = shown.run;
     const isLive = shown.run.state === "running";
-    const without = isLive ? null : this.ablation.of(shown.run.digest, step);
+    const ablation = this.ablation.of(digest && !isLive ? `${digest}~a.${step}` : "");
+    // Of the model without each head, in order, and last of the whole model.
+    const without = ablation && Array.from(ablation.accuracy.data);
     this.view.update({
       ...{ header, known: this.known, shown, step, place, theme: shade, without },
       ...{ values: this.updates.values, moment: this.moments.at(step), failed: this.moments.failed },
@@ -144,6 +148,7 @@ class Training extends Part {
   destroy() {
     super.destroy();
     this.ablation.destroy();
+    this.moments.destroy();
     this.view.destroy();
   }
 }

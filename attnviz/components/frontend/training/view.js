@@ -5,7 +5,7 @@ import { Answer } from "./answer.js";
 import { Charts } from "./charts.js";
 import { HeadsView } from "./heads_view.js";
 import { Transport } from "./transport.js";
-import { percent, pictureText, placeName, stateText } from "./words.js";
+import { otherStep, percent, pictureText, placeName, stateText } from "./words.js";
 
 /** @typedef {import("./charts.js").Known} Known */
 /**
@@ -45,6 +45,7 @@ export class View extends HeadsView {
     left.append(this.runs);
     this.charts = new Charts(left, (step) => on.go(step));
     const right = element("div", { class: "right" });
+    this.right = right;
     this.without = element("p", { class: "without" });
     const beside = element("div", { class: "all-heads" }, element("h2", {}, "All heads"), this.small, this.without);
     const picture = element("div", { class: "chosen-head" }, this.title, this.large, this.reading);
@@ -67,7 +68,9 @@ export class View extends HeadsView {
     this.opener.update(shown.run, header.is_page);
     this.top.hidden = header.is_page;
     const several = shown.run.kinds.length > 1;
-    setText(this.title, `Attention of ${placeName(place, several)}`);
+    setText(this.title, `Attention of ${placeName(place, several)}${otherStep(moment, step)}`);
+    // Nothing of another training stays.
+    this.right.style.visibility = this.answer.section.style.visibility = moment ? "" : "hidden";
     if (moment) {
       const alt = pictureText(place, moment.step, several);
       const kinds = shown.run.kinds;

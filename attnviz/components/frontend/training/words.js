@@ -58,6 +58,13 @@ export const pictureText = (place, step, several) =>
   `Attention of ${placeName(place, several)} after ${step.toLocaleString("en-US")} steps`;
 
 /**
+ * What a title adds where the chosen snapshot is not here, and another one is shown.
+ * @param {TrainingMoment | null} moment @param {number} step the chosen one
+ */
+export const otherStep = (moment, step) =>
+  moment && moment.step !== step ? `, after ${moment.step.toLocaleString("en-US")} steps` : "";
+
+/**
  * The cell that is meant, in a line.
  * @param {{ query: string[], key: string[] }} labels @param {number} i @param {number} j @param {number} weight
  */

@@ -1,6 +1,6 @@
-// Says that numbers are on their way: at once if there is nothing else to see, else if it takes long; and, where the
-// page knows it, how many texts come before.
+// Says that numbers are on their way, if it takes long; and, where the page knows it, how many texts come before.
 
+const SOON = 300; // ms: what comes sooner needs no word
 const LONG = 1000; // ms
 const COMPUTED = "The numbers are being computed …";
 
@@ -14,6 +14,7 @@ export class Coming {
     this.element = element;
     this.say = say;
     this.home = home;
+    this.what = "";
     /** @type {number | undefined} */
     this.timer = undefined;
   }
@@ -21,13 +22,17 @@ export class Coming {
   /**
    * Something is on its way.
    * @param {number | undefined} layer whose document it is, if it is one
-   * @param {boolean} isBeside there is something to see meanwhile
+   * @param {string} what
    */
-  begin(layer, isBeside) {
+  begin(layer, what) {
+    if (what === this.what) return;
+    this.end();
+    this.what = what;
     this.element.setAttribute("aria-busy", "true");
-    clearTimeout(this.timer);
-    if (!isBeside) this.say(COMPUTED);
-    this.timer = setTimeout(() => this.tell(layer), LONG);
+    this.timer = setTimeout(() => {
+      this.say(COMPUTED);
+      this.timer = setTimeout(() => this.tell(layer), LONG - SOON);
+    }, SOON);
   }
 
   /** @param {number | undefined} layer */
@@ -45,10 +50,11 @@ export class Coming {
     if (place) this.timer = setTimeout(() => this.tell(layer), LONG);
   }
 
-  /** It has come, or will not. */
+  /** It has come, or has failed. */
   end() {
     clearTimeout(this.timer);
     this.timer = undefined;
+    this.what = "";
     this.element.removeAttribute("aria-busy");
   }
 }

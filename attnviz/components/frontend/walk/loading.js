@@ -1,73 +1,89 @@
-// Gets what a walk does not have: documents of other layers, and arrays that a document only refers to. What the user
+// Gets what a walk does not have: documents of its layers, and arrays that a document only refers to. What the user
 // may look at next is fetched ahead where it is small.
 
 import { addArray } from "../core/document.js";
+import { Files, Refused } from "../core/files.js";
 
 const KEPT = 6; // documents
+const AT_ONCE = 4; // files
 const REST = 1000; // ms: who goes on sooner may want another text
 const SMALL = 2 ** 20; // bytes that may be fetched ahead
+const NOWHERE = "it is not part of this document";
+
+/** @typedef {WalkDocument | Packed} Part a document, or an array of one */
+
+/** The name of a document among the files of a text. @param {number} layer */
+export const documentName = (layer) => `document ${layer}`;
+
+/** The name of an array that a document refers to. @param {number} layer @param {string} name */
+export const arrayName = (layer, name) => `array ${layer} ${name}`;
 
 export class Loading {
-  /** @param {Home} home */
-  constructor(home) {
+  /** @param {Home} home @param {() => void} onChange something has come, or has not */
+  constructor(home, onChange) {
     this.home = home;
+    this.onChange = onChange;
     /** @type {number | undefined} */
     this.timer = undefined;
-    /** @type {Map<number, Promise<WalkDocument>>} by layer, the last that was asked for at the end */
+    /** @type {Map<number, WalkDocument>} by layer, the last that was looked at at the end */
     this.documents = new Map();
-    /** @type {WeakMap<WalkDocument, Map<string, Promise<void>>>} */
-    this.arrays = new WeakMap();
+    this.files = this.fetching();
   }
 
-  /** Forgets the documents of another text or model, and begins with one. @param {WalkDocument} document */
-  begin(document) {
-    this.documents.clear();
-    this.documents.set(document.header.layer, Promise.resolve(document));
-  }
-
-  /** The document of a layer. @param {number} layer @returns {Promise<WalkDocument>} */
-  layer(layer) {
-    const found = this.documents.get(layer) ?? this.load(layer);
-    this.documents.delete(layer);
-    this.documents.set(layer, found);
-    for (const old of [...this.documents.keys()].slice(0, -KEPT)) this.documents.delete(old);
-    return found;
-  }
-
-  /** Whether this is what was asked for last. @param {number} layer @param {Promise<WalkDocument>} found */
-  has(layer, found) {
-    return this.documents.get(layer) === found;
-  }
-
-  /** @param {number} layer @returns {Promise<WalkDocument>} */
-  load(layer) {
-    const found = this.home.load?.(layer) ?? Promise.reject(new Error("it is not part of this document"));
-    found.catch(() => this.documents.get(layer) === found && this.documents.delete(layer)); // the next call tries again
-    return found;
+  /** @returns {Files<Part>} */
+  fetching() {
+    const does = {
+      onCome: (/** @type {string} */ _, /** @type {Part} */ part) => this.take(part),
+      onFail: this.onChange,
+    };
+    return new Files((file) => this.get(file), does, { atOnce: AT_ONCE });
   }
 
   /**
-   * Fetches arrays that a document refers to; resolves when it holds them.
-   * @param {WalkDocument} document @param {string[]} names
+   * Forgets all of another text or model, also what is on its way.
+   * @param {WalkDocument | null} document to begin with, if one is there
    */
-  async fetch(document, names) {
-    await Promise.all(names.map((name) => this.array(document, name)));
+  begin(document = null) {
+    this.files.destroy();
+    clearTimeout(this.timer);
+    this.documents.clear();
+    if (document) this.documents.set(document.header.layer, document);
+    this.files = this.fetching();
   }
 
-  /** @param {WalkDocument} document @param {string} name @returns {Promise<void>} */
-  array(document, name) {
-    const asked = this.arrays.get(document) ?? new Map();
-    this.arrays.set(document, asked);
-    const found = asked.get(name) ?? this.fetchArray(document, name);
-    asked.set(name, found);
-    found.catch(() => asked.delete(name));
+  /** The document of a layer, if it is here. @param {number} layer */
+  layer(layer) {
+    const found = this.documents.get(layer) ?? null;
+    if (found) this.keep(found);
     return found;
   }
 
-  /** @param {WalkDocument} document @param {string} name */
-  async fetchArray(document, name) {
-    if (!this.home.array) throw new Error("it is not part of this document");
-    addArray(document, name, await this.home.array(document.header.references[name]));
+  /** @param {WalkDocument} document */
+  keep(document) {
+    const { layer } = document.header;
+    this.documents.delete(layer);
+    this.documents.set(layer, document);
+    for (const old of [...this.documents.keys()].slice(0, -KEPT)) this.documents.delete(old);
+  }
+
+  /** @param {string} file @returns {Promise<Part>} */
+  async get(file) {
+    const { layer, name } = partsOf(file);
+    if (!name) {
+      if (!this.home.load) throw new Refused(NOWHERE);
+      return this.home.load(layer);
+    }
+    const document = this.documents.get(layer);
+    if (!document || !this.home.array) throw new Refused(NOWHERE);
+    const array = await this.home.array(document.header.references[name]);
+    if (!(name in document.arrays)) addArray(document, name, array);
+    return array;
+  }
+
+  /** @param {Part} part */
+  take(part) {
+    if ("header" in part) this.keep(part);
+    this.onChange();
   }
 
   /** Does `ahead` when the page is at rest. @param {WalkDocument} document @param {number} head */
@@ -81,24 +97,38 @@ export class Loading {
    * neighbouring layers. What does not come is fetched when it is looked at.
    * @param {WalkDocument} document @param {number} head
    */
-  ahead(document, head) {
-    const { heads, layer, references } = document.header;
+  ahead({ header, arrays }, head) {
+    const { heads, layer, references } = header;
     const at = heads.indexOf(head);
+    const files = [];
     for (const other of [heads[at + 1], heads[at - 1]]) {
-      const names = ["query", "key", "value"].map((name) => `${name}/${other}`).filter((name) => name in references);
-      if (sizeOf(names.map((name) => references[name].shape)) <= SMALL) this.fetch(document, names).catch(() => {});
+      const names = ["query", "key", "value"]
+        .map((name) => `${name}/${other}`)
+        .filter((name) => name in references && !(name in arrays));
+      if (sizeOf(names.map((name) => references[name].shape)) <= SMALL) {
+        files.push(...names.map((name) => arrayName(layer, name)));
+      }
     }
-    if (sizeOf(Object.values(document.arrays).map(({ shape }) => shape)) > SMALL) return;
-    const { layers = [] } = this.home;
-    const here = layers.indexOf(layer);
-    for (const other of here < 0 ? [] : [layers[here + 1], layers[here - 1]]) {
-      if (other !== undefined) this.layer(other).catch(() => {});
+    if (sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) {
+      const { layers = [] } = this.home;
+      const here = layers.indexOf(layer);
+      const beside = here < 0 ? [] : [layers[here + 1], layers[here - 1]];
+      const missing = beside.filter((other) => other !== undefined && !this.documents.has(other));
+      files.push(...missing.map(documentName));
     }
+    this.files.fetchAhead(files);
   }
 
   destroy() {
     clearTimeout(this.timer);
+    this.files.destroy();
   }
+}
+
+/** @param {string} file */
+function partsOf(file) {
+  const [, layer, name = ""] = file.split(" ");
+  return { layer: Number(layer), name };
 }
 
 /** Bytes of float32 arrays. @param {number[][]} shapes */

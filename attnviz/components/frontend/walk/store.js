@@ -14,6 +14,7 @@ export class Store {
   constructor() {
     /** @type {WalkDocument | null} */
     this.document = null;
+    this.isAwaited = false; // whether the document is of another text or model than the one that is on its way
     this.values = FIRST;
     /** @type {Listener} */
     this.listener = () => {};
@@ -27,6 +28,7 @@ export class Store {
     const before = this.values;
     const isNew = document !== undefined && document !== this.document;
     this.document = document ?? this.document;
+    if (document) this.isAwaited = false;
     this.values = this.fitting({ ...before, ...values });
     const names = /** @type {(keyof WalkValues)[]} */ (Object.keys(FIRST));
     const changed = names.filter((name) => this.values[name] !== before[name]);
@@ -39,7 +41,7 @@ export class Store {
    * @param {WalkValues} values @returns {WalkValues}
    */
   fitting(values) {
-    if (!this.document || this.document.header.layer !== values.layer) return values; // another document has to come
+    if (!this.document || this.isAwaited || this.document.header.layer !== values.layer) return values;
     const { heads, steps, query, key } = this.document.header;
     /** @param {number | null} at @param {string[]} labels */
     const inside = (at, labels) => (at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null);
@@ -54,18 +56,18 @@ export class Store {
     };
   }
 
-  /** Whether the document is of the layer that is chosen. */
-  get isComplete() {
-    return this.document?.header.layer === this.values.layer;
+  /** The document of what is chosen; null while it has to come. */
+  get current() {
+    return !this.isAwaited && this.document?.header.layer === this.values.layer ? this.document : null;
   }
 
   /** The step that is chosen. */
   get step() {
-    return this.document?.header.steps.find(({ name }) => name === this.values.step) ?? null;
+    return this.current?.header.steps.find(({ name }) => name === this.values.step) ?? null;
   }
 
   /** The matrices of the head that is chosen. */
   get matrices() {
-    return this.document && matricesOf(this.document, this.values.head);
+    return this.current && matricesOf(this.current, this.values.head);
   }
 }

@@ -5,13 +5,14 @@ import { Coming } from "./coming.js";
 import { factorsOf, firstGuess, guessLine, noFocus, offered, written } from "./choices.js";
 import { setTheme } from "../core/colours.js";
 import { element, theme } from "../core/dom.js";
+import { failureText, Refused } from "../core/files.js";
 import { NOTHING, samePin } from "../core/pin.js";
 import { Inspector } from "../inspector/inspector.js";
 import { inspected } from "../inspector/ways.js";
 import { Drawing } from "./drawing.js";
 import { actOf } from "./keys.js";
 import { LargestGap } from "../inspector/largest_gap.js";
-import { Loading } from "./loading.js";
+import { arrayName, documentName, Loading } from "./loading.js";
 import { ofHead, pictureOf } from "./pictures.js";
 import { Stepper } from "./stepper.js";
 import { Store } from "./store.js";
@@ -19,6 +20,14 @@ import { Formula, Listing, marksOf, Notice } from "./text.js";
 import { TokenList } from "./token_list.js";
 
 const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
+/**
+ * @typedef {object} Lacking
+ * @property {string[]} files
+ * @property {string} what is said of them where they do not come
+ * @property {boolean} isPicture whether the picture on the screen is not of what is chosen
+ */
+/** @type {Lacking} */
+const NOTHING_LACKING = { files: [], what: "", isPicture: false };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -27,7 +36,9 @@ export class Walk {
     this.home = home;
     this.store = new Store();
     this.store.listener = (changed) => this.draw(changed);
-    this.loading = new Loading(home);
+    this.loading = new Loading(home, () => this.load());
+    /** @type {Lacking} what has to come before all of the view can be painted */
+    this.lacking = NOTHING_LACKING;
     this.lecture = false;
     /** @type {Guide | null} */
     this.guide = null;
@@ -41,6 +52,8 @@ export class Walk {
     this.top = element("div", { class: "top" });
     this.picture = element("div", { class: "picture" });
     this.guess = element("p", { class: "guess", role: "status", hidden: true });
+    /** @type {Partial<WalkValues> | null} a link that was opened, until its document is here */
+    this.link = null;
     this.unfit = ""; // what is said of a link that asks for a matrix in vain
     this.covered = /** @type {number | null} the row that is covered */ (null);
     this.beside = element("div", { class: "beside" }, this.notice.root);
@@ -55,7 +68,7 @@ export class Walk {
       onFocus: (name) => this.choose({ focus: name ?? "" }),
     });
     this.inspector = new Inspector(this.beside, {
-      onPin: ({ q, k }) => this.choose({ q, k }),
+      onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
       find: () => (this.picture.hidden ? null : this.drawing.shown),
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
       onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
@@ -95,10 +108,27 @@ export class Walk {
     this.load();
   }
 
-  /** Says that the step does not show the matrix that a link asks for. @param {Partial<WalkValues>} link */
-  checkLink({ focus = "" }) {
-    const { isComplete, values, step } = this.store;
-    if (!isComplete || !step || values.focus === focus) return;
+  /** Shows another text or model once a document of it has come. @param {Partial<WalkValues>} values */
+  await(values) {
+    this.loading.begin();
+    this.store.isAwaited = true;
+    this.store.set(values);
+    this.load();
+  }
+
+  /** Says, once its document is here, what a link asks for in vain. @param {Partial<WalkValues>} link */
+  checkLink(link) {
+    this.link = link;
+    this.sayLink();
+  }
+
+  /** Says that the step does not show the matrix that a link asks for. */
+  sayLink() {
+    const { values, step } = this.store;
+    if (!step || !this.link) return;
+    const { focus = "" } = this.link;
+    this.link = null;
+    if (values.focus === focus) return;
     this.unfit = noFocus(focus, step.title);
     this.sayGuess();
     this.report({ focus: "" });
@@ -136,17 +166,16 @@ export class Walk {
 
   /** @param {Set<string>} changed */
   draw(changed) {
-    const { store } = this;
-    const { document, values } = store;
+    const { current: document, values } = this.store;
     this.offer();
-    if (!document || !store.isComplete) return;
+    if (!document) return;
     if ([...changed].every((name) => name === "q" || name === "k")) {
       this.drawing.setPin({ q: values.q, k: values.k });
       this.inspect(document);
       return;
     }
     const picture = pictureOf(document, values.step, values.head, values);
-    if (picture && "needs" in picture) this.fetch(document, picture.needs);
+    if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
     else this.paint(document, picture);
   }
 
@@ -157,7 +186,8 @@ export class Walk {
     guide?.show(values);
     if (!document) return;
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
-    const pictures = thumbnails && !this.lecture ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
+    const isShown = !this.lecture && this.element.dataset.state !== "failed";
+    const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
     const covered = this.guessed === null ? null : { row: this.guessed, rows: document.header.query.labels.length };
     const own = offered(document, values, this);
     this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered }, pictures, this.theme);
@@ -174,7 +204,7 @@ export class Walk {
     this.picture.hidden = !picture;
     this.tokens.root.hidden = !isTokens;
     this.inspector.view.section.hidden = !picture;
-    this.coming.end();
+    this.lacking = NOTHING_LACKING;
     this.formula.show(ofHead(step.formula, own));
     // A fact might give away what is covered.
     const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch === "1" ? "" : step.advice];
@@ -183,7 +213,6 @@ export class Walk {
       facts.map((fact) => ofHead(fact, own)),
     );
     this.gap.show(this.store.matrices, step.picture);
-    this.note.textContent = step.missing;
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) this.tokens.show(header.query, header.key);
     this.sayGuess();
@@ -216,7 +245,7 @@ export class Walk {
 
   /** Says which row is covered and what to do, and what of a link is not there. */
   sayGuess() {
-    const { document } = this.store;
+    const { current: document } = this.store;
     const label = this.guessed === null ? undefined : document?.header.query.labels[this.guessed];
     const said = [this.unfit, label === undefined ? "" : guessLine(this.covered ?? 0, label)].filter(Boolean);
     this.guess.hidden = !said.length;
@@ -228,57 +257,67 @@ export class Walk {
     const { matrices, values, step } = this.store;
     if (!matrices || !step?.picture) return;
     // In a long text a picture may be there before all that its arithmetic needs.
-    const lacking = matrices.missing("head_outputs");
-    if (lacking.length) {
-      const again = () => matrices === this.store.matrices && this.inspect(document);
-      this.loading.fetch(document, lacking).then(again, (error) => this.fail("A cell can't be followed", error));
+    const missing = matrices.missing("head_outputs");
+    if (missing.length) {
+      this.lack(document, missing, "A cell can't be followed", false);
       return;
     }
+    this.lacking = NOTHING_LACKING;
     this.inspected = inspected(matrices, step.name, this.inspected);
     this.inspector.show(this.inspected, { q: values.q, k: values.k });
   }
 
   // ---- what is not there yet
 
-  /** Something is on its way. @param {number} [layer] whose document it is, if it is one */
-  wait(layer) {
-    this.coming.begin(layer, this.store.document !== null);
+  /**
+   * Takes note of arrays that have to come first.
+   * @param {WalkDocument} document @param {string[]} names @param {string} what @param {boolean} isPicture as there
+   */
+  lack({ header }, names, what, isPicture) {
+    this.lacking = { files: names.map((name) => arrayName(header.layer, name)), what, isPicture };
   }
 
-  /** Gets the document of the layer that is chosen, if it is another one. */
-  async load() {
-    if (!this.store.document || this.store.isComplete) return;
-    const { layer } = this.store.values;
-    this.wait(layer);
-    const coming = this.loading.layer(layer);
-    // It may come after another layer was chosen, or another text.
-    const isWanted = () => this.store.values.layer === layer && this.loading.has(layer, coming);
-    try {
-      const document = await coming;
-      if (isWanted()) this.report(this.store.set({}, document));
-    } catch (error) {
-      if (this.store.values.layer === layer) this.fail(`Layer ${layer} can't be shown`, error);
+  /** Shows what has come, and asks for what the view lacks. */
+  load() {
+    const { store, loading } = this;
+    const { isAwaited } = store;
+    const { layer } = store.values;
+    const document = store.current ? null : loading.layer(layer);
+    if (document) {
+      const changed = store.set({}, document);
+      if (!isAwaited) this.report(changed);
+      this.sayLink();
+    } else if (this.lacking.files.length && store.current) this.draw(new Set(["document"]));
+    if (!store.current && (store.document || store.isAwaited)) {
+      const what = store.isAwaited ? "This text can't be shown" : `Layer ${layer} can't be shown`;
+      this.lacking = { files: [documentName(layer)], what, isPicture: true };
     }
+    loading.files.want(this.lacking.files);
+    this.sayLacking(store.current ? undefined : layer);
   }
 
-  /** @param {WalkDocument} document @param {string[]} names */
-  async fetch(document, names) {
-    this.wait();
-    const { matrices } = this.store;
-    const isWanted = () => this.store.matrices === matrices;
-    try {
-      await this.loading.fetch(document, names);
-      if (isWanted()) this.draw(new Set(["document"]));
-    } catch (error) {
-      if (isWanted()) this.fail("This step can't be shown", error);
-    }
+  /**
+   * Says what is on its way or has not come. What is shown of another text, layer or step fades or goes.
+   * @param {number | undefined} layer whose document it is, if it is one
+   */
+  sayLacking(layer) {
+    const { files, what, isPicture } = this.lacking;
+    const { failure } = this.loading.files;
+    const state = !files.length ? "shown" : failure ? "failed" : "coming";
+    const before = this.element.dataset.state;
+    this.element.dataset.state = isPicture ? state : "shown";
+    if (before !== this.element.dataset.state) this.offer(); // thumbnails are of the picture's layer
+    if (state === "coming") this.coming.begin(layer, files.join());
+    else this.coming.end();
+    if (failure) this.fail(what, failure);
+    else if (state === "shown") this.note.textContent = this.store.step?.missing ?? "";
   }
 
-  /** @param {string} what @param {unknown} error */
+  /** @param {string} what @param {Error} error */
   fail(what, error) {
-    this.coming.end();
-    const why = String(error instanceof Error ? error.message : error);
-    this.note.textContent = `${what}: ${why.replace(/\.$/, "")}.`;
+    const again = element("button", { type: "button" }, "Try again");
+    again.addEventListener("click", () => this.loading.files.again());
+    this.note.replaceChildren(`${what}: ${failureText(error)}`, ...(error instanceof Refused ? [] : [" ", again]));
   }
 
   // ---- keys
@@ -315,12 +354,13 @@ export class Walk {
       reveal_row: () => this.reveal("row"),
       reveal_all: () => this.reveal("all"),
     };
-    return acts[name] ? acts[name]() : this.drawing.motion.act(name) || this.stepper.act(name);
+    const plays = () => !this.lacking.isPicture && this.drawing.motion.act(name);
+    return acts[name] ? acts[name]() : plays() || this.stepper.act(name);
   }
 
   /** Brings the arrow keys to the picture, and pins its first cell where none is. */
   pin() {
-    if (this.picture.hidden) return false;
+    if (this.picture.hidden || this.lacking.isPicture) return false;
     this.drawing.shown?.focus();
     if (samePin(this.store.values, NOTHING)) this.inspector.setPin({ q: 0, k: 0 });
     return true;

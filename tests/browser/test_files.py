@@ -1,0 +1,221 @@
+"""Fetching in the browser: what is asked for, when it is asked for again, and what ends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.modules import CORE, Run
+
+FILES = """
+  const later = setTimeout;  // the clock of this page will stand
+  const open = new Map();
+  const asked = [];
+  const get = (name) => new Promise((done, fail) => { asked.push(name); open.set(name, { done, fail }); });
+  const [came, here] = [[], []];
+  const failures = [];
+  const files = new m.Files(get, {
+    onCome: (name, value, isWanted) => came.push([name, value, isWanted]),
+    onFail: () => failures.push(files.failure.message),
+    isHere: (name) => here.includes(name),
+  }, { atOnce: 3, calm: given.calm });
+  const answer = async (name, value = 1) => {
+    open.get(name)[value instanceof Error ? 'fail' : 'done'](value);
+    await new Promise((done) => later.call(window, done));
+  };
+  Object.assign(window, { open, asked, came, here, failures, files, answer, Refused: m.Refused, NotCome: m.NotCome });
+"""
+
+
+@pytest.fixture
+def files(run: Run, page: Page) -> Page:
+    """A page with `files`, what was `asked` for, and `answer(name, value or error)`; its clock stands."""
+    run("core/files.js", FILES, {"calm": 0})
+    stop(page)
+    return page
+
+
+def stop(page: Page) -> None:
+    """Let the page's clock stand, so that only `page.clock.run_for` moves it."""
+    page.clock.install(time=0)
+    page.clock.pause_at(3_600_000)
+
+
+def asked(page: Page) -> Any:
+    """Return what was asked for since the last call."""
+    return page.evaluate("asked.splice(0)")
+
+
+def test_what_is_shown_is_fetched_first_and_some_at_a_time(files: Page) -> None:
+    files.evaluate("files.fetchAhead(['x', 'y']), files.want(['a', 'b', 'c', 'd', '', 'a'])")
+    assert asked(files) == ["x", "a", "b"]
+    files.evaluate("files.want(['f', 'b'])")  # the rest was only passed through
+    files.evaluate("answer('x')")
+    assert asked(files) == ["f"]
+    assert files.evaluate("files.waits") is True
+    files.evaluate("(async () => { for (const name of ['b', 'f', 'a']) await answer(name); })()")
+    assert asked(files) == []
+    assert files.evaluate("files.waits") is False
+    wanted = [["x", 1, False], ["b", 1, True], ["f", 1, True], ["a", 1, False]]
+    assert files.evaluate("came") == wanted
+    files.evaluate("here.push('g'), files.fetchAhead(['g', 'h', 'i'])")
+    assert asked(files) == ["h"], "one at a time, and none that is here"
+    files.evaluate("files.want(['z'])")
+    files.evaluate("answer('h'), answer('z')")
+    assert asked(files) == ["z"], "another view has other files that may be next"
+
+
+def test_what_fails_is_asked_for_again_with_growing_pauses_until_it_comes(files: Page) -> None:
+    files.evaluate("files.want(['a'])")
+    assert asked(files) == ["a"]
+    for seconds in (1, 2, 4, 8, 8):
+        files.evaluate("answer('a', new NotCome('the server does not answer'))")
+        assert files.evaluate("[files.failure.message, files.waits]") == ["the server does not answer", False]
+        files.clock.run_for(1000 * seconds - 10)
+        assert asked(files) == []
+        files.clock.run_for(20)
+        assert asked(files) == ["a"]
+        assert files.evaluate("files.failure.message") == "the server does not answer", "no flicker meanwhile"
+    files.evaluate("answer('a', 7)")
+    assert files.evaluate("[came, files.failure, failures.length]") == [[["a", 7, True]], None, 5]
+    files.evaluate("files.want(['b'])")
+    files.evaluate("answer('b', new Error('away'))")
+    asked(files)
+    files.clock.run_for(1010)
+    assert asked(files) == ["b"], "after what has come, pauses are short again"
+
+
+def test_the_server_says_how_long_it_wants_to_be_left_alone(files: Page) -> None:
+    for wish, seconds in ((5, 5), (600, 20)):
+        files.evaluate("(name) => files.want([name])", str(wish))
+        files.evaluate("([name, ms]) => answer(name, new NotCome('busy', ms))", [str(wish), 1000 * wish])
+        asked(files)
+        files.clock.run_for(1000 * seconds - 10)
+        assert asked(files) == []
+        files.clock.run_for(20)
+        assert asked(files) == [str(wish)]
+        files.evaluate("(name) => answer(name)", str(wish))
+
+
+def test_when_one_comes_all_that_failed_are_asked_for_at_once(files: Page) -> None:
+    files.evaluate("files.want(['a', 'b', 'c'])")
+    files.evaluate("answer('a', new Error('away')), answer('b', new Error('away'))")
+    asked(files)
+    files.evaluate("answer('c')")
+    assert asked(files) == ["a", "b"]
+
+
+def test_a_reason_that_stays_true_ends_it_until_somebody_asks(files: Page) -> None:
+    files.evaluate("files.want(['long', 'b'])")
+    files.evaluate("answer('long', new Refused('The text is too long.'))")
+    asked(files)
+    files.evaluate("answer('b')")
+    files.clock.run_for(60_000)
+    assert asked(files) == []
+    assert files.evaluate("[files.failure.message, files.lost('long')]") == ["The text is too long.", True]
+    files.evaluate("files.again()")
+    assert asked(files) == ["long"]
+
+
+@pytest.mark.parametrize("end", ["files.want([])", "files.want(['other'])", "files.destroy()"])
+def test_what_is_wanted_no_more_is_never_asked_for_again(files: Page, end: str) -> None:
+    files.evaluate("files.want(['a', 'b'])")
+    files.evaluate("answer('a', new Error('away'))")
+    asked(files)
+    files.evaluate(end)
+    files.evaluate("answer('b', new Error('away'))")
+    files.clock.run_for(60_000)
+    assert set(asked(files)) <= {"other"}
+    assert files.evaluate("files.failure") is None
+
+
+def test_a_view_that_is_gone_hears_of_nothing(files: Page) -> None:
+    files.evaluate("files.want(['a']), files.fetchAhead(['c']), files.destroy()")
+    files.evaluate("answer('a')")
+    assert files.evaluate("[came, failures]") == [[], []]
+    files.clock.run_for(60_000)
+    assert asked(files) == ["a"]
+
+
+def test_who_passes_through_asks_for_the_last_only(run: Run, page: Page) -> None:
+    run("core/files.js", FILES, {"calm": 200})
+    stop(page)
+    for name in "abc":
+        page.evaluate("(name) => files.want([name])", name)
+        page.clock.run_for(150)
+        page.evaluate("(name) => files.want([name])", name)  # painted again: the time goes on
+    assert asked(page) == []
+    page.clock.run_for(60)
+    assert asked(page) == ["c"]
+
+
+# ---- core/pending_updates.js
+
+
+def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) -> None:
+    """Each time that nobody answers, the next one who asks sends a message of their own."""
+    run("core/pending_updates.js", "window.m = m; window.sent = []; window.done = 0;")
+    stop(page)
+    page.evaluate("() => { window.updates = new m.PendingUpdates((message) => sent.push(message.values), {}) }")
+    for count in (1, 2, 3):
+        page.evaluate("() => { updates.ask().then(() => (done += 1)); updates.ask().then(() => (done += 1)) }")
+        assert page.evaluate("sent.length") == count, "two at once are one message"
+        page.clock.run_for(4900)
+        assert page.evaluate("done") == 2 * (count - 1)
+        page.clock.run_for(200)
+        assert page.evaluate("done") == 2 * count
+    page.evaluate("() => { updates.ask().then(() => (done += 1)); updates.answer() }")
+    assert page.evaluate("[sent.length, done]") == [4, 7]
+
+
+# ---- core/arrays.js, latest.js
+
+
+@pytest.mark.parametrize(
+    ("statuses", "asked_for", "offered", "message", "is_final"),
+    [
+        ([404, 404], 2, 1, "the server answers with status 404", False),
+        ([404, 422], 2, 1, "too long", True),
+        ([500], 1, 0, "the server answers with status 500", False),
+        ([422], 1, 0, "too long", True),
+        ([0], 1, 0, "the server does not answer", False),
+        ([200], 1, 0, "This is not a safetensors file.", False),
+    ],
+)
+def test_why_a_file_has_not_come(
+    run: Run, statuses: list[int], asked_for: int, offered: int, message: str, is_final: bool
+) -> None:
+    body = f"""
+      const {{ Refused }} = await import("{CORE}/files.js");
+      let [asked, offered] = [0, 0];
+      const request = async () => {{
+        const status = given[asked++];
+        if (!status) throw new TypeError("Failed to fetch");
+        return new Response("too long", {{ status }});
+      }};
+      const offerAgain = async () => {{ offered += 1; }};
+      const error = await m.fetchArrays("a", {{ request, offerAgain }}).catch((why) => why);
+      return [asked, offered, error.message, error instanceof Refused];
+    """
+    assert run("core/arrays.js", body, statuses) == [asked_for, offered, message, is_final]
+
+
+def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:
+    body = """
+      const head = new TextEncoder().encode('{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}');
+      const file = (n) => Uint8Array.from([head.length, 0, 0, 0, 0, 0, 0, 0, ...head, n]);
+      const open = new Map();
+      const request = (digest) => new Promise((done) => open.set(digest, done));
+      const latest = new m.Latest({ request, offerAgain: async () => {} }, () => {});
+      const settle = () => new Promise((done) => setTimeout(done, 20));
+      const seen = [latest.of("one"), latest.of("two")];
+      open.get("two")(new Response(file(2)));
+      await settle();
+      open.get("one")(new Response(file(1)));
+      await settle();
+      seen.push(latest.of("two").a.data[0], latest.of("one").a.data[0], latest.of(""));
+      return seen;
+    """
+    assert run("core/latest.js", body) == [None, None, 2, 1, None]
