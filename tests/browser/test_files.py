@@ -10,7 +10,6 @@ from playwright.sync_api import Page
 from tests.browser.modules import CORE, Run
 
 FILES = """
-  const later = setTimeout;  // the clock of this page will stand
   const open = new Map();
   const asked = [];
   const get = (name) => new Promise((done, fail) => { asked.push(name); open.set(name, { done, fail }); });
@@ -23,7 +22,7 @@ FILES = """
   }, { atOnce: 3, calm: given.calm });
   const answer = async (name, value = 1) => {
     open.get(name)[value instanceof Error ? 'fail' : 'done'](value);
-    await new Promise((done) => later.call(window, done));
+    await new Promise((done) => later(done));
   };
   Object.assign(window, { open, asked, came, here, failures, files, answer, Refused: m.Refused, NotCome: m.NotCome });
 """
@@ -38,9 +37,28 @@ def files(run: Run, page: Page) -> Page:
 
 
 def stop(page: Page) -> None:
-    """Let the page's clock stand, so that only `page.clock.run_for` moves it."""
-    page.clock.install(time=0)
-    page.clock.pause_at(3_600_000)
+    """Let the page's clock stand, so that only `pass_time` moves it."""
+    page.evaluate("""() => {
+      let [now, last, timers] = [0, 0, []];
+      window.later = window.setTimeout.bind(window);
+      window.setTimeout = (work, ms = 0) => {
+        timers.push({ id: (last += 1), at: now + ms, work });
+        return last;
+      };
+      window.clearTimeout = (id) => { timers = timers.filter((one) => one.id !== id); };
+      window.passTime = (ms) => {
+        now += ms;
+        const due = timers.filter(({ at }) => at <= now);
+        timers = timers.filter(({ at }) => at > now);
+        for (const { work } of due) work();
+        return new Promise((done) => later(done));
+      };
+    }""")
+
+
+def pass_time(page: Page, ms: int) -> None:
+    """Move the page's clock."""
+    page.evaluate("(ms) => passTime(ms)", ms)
 
 
 def asked(page: Page) -> Any:
@@ -73,9 +91,9 @@ def test_what_fails_is_asked_for_again_with_growing_pauses_until_it_comes(files:
     for seconds in (1, 2, 4, 8, 8):
         files.evaluate("answer('a', new NotCome('the server does not answer'))")
         assert files.evaluate("[files.failure.message, files.waits]") == ["the server does not answer", False]
-        files.clock.run_for(1000 * seconds - 10)
+        pass_time(files, 1000 * seconds - 10)
         assert asked(files) == []
-        files.clock.run_for(20)
+        pass_time(files, 20)
         assert asked(files) == ["a"]
         assert files.evaluate("files.failure.message") == "the server does not answer", "no flicker meanwhile"
     files.evaluate("answer('a', 7)")
@@ -83,7 +101,7 @@ def test_what_fails_is_asked_for_again_with_growing_pauses_until_it_comes(files:
     files.evaluate("files.want(['b'])")
     files.evaluate("answer('b', new Error('away'))")
     asked(files)
-    files.clock.run_for(1010)
+    pass_time(files, 1010)
     assert asked(files) == ["b"], "after what has come, pauses are short again"
 
 
@@ -92,9 +110,9 @@ def test_the_server_says_how_long_it_wants_to_be_left_alone(files: Page) -> None
         files.evaluate("(name) => files.want([name])", str(wish))
         files.evaluate("([name, ms]) => answer(name, new NotCome('busy', ms))", [str(wish), 1000 * wish])
         asked(files)
-        files.clock.run_for(1000 * seconds - 10)
+        pass_time(files, 1000 * seconds - 10)
         assert asked(files) == []
-        files.clock.run_for(20)
+        pass_time(files, 20)
         assert asked(files) == [str(wish)]
         files.evaluate("(name) => answer(name)", str(wish))
 
@@ -112,7 +130,7 @@ def test_a_reason_that_stays_true_ends_it_until_somebody_asks(files: Page) -> No
     files.evaluate("answer('long', new Refused('The text is too long.'))")
     asked(files)
     files.evaluate("answer('b')")
-    files.clock.run_for(60_000)
+    pass_time(files, 60_000)
     assert asked(files) == []
     assert files.evaluate("[files.failure.message, files.lost('long')]") == ["The text is too long.", True]
     files.evaluate("files.again()")
@@ -126,7 +144,7 @@ def test_what_is_wanted_no_more_is_never_asked_for_again(files: Page, end: str) 
     asked(files)
     files.evaluate(end)
     files.evaluate("answer('b', new Error('away'))")
-    files.clock.run_for(60_000)
+    pass_time(files, 60_000)
     assert set(asked(files)) <= {"other"}
     assert files.evaluate("files.failure") is None
 
@@ -135,7 +153,7 @@ def test_a_view_that_is_gone_hears_of_nothing(files: Page) -> None:
     files.evaluate("files.want(['a']), files.fetchAhead(['c']), files.destroy()")
     files.evaluate("answer('a')")
     assert files.evaluate("[came, failures]") == [[], []]
-    files.clock.run_for(60_000)
+    pass_time(files, 60_000)
     assert asked(files) == ["a"]
 
 
@@ -144,10 +162,10 @@ def test_who_passes_through_asks_for_the_last_only(run: Run, page: Page) -> None
     stop(page)
     for name in "abc":
         page.evaluate("(name) => files.want([name])", name)
-        page.clock.run_for(150)
+        pass_time(page, 150)
         page.evaluate("(name) => files.want([name])", name)  # painted again: the time goes on
     assert asked(page) == []
-    page.clock.run_for(60)
+    pass_time(page, 60)
     assert asked(page) == ["c"]
 
 
@@ -162,9 +180,9 @@ def test_an_answer_that_is_lost_does_not_end_the_asking(run: Run, page: Page) ->
     for count in (1, 2, 3):
         page.evaluate("() => { updates.ask().then(() => (done += 1)); updates.ask().then(() => (done += 1)) }")
         assert page.evaluate("sent.length") == count, "two at once are one message"
-        page.clock.run_for(4900)
+        pass_time(page, 4900)
         assert page.evaluate("done") == 2 * (count - 1)
-        page.clock.run_for(200)
+        pass_time(page, 200)
         assert page.evaluate("done") == 2 * count
     page.evaluate("() => { updates.ask().then(() => (done += 1)); updates.answer() }")
     assert page.evaluate("[sent.length, done]") == [4, 7]

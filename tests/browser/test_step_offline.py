@@ -230,13 +230,44 @@ def test_the_servers_reason_is_one_sentence(page: Page, app_url: str) -> None:
     area.press("Control+Enter")
     note = page.locator(".walk .note")
     expect(note).to_have_text(f"This text can't be shown: {reason}")
-    assert matrix(page, "weights").shape == (16, 16), "the picture before it stays"
+    expect(page.locator(BOARD)).to_be_hidden()
+    expect(page.locator(".walk .notice")).to_be_hidden()
     page.unroute(f"**{ARRAYS}**")
     area.fill("and one more")
     area.press("Control+Enter")
     expect(note).to_have_text("")
     settled(page)
     assert matrix(page, "weights").shape == (5, 5)
+
+
+def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
+    settled(page)
+    page.route(f"**{ARRAYS}**", lambda route: route.abort())
+    area = page.locator(".st-key-text textarea")
+    area.fill("one new sentence of seven words, here")
+    area.press("Control+Enter")
+    note = page.locator(".walk .note")
+    expect(note).to_contain_text("This text can't be shown: the server does not answer. It is asked for again.")
+    area.blur()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("step=weights"))
+    for css in (BOARD, ".walk .notice", ".walk .walk-formula", ".walk .inspector", ".walk .strip canvas"):
+        assert not any(one.is_visible() for one in page.locator(css).all()), css
+    page.unroute(f"**{ARRAYS}**")  # and nobody presses anything
+    expect(note).to_have_text("", timeout=15_000)
+    settled(page)
+    trace = load("minilm").trace("one new sentence of seven words, here")
+    np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(0)[0].numpy(), rtol=0, atol=1e-6)
+    page.route(f"**{ARRAYS}**", lambda route: route.abort())
+    page.get_by_role("combobox", name="Layer").select_option("layer 4")
+    expect(note).to_contain_text("Layer 4 can't be shown: the server does not answer.")
+    expect(page.locator(BOARD)).to_be_hidden()
+    page.unroute(f"**{ARRAYS}**")
+    note.get_by_role("button", name="Try again").click()
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(4)[0].numpy(), rtol=0, atol=1e-6)
 
 
 def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, new_context: Contexts) -> None:

@@ -14,6 +14,7 @@ import { actOf } from "./keys.js";
 import { LargestGap } from "../inspector/largest_gap.js";
 import { arrayName, documentName, Loading } from "./loading.js";
 import { ofHead, pictureOf } from "./pictures.js";
+import { pinnedFact } from "./pinned_fact.js";
 import { Stepper } from "./stepper.js";
 import { Store } from "./store.js";
 import { Formula, Listing, marksOf, Notice } from "./text.js";
@@ -171,6 +172,7 @@ export class Walk {
     if (!document) return;
     if ([...changed].every((name) => name === "q" || name === "k")) {
       this.drawing.setPin({ q: values.q, k: values.k });
+      this.sayNotice();
       this.inspect(document);
       return;
     }
@@ -206,12 +208,7 @@ export class Walk {
     this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
     this.formula.show(ofHead(step.formula, own));
-    // A fact might give away what is covered.
-    const facts = values.predict && step.can_be_covered ? [] : [step.fact, values.stretch === "1" ? "" : step.advice];
-    this.notice.show(
-      ofHead(step.notice, own),
-      facts.map((fact) => ofHead(fact, own)),
-    );
+    this.sayNotice();
     this.gap.show(this.store.matrices, step.picture);
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) this.tokens.show(header.query, header.key);
@@ -228,6 +225,18 @@ export class Walk {
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
     this.inspect(document);
     this.loading.later(document, head);
+  }
+
+  /** Says what to notice: of the numbers, what they say of the row that is pinned, if any is. */
+  sayNotice() {
+    const { matrices, step, values } = this.store;
+    if (!matrices || !step) return;
+    const own = matrices.document.header.heads.indexOf(values.head);
+    // A fact might give away what is covered.
+    const isSilent = values.predict && step.can_be_covered;
+    const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
+    const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
+    this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
   }
 
   /** @param {number | null} row that is covered now */
