@@ -2,7 +2,7 @@
 
 import { number } from "../core/format.js";
 import { blankCells, cell, firstOf, rowOf } from "./order.js";
-import { at, eased, factor, isByRows, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.js";
 
 const FIRST = 1500; // ms
 const NEXT = { slow: 520, few: 16, rest: 2500 };
@@ -80,9 +80,9 @@ function computed({ sources, result, say }, labels, i, j) {
   ]);
   /** @type {Said[]} */
   const says = [
-    [placeOf(labels, result.rows, i), "query"],
+    [rowName(labels, result.rows, i), "query"],
     [" · "],
-    [placeOf(labels, result.cols, j), result.cols === "key" ? "key" : "text"],
+    [columnName(labels, result.cols, j), result.cols === "key" ? "key" : "text"],
     [": "],
     ...say(i, j),
   ];

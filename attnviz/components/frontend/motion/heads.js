@@ -5,7 +5,10 @@ import { eased, panelOf, within } from "./words.js";
 const HEAD = 1300; // ms, of few heads
 const ALL = 9000;
 
-/** @param {Played} played @returns {Beat[]} */
+/**
+ * The left matrix shows the output of each head in turn, not that of the head that is followed.
+ * @param {Played} played @returns {Beat[]}
+ */
 export function headsBeats({ picture }) {
   const [head, concat] = ["head_outputs", "concat"].map((one) => panelOf(one, picture));
   const width = concat?.parts?.width;
@@ -14,29 +17,41 @@ export function headsBeats({ picture }) {
   const heads = columns / width;
   /** @param {number} n @returns {CellBox} */
   const part = (n) => ({ row: 0, column: n * width, rows, columns: width });
-  return Array.from({ length: heads }, (_, n) => ({
-    ms: Math.min(HEAD, ALL / heads),
-    frame: (/** @type {number} */ share) => {
-      const isThere = share >= 0.85;
-      const there = isThere ? n + 1 : n;
-      /** @type {CellBox} */
-      const open = { row: 0, column: there * width, rows, columns: columns - there * width };
-      return {
-        titles: { head_outputs: `head ${n}` },
-        blank: { concat: open.columns ? [open] : [], head_outputs: [{ row: 0, column: 0, rows, columns: width }] },
-        lit: isThere ? [{ panel: "concat", box: part(n), ink: "attention", strong: true }] : [],
-        flights: isThere
-          ? []
-          : [
-              {
-                from: { panel: "head_outputs", box: { row: 0, column: 0, rows, columns: width } },
-                to: { panel: "concat", box: part(n) },
-                along: eased(within(share, [0.3, 0.85])),
-                coloured: "concat",
-              },
-            ],
-        says: [[`head ${n}: `, "attention"], [`columns ${n * width} to ${(n + 1) * width - 1}`]],
-      };
-    },
-  }));
+  return Array.from({ length: heads }, (_, n) => {
+    const stands = { head_outputs: { title: `head ${n}`, data: partOf(concat, part(n)) } };
+    return {
+      ms: Math.min(HEAD, ALL / heads),
+      frame: (/** @type {number} */ share) => {
+        const isThere = share >= 0.85;
+        const there = isThere ? n + 1 : n;
+        /** @type {CellBox} */
+        const open = { row: 0, column: there * width, rows, columns: columns - there * width };
+        return {
+          stands,
+          blank: { concat: open.columns ? [open] : [] },
+          lit: isThere ? [{ panel: "concat", box: part(n), ink: "attention", strong: true }] : [],
+          flights: isThere
+            ? []
+            : [
+                {
+                  from: { panel: "head_outputs", box: { row: 0, column: 0, rows, columns: width } },
+                  to: { panel: "concat", box: part(n) },
+                  along: eased(within(share, [0.3, 0.85])),
+                  coloured: "concat",
+                },
+              ],
+          says: [[`head ${n}: `, "attention"], [`columns ${n * width} to ${(n + 1) * width - 1}`]],
+        };
+      },
+    };
+  });
+}
+
+/** @param {Panel} panel @param {CellBox} box of some columns */
+function partOf({ data, shape: [rows, columns] }, { column, columns: width }) {
+  const part = new Float32Array(rows * width);
+  for (let i = 0; i < rows; i += 1) {
+    part.set(data.subarray(i * columns + column, i * columns + column + width), i * width);
+  }
+  return part;
 }

@@ -1,10 +1,12 @@
 // Paints one moment of a step over the matrices of a board.
 
+import { complete } from "../board/panel.js";
 import { windowOf, paintTitle } from "../board/paint.js";
 import { paintValue } from "../board/numbers.js";
 import { blend, INK, SCALES } from "../core/colours.js";
 import { whole } from "./order.js";
 import { at, eased, shown, within } from "./words.js";
+import { paintStrip, stripOf } from "./strip.js";
 import { paintWork } from "./work.js";
 
 const VEIL = 0.66; // how much of what stands back is hidden
@@ -14,21 +16,33 @@ const EASY = 9; // px of type: what is smaller is written with fewer digits
 const MOST_NUMBERED = 512; // cells that fly together and carry their numbers
 const MOST_TURNED = 4096; // cells that turn one by one; of a larger matrix only the result is seen
 const LATER = 2.5; // how much later the last row of a matrix turns than the first, in the time that a row takes
+const APART = 4; // px: cells that are less high are not set apart
+const REACH = 8; // px: about half of a number
 const HALO = 2; // px of the canvas's colour around an outline
 
 /** @typedef {(place: Place) => HTMLCanvasElement} ImageOf */
-/** @typedef {{ pen: BoardPen, byName: Map<string, Place>, imageOf: ImageOf }} Painting */
+/** @typedef {{ pen: BoardPen, byName: Map<string, Place>, imageOf: ImageOf, strip: Strip | null }} Painting */
+/** @typedef {import("./strip.js").Strip} Strip */
 
 /** The matrices as they stand at this moment. @param {Frame} frame @param {Place[]} places @returns {Place[]} */
-export function placesAt({ blank, titles, turn: turning }, places) {
+export function placesAt({ blank, stands, turn: turning }, places) {
   return places.map((place) => {
     const { name, shape } = place.panel;
     if (turning?.over === name && turning.along < 1) return { ...place, alpha: 0 };
-    const title = titles[name];
-    const panel = title === undefined ? place.panel : { ...place.panel, title };
+    const panel = standing(place.panel, stands[name]);
     if (turning?.panel === name && turning.along < 1) return { ...place, panel, blank: [whole(shape)] };
     return { ...place, panel, blank: blank[name] ?? [] };
   });
+}
+
+/**
+ * A matrix that shows something else: its range is that of its own numbers, or is not told.
+ * @param {CompletePanel} panel @param {Stand | undefined} stand @returns {CompletePanel}
+ */
+function standing(panel, stand) {
+  if (!stand) return panel;
+  const { title, data } = stand;
+  return data ? complete({ ...panel, title, data }) : { ...panel, title, seen: null };
 }
 
 /**
@@ -36,33 +50,51 @@ export function placesAt({ blank, titles, turn: turning }, places) {
  * @param {BoardPen} pen @param {Frame} frame @param {{ places: Place[], picture: BoardPicture, imageOf: ImageOf }} on
  */
 export function paintFrame(pen, frame, { places, picture, imageOf }) {
-  const byName = new Map(places.map((place) => [place.panel.name, place]));
+  const seen = placesAt(frame, places);
+  const byName = new Map(seen.map((place) => [place.panel.name, place]));
+  const strip = frame.upright && stripOf(pen, frame.upright, { places, picture });
   /** @type {Painting} */
-  const painting = { pen, byName, imageOf };
+  const painting = { pen, byName, imageOf, strip };
   pen.context.save();
   for (const name of frame.veiled) veil(painting, name, frame.lit);
   for (const written of frame.written) write(painting, written);
   for (const lit of frame.lit.filter(({ strong }) => !strong)) outline(painting, lit);
   if (frame.turn) turn(painting, frame.turn);
   for (const flight of frame.flights) fly(painting, flight);
+  if (frame.upright && strip) paintStrip(pen, frame.upright, strip);
   for (const lit of frame.lit.filter(({ strong }) => strong)) outline(painting, lit);
   pen.context.restore();
-  return frame.work ? paintWork(pen, frame.work, { places, picture }) : false;
+  const isWritten = frame.work !== null && paintWork(pen, frame.work, { places, picture, strip });
+  return isWritten || strip !== null;
 }
 
 /**
  * A part of a matrix in px.
- * @param {BoardPen} pen @param {Place} place @param {CellBox} box @param {number} aside in columns @returns {Box}
+ * @param {BoardPen} pen @param {Place} place @param {CellBox} box @returns {Box}
  */
-function boxOf(pen, place, { row, column, rows, columns }, aside = 0) {
+function boxOf(pen, place, { row, column, rows, columns }) {
   const [from, to] = windowOf(pen, place);
   const [width, height] = [place.width / (to.column - from.column), place.height / (to.row - from.row)];
   return {
-    x: place.x + (column + aside - from.column) * width,
+    x: place.x + (column - from.column) * width,
     y: place.y + (row - from.row) * height,
     width: columns * width,
     height: rows * height,
   };
+}
+
+/**
+ * Cells in px, null where they are not in view: those of a matrix, or those that stand upright beside it.
+ * @param {Painting} painting @param {CellsAt} cells @returns {Box | null}
+ */
+function seenBox({ pen, byName, strip }, { panel, box, inCorner }) {
+  const place = byName.get(panel);
+  if (!place || place.alpha === 0) return null;
+  const own = boxOf(pen, place, box);
+  if (inCorner) return strip && { ...own, x: strip.x, width: strip.width };
+  const isIn = own.x > place.x - 1 && own.y > place.y - 1;
+  const ends = own.x + own.width < place.x + place.width + 1 && own.y + own.height < place.y + place.height + 1;
+  return isIn && ends ? own : null;
 }
 
 /** Draws inside of a matrix. @param {Painting} painting @param {Place} place @param {() => void} work */
@@ -97,12 +129,13 @@ function veil(painting, name, lit) {
 }
 
 /** @param {Painting} painting @param {LitCells} lit */
-function outline(painting, { panel, box, ink, strong }) {
+function outline(painting, { panel, box, ink, strong, inCorner = false }) {
   const { pen, byName } = painting;
   const place = byName.get(panel);
-  if (!place) return;
+  const seen = place && (inCorner ? seenBox(painting, { panel, box, inCorner }) : boxOf(pen, place, box));
+  if (!place || !seen) return;
   const { context, theme } = pen;
-  const { x, y, width, height } = boxOf(pen, place, box);
+  const { x, y, width, height } = seen;
   const draw = () => {
     if (strong) {
       Object.assign(context, { strokeStyle: INK[theme].canvas, lineWidth: 2 + HALO });
@@ -115,8 +148,9 @@ function outline(painting, { panel, box, ink, strong }) {
     Object.assign(context, { strokeStyle: INK[theme][ink], lineWidth: strong ? 2 : 1.5 });
     context.strokeRect(x, y, width, height);
   };
-  if (strong) draw();
-  else inside(painting, place, draw);
+  // A strong outline lies half outside of its cell, also at the edge; out of view there is none.
+  if (strong && (inCorner || seenBox(painting, { panel, box }))) draw();
+  else if (!inCorner) inside(painting, place, draw);
 }
 
 /** @param {Painting} painting @param {WrittenCell} cell */
@@ -171,12 +205,15 @@ function short(x) {
 const shorter = (x) => (x >= 9.95 ? short(Math.round(x)) : x >= 0.995 ? x.toFixed(1) : x.toFixed(2).replace(/^0/, ""));
 
 /** @param {Painting} painting @param {Flight} flight */
-function fly({ pen, byName, imageOf }, { from, to, along, value, coloured }) {
-  const [start, end, owner] = [from.panel, to.panel, coloured].map((name) => byName.get(name));
-  if (!start || !end || !owner) return;
-  const box = between(boxOf(pen, start, from.box, from.aside), boxOf(pen, end, to.box, to.aside), along);
+function fly(painting, { from, to, along, value, coloured }) {
+  const { pen, byName, imageOf } = painting;
+  const [end, owner] = [to.panel, coloured].map((name) => byName.get(name));
+  const [first, last] = [from, to].map((cells) => seenBox(painting, cells));
+  if (!end || !owner || !first || !last) return;
+  const box = between(first, last, along);
   const { context, theme } = pen;
-  if (value === undefined && to.box.rows * to.box.columns <= MOST_NUMBERED) paintBlock(pen, end.panel, to.box, box);
+  if (value === undefined && to.box.rows * to.box.columns <= MOST_NUMBERED)
+    paintBlock(painting, end.panel, to.box, box);
   else if (value === undefined) {
     const image = imageOf(end);
     const [down, across] = [image.height / end.panel.shape[0], image.width / end.panel.shape[1]];
@@ -187,22 +224,51 @@ function fly({ pen, byName, imageOf }, { from, to, along, value, coloured }) {
       ...[box.x, box.y, box.width, box.height],
     );
   } else if (Number.isNaN(value)) return;
-  else paintCell(pen, owner.panel, value, box);
+  else paintMoving(painting, owner.panel, value, box);
+  if (value !== undefined && box.height < APART) return;
   Object.assign(context, { strokeStyle: value === undefined ? INK[theme].attention : INK[theme].canvas, lineWidth: 1 });
   context.strokeRect(box.x, box.y, box.width, box.height);
 }
 
 /**
- * Some cells of a matrix in another place, with their numbers.
- * @param {BoardPen} pen @param {CompletePanel} panel @param {CellBox} cells @param {Box} place
+ * A cell on its way; its number only where it is true.
+ * @param {Painting} painting @param {CompletePanel} panel whose colours it has @param {number} value @param {Box} box
  */
-function paintBlock(pen, panel, cells, { x, y, width, height }) {
+function paintMoving({ pen, byName }, panel, value, box) {
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const isTrue = [...byName.values()].every((place) => {
+    if (place.alpha === 0) return true;
+    const [from, to] = windowOf(pen, place);
+    const across = cellAlong(x - place.x, place.width, [from.column, to.column]);
+    const down = cellAlong(y - place.y, place.height, [from.row, to.row]);
+    return across === null || down === null || at(place.panel, down, across) === value;
+  });
+  paintCell(pen, isTrue ? panel : { ...panel, numbered: false }, value, box);
+}
+
+/**
+ * The row or column of a matrix that a number stands on, also where it only reaches into the first or last one; null
+ * beside the matrix.
+ * @param {number} px from the matrix's edge @param {number} length px of the matrix @param {Span} span rows in view
+ */
+function cellAlong(px, length, [from, to]) {
+  if (px < -REACH || px > length + REACH) return null;
+  const position = from + (px / length) * (to - from);
+  return Math.min(Math.max(Math.floor(position), Math.floor(from)), Math.ceil(to) - 1);
+}
+
+/**
+ * Some cells of a matrix in another place.
+ * @param {Painting} painting @param {CompletePanel} panel @param {CellBox} cells @param {Box} place
+ */
+function paintBlock(painting, panel, cells, { x, y, width, height }) {
+  const { pen } = painting;
   const size = { width: width / cells.columns, height: height / cells.rows };
   pen.context.strokeStyle = INK[pen.theme].canvas;
   for (let i = 0; i < cells.rows; i += 1) {
     for (let j = 0; j < cells.columns; j += 1) {
       const box = { x: x + j * size.width, y: y + i * size.height, ...size };
-      paintCell(pen, panel, at(panel, cells.row + i, cells.column + j), box);
+      paintMoving(painting, panel, at(panel, cells.row + i, cells.column + j), box);
       pen.context.strokeRect(box.x, box.y, box.width, box.height);
     }
   }
@@ -219,7 +285,8 @@ function between(from, to, along) {
  * A matrix as it was before it is transposed, in the place of the empty result: row after row becomes a column.
  * @param {Painting} painting @param {NonNullable<Frame["turn"]>} turning
  */
-function turn({ pen, byName }, { panel: name, over, title, along }) {
+function turn(painting, { panel: name, over, title, along }) {
+  const { pen, byName } = painting;
   const [place, start] = [byName.get(name), byName.get(over)];
   if (!place || !start || along >= 1) return;
   const { panel } = place;
@@ -237,7 +304,7 @@ function turn({ pen, byName }, { panel: name, over, title, along }) {
       const from = { x: start.x + j * size.width, y: start.y + i * size.height, ...size };
       const to = boxOf(pen, place, { row: j, column: i, rows: 1, columns: 1 });
       const box = between(from, to, share);
-      paintCell(pen, panel, panel.data[j * rows + i], box);
+      paintMoving(painting, panel, panel.data[j * rows + i], box);
       Object.assign(context, { strokeStyle: INK[theme].canvas, lineWidth: 1 });
       context.strokeRect(box.x, box.y, box.width, box.height);
     }

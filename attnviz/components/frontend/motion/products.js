@@ -1,9 +1,9 @@
 // A product of two matrices: one row meets one column, their products appear and add up into a cell; then the row; then
 // all. Where a step has several products, as Q, K and V, the first one is shown in detail.
 
-import { quantity } from "../core/format.js";
+import { index, quantity } from "../core/format.js";
 import { blankCells, cell, columnOf, firstOf, rowOf } from "./order.js";
-import { at, eased, factor, isByRows, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.js";
 
 const TURN = 2400; // ms
 const MEET = 1000;
@@ -73,8 +73,8 @@ class ProductMotion {
   lit({ left, right, result }, i, j) {
     /** @type {LitCells[]} */
     const lit = [
-      { panel: left.name, box: rowOf(i, left.shape[1]), ink: this.inks[0] },
-      { panel: right.name, box: columnOf(j, right.shape[0]), ink: this.inks[1] },
+      { panel: left.name, box: rowOf(i, left.shape[1]), ink: left.role ?? "text" },
+      { panel: right.name, box: columnOf(j, right.shape[0]), ink: right.role ?? "text" },
       { panel: result.name, box: cell(i, j), ink: "attention", strong: true },
     ];
     return lit;
@@ -92,31 +92,35 @@ class ProductMotion {
   }
 
   /**
-   * The row of the left matrix on its way to column j of the right one, from column `from` if it was there.
-   * @param {number} j @param {number} along
+   * The row of the left matrix, which turns upright in the empty corner: there it stands beside the rows of the right
+   * matrix, and on none of its columns.
+   * @param {number} along
    */
-  strip(j, along, from = -1) {
+  upright(along) {
     const { left, right } = this.first;
-    const aside = asideOf(j);
-    return Array.from({ length: this.depth }, (_, c) => ({
-      from:
-        from < 0
-          ? { panel: left.name, box: cell(this.row, c) }
-          : { panel: right.name, box: cell(c, from), aside: asideOf(from) },
-      to: { panel: right.name, box: cell(c, j), aside },
-      along,
-      value: at(left, this.row, c),
-      coloured: left.name,
-    }));
+    return {
+      upright: {
+        beside: right.name,
+        name: `${quantity(left.name)}[${index(left.rows, this.row)}, ·]`,
+        ink: this.inks[0],
+      },
+      flights: Array.from({ length: this.depth }, (_, c) => ({
+        from: { panel: left.name, box: cell(this.row, c) },
+        to: { panel: right.name, box: cell(c, 0), inCorner: true },
+        along,
+        value: at(left, this.row, c),
+        coloured: left.name,
+      })),
+    };
   }
 
   /** @param {number} i @param {number} j @returns {Said[]} */
   named(i, j) {
     const { left, right } = this.first;
     return [
-      [`${placeOf(this.labels, left.rows, i)} of ${quantity(left.name)}`, this.inks[0]],
+      [`${rowName(this.labels, left.rows, i)} of ${quantity(left.name)}`, this.inks[0]],
       [" · "],
-      [`${placeOf(this.labels, right.cols, j)} of ${quantity(right.name)}`, this.inks[1]],
+      [`${columnName(this.labels, right.cols, j)} of ${quantity(right.name)}`, this.inks[1]],
     ];
   }
 
@@ -144,7 +148,7 @@ class ProductMotion {
         blank: this.blank(),
         lit: this.lit(this.first, this.row, this.column),
         veiled: [left.name, right.name],
-        flights: this.strip(this.column, eased(share)),
+        ...this.upright(eased(share)),
         says: this.named(this.row, this.column),
       }),
     };
@@ -165,8 +169,9 @@ class ProductMotion {
           blank: this.blank(n || count ? [j] : []),
           lit: [...this.lit(this.first, i, j), ...(n < this.depth ? pairOf(left, right, i, j, n, this.inks) : [])],
           veiled: [left.name, right.name],
-          flights: this.strip(j, 1),
+          ...this.upright(1),
           written: n || count ? [{ panel: result.name, row: i, column: j, value: sum }] : [],
+          stands: { [result.name]: { title: `${result.title} · sum so far` } },
           work: { terms: all, count: n + 1, newest: within(share, [0, 0.4]), sum, inks: this.inks },
           says: this.saidOf(term, n, all.length),
         };
@@ -186,7 +191,7 @@ class ProductMotion {
   done(i, j, value) {
     return {
       ...this.still(i, j, value),
-      flights: this.strip(j, 1),
+      ...this.upright(1),
       blank: this.blank([j]),
     };
   }
@@ -215,7 +220,7 @@ class ProductMotion {
         return {
           ...this.still(this.row, j, sum),
           ...(isThere ? {} : { says: this.named(this.row, j) }),
-          flights: this.strip(j, eased(within(share, [0, 0.6])), order[n]),
+          ...this.upright(1),
           blank: this.blank(order.slice(0, isThere ? n + 2 : n + 1)),
         };
       },
@@ -224,9 +229,10 @@ class ProductMotion {
 
   /** The example's row of each product, at once. @returns {Beat[]} */
   sweeping() {
-    return this.all.map((parts, n) => ({
-      ms: SWEEP,
-      frame: (share) => {
+    return this.all.flatMap((parts, n) => {
+      if (this.row >= parts.result.shape[0]) return []; // there may be fewer keys than queries
+      /** @type {Beat["frame"]} */
+      const frame = (share) => {
         const { result } = parts;
         const order = firstOf(result.shape[1], n ? 0 : this.column);
         const filled = order.slice(0, Math.max(n ? 0 : 1, Math.round(share * order.length)));
@@ -243,12 +249,13 @@ class ProductMotion {
           lit: this.lit(parts, this.row, filled.at(-1) ?? 0),
           veiled: [parts.left.name, parts.right.name],
           says: [
-            [`${placeOf(this.labels, parts.left.rows, this.row)} of ${quantity(result.name)}: `],
+            [`${rowName(this.labels, parts.left.rows, this.row)} of ${quantity(result.name)}: `],
             ["each cell the same way"],
           ],
         };
-      },
-    }));
+      };
+      return [{ ms: SWEEP, frame }];
+    });
   }
 
   /** All other rows, of a small matrix cell by cell. @returns {Beat[]} */
@@ -280,7 +287,7 @@ class ProductMotion {
     return {
       blank: Object.fromEntries(this.all.map(blank)),
       lit: /** @type {LitCells[]} */ (lit),
-      says: /** @type {Said[]} */ ([[`${placeOf(this.labels, this.first.left.rows, i)}: the same way`]]),
+      says: /** @type {Said[]} */ ([[`${rowName(this.labels, this.first.left.rows, i)}: the same way`]]),
     };
   }
 
@@ -301,20 +308,18 @@ class ProductMotion {
   }
 }
 
-/** Where a row stands that meets column j: left of it, or right of the first. @param {number} j */
-const asideOf = (j) => (j > 0 ? -1 : 1);
-
 /** A hidden cell counts as 0. @param {number} x */
 const known = (x) => (Number.isNaN(x) ? 0 : x);
 
 /**
- * The two cells of one product.
+ * The two cells of one product, the left one where it is and where it stands upright.
  * @param {Panel} left @param {Panel} right @param {number} i @param {number} j @param {number} c
  * @param {[RoleInk, RoleInk]} inks @returns {LitCells[]}
  */
 function pairOf(left, right, i, j, c, inks) {
   return [
     { panel: left.name, box: cell(i, c), ink: inks[0], strong: true },
-    { panel: right.name, box: { ...cell(c, Math.min(j, j + asideOf(j))), columns: 2 }, ink: inks[1], strong: true },
+    { panel: right.name, box: cell(c, 0), ink: inks[0], strong: true, inCorner: true },
+    { panel: right.name, box: cell(c, j), ink: inks[1], strong: true },
   ];
 }

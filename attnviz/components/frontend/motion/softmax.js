@@ -1,9 +1,9 @@
 // The softmax of each row: the exponentials, their sum, the division. The example's row cell by cell, then row by row.
 
 import { softmax } from "../core/attention.js";
-import { number } from "../core/format.js";
+import { number, quantity } from "../core/format.js";
 import { blankCells, cell, firstOf, rowOf } from "./order.js";
-import { at, factor, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+import { at, columnName, factor, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.js";
 
 const CELL = { slow: 700, few: 4, rest: 2600 };
 const SUM = 1600; // ms
@@ -117,7 +117,20 @@ class SoftmaxMotion {
 
   /** @param {number} j */
   name(j) {
-    return /** @type {Said} */ ([placeOf(this.labels, this.weights.cols, j), "key"]);
+    return /** @type {Said} */ ([columnName(this.labels, this.weights.cols, j), "key"]);
+  }
+
+  /**
+   * What the matrices are called while the example's row holds exponentials.
+   * @param {string} then what is done with them @param {boolean} isSummed whether their sum is there, or is coming
+   */
+  stands(then, isSummed) {
+    const { shift } = this.of(this.row);
+    const exp = `exp(${quantity(this.masked.name)}${shift ? " − largest" : ""})`;
+    return {
+      [this.weights.name]: { title: `row ${this.row}: ${exp}${then}` },
+      ...(this.sums && isSummed && { [this.sums.name]: { title: "Σ exp" } }),
+    };
   }
 
   /** @param {number} j @returns {Partial<Frame>} */
@@ -130,6 +143,7 @@ class SoftmaxMotion {
     return {
       blank: this.blank(j + 1, false),
       written: this.written(0, j + 1),
+      stands: this.stands("", false),
       lit: this.lit(j),
       veiled: [this.masked.name],
       says: [this.name(j), [`: exp(${exponent}) = ${size(exponentials[j])}`]],
@@ -144,6 +158,7 @@ class SoftmaxMotion {
     return {
       blank: this.blank(this.columns, true),
       written: [...this.written(0, this.columns), ...this.total(soFar)],
+      stands: this.stands("", true),
       lit: [...this.lit(count ? count - 1 : null, [this.weights]), ...this.sumLit()],
       says: [["the sum of the row’s exponentials: "], [size(soFar), "attention"]],
     };
@@ -167,6 +182,7 @@ class SoftmaxMotion {
     return {
       blank: this.blank(this.columns, true),
       written: [...this.written(j + 1, this.columns), ...this.total(sum)],
+      stands: this.stands(" ÷ sum, from the left", true),
       lit: [...this.lit(j, [this.weights]), ...this.sumLit()],
       says: isHidden
         ? [this.name(j), [": hidden, no share"]]
@@ -182,7 +198,7 @@ class SoftmaxMotion {
       blank: this.blank(this.columns, true),
       lit: this.lit(null, this.sums ? [this.weights, this.sums] : [this.weights]),
       says: [
-        [`${placeOf(this.labels, "query", this.row)}: `, "query"],
+        [`${rowName(this.labels, "query", this.row)}: `, "query"],
         [`the weights sum to ${shown(sum)}`, "attention"],
       ],
     };
@@ -190,13 +206,14 @@ class SoftmaxMotion {
 
   /** @param {number[]} done @param {number} i @returns {Beat} */
   rowBeat(done, i) {
+    const { sum } = this.of(i);
     /** @type {Partial<Frame>} */
     const frame = {
       blank: this.open(blankCells(this.weights.shape, [...done, i]), [...done, i]),
       lit: [this.masked, this.weights, ...(this.sums ? [this.sums] : [])].map((panel) => this.rowLit(panel, i)),
       says: [
-        [`${placeOf(this.labels, "query", i)}: `, "query"],
-        [`÷ ${size(this.of(i).sum)}, the sum of its exponentials`],
+        [`${rowName(this.labels, "query", i)}: `, "query"],
+        [sum ? `÷ ${size(sum)}, the sum of its exponentials` : "all is hidden, so it has no weights"],
       ],
     };
     return { ms: rowMs(this.rows), frame: () => frame };

@@ -10,7 +10,8 @@ import { loopBeats, matrixBeats, weightsBeats } from "./ways.js";
 
 /** @type {Frame} */
 export const NOTHING = {
-  ...{ blank: {}, lit: [], veiled: [], written: [], flights: [], turn: null, titles: {}, work: null, says: [] },
+  ...{ blank: {}, lit: [], veiled: [], written: [], flights: [], turn: null, stands: {} },
+  ...{ upright: null, work: null, says: [] },
 };
 const ROUNDING = 1e-6; // ms
 const REST = 500; // ms: the whole picture, at the end

@@ -2,7 +2,7 @@
 // then row by row.
 
 import { blankCells, cell, firstOf, rowOf } from "./order.js";
-import { at, eased, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+import { at, eased, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.js";
 
 const ADD = { slow: 1100, few: 4, rest: 4500 };
 const DONE = 900; // ms
@@ -77,6 +77,7 @@ class ValuesMotion {
     return {
       blank: this.blank(count > 0),
       written: count ? this.sums(count) : [],
+      stands: { [this.result.name]: { title: `${this.result.title} · sum so far` } },
       veiled: [this.weights.name, this.value.name],
       lit: [
         { panel: this.weights.name, box: rowOf(this.row, this.weights.shape[1]), ink: "query" },
@@ -125,7 +126,7 @@ class ValuesMotion {
       ],
       work: { terms: this.terms(), count: this.keys.length, newest: 1, sum: null, inks: ["attention", "value"] },
       says: [
-        [placeOf(this.labels, "query", this.row), "query"],
+        [rowName(this.labels, "query", this.row), "query"],
         [this.keys.length ? ": the sum of the values, each times its weight" : ": all is hidden, the sum is 0"],
       ],
     };
@@ -149,7 +150,7 @@ class ValuesMotion {
           { panel: this.weights.name, box: rowOf(i, this.weights.shape[1]), ink: "query" },
           { panel: name, box: rowOf(i, this.width), ink: "attention" },
         ],
-        says: [[placeOf(this.labels, "query", i), "query"], [": the same way"]],
+        says: [[rowName(this.labels, "query", i), "query"], [": the same way"]],
       }),
     };
   }

@@ -4,7 +4,7 @@
 import { blankCells, cell, firstOf, rowOf, whole } from "./order.js";
 import { productBeats } from "./products.js";
 import { softmaxBeats } from "./softmax.js";
-import { at, eased, factor, paceOf, panelOf, placeOf, rowMs, shown, within } from "./words.js";
+import { at, eased, factor, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.js";
 
 const ADD = { slow: 1000, few: 4, rest: 4000 };
 const DIVIDE = 1400; // ms
@@ -91,6 +91,11 @@ class LoopMotion {
     return { [this.result.name]: blankCells(this.result.shape, done) };
   }
 
+  /** What the result is called while its row holds a sum, not yet a mean. */
+  stands() {
+    return { [this.result.name]: { title: `${this.result.title} · row ${this.row}: sum so far` } };
+  }
+
   /** @returns {LitCells} */
   ownRow() {
     return { panel: this.result.name, box: rowOf(this.row, this.width), ink: "attention", strong: true };
@@ -111,10 +116,11 @@ class LoopMotion {
     return {
       blank: this.blank(count ? [this.row] : []),
       written: count ? this.sums(count) : [],
+      stands: this.stands(),
       lit: [{ panel: this.x.name, box: rowOf(j, this.width), ink: "key", strong: true }, this.ownRow()],
       flights: isThere ? [] : Array.from({ length: this.width }, (_, column) => flight(column)),
       says: [
-        [placeOf(this.labels, "query", this.row), "query"],
+        [rowName(this.labels, "query", this.row), "query"],
         [j ? " += " : " = "],
         [`x[${j}], “${this.labels.key?.[j] ?? ""}”`, "key"],
         [`: ${count} of ${this.row + 1} added`],
@@ -130,12 +136,13 @@ class LoopMotion {
     return {
       blank: this.blank([this.row]),
       written: isDone ? [] : this.sums(count),
+      stands: isDone ? {} : this.stands(),
       lit: [
         { panel: this.x.name, box: { row: 0, column: 0, rows: count, columns: this.width }, ink: "key" },
         this.ownRow(),
       ],
       says: [
-        [placeOf(this.labels, "query", this.row), "query"],
+        [rowName(this.labels, "query", this.row), "query"],
         [`: divided by ${count}, such as ${factor(sum.value)} ÷ ${count} = `],
         [shown(at(this.result, this.row, 0)), "attention"],
       ],
@@ -153,7 +160,7 @@ class LoopMotion {
           { panel: this.result.name, box: rowOf(i, this.width), ink: "attention" },
         ],
         says: [
-          [placeOf(this.labels, "query", i), "query"],
+          [rowName(this.labels, "query", i), "query"],
           [`: the mean of ${i ? `the rows 0 to ${i}` : "row 0 alone"}`],
         ],
       }),

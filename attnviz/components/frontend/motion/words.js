@@ -39,13 +39,21 @@ export function panelOf(name, { panels }) {
 export const at = ({ data, shape }, i, j) => data[i * shape[1] + j];
 
 /**
- * Row or column of a matrix: `row 3 “cross”`, `dim 5`.
+ * A row of a matrix, of whichever kind its rows are: `row 3 “cross”`.
  * @param {Labels} labels @param {string} kind @param {number} i
  */
-export function placeOf(labels, kind, i) {
+export const rowName = (labels, kind, i) => placeName(labels, kind, i, "row");
+
+/**
+ * A column of a matrix: `column 3 “cross”`, `dim 5`.
+ * @param {Labels} labels @param {string} kind @param {number} i
+ */
+export const columnName = (labels, kind, i) => placeName(labels, kind, i, "column");
+
+/** @param {Labels} labels @param {string} kind @param {number} i @param {"row" | "column"} side */
+function placeName(labels, kind, i, side) {
   const label = labels[kind]?.[i];
-  if (label === undefined) return index(kind, i);
-  return `${kind === "query" ? "row" : "column"} ${i} “${label}”`;
+  return label === undefined ? index(kind, i) : `${side} ${i} “${label}”`;
 }
 
 /** A number as it is said: enough decimals to tell it from 0. @param {number} x */

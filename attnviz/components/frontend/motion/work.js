@@ -16,15 +16,17 @@ const LONGEST = 16; // letters of a name
 /** @typedef {{ widths: number[], gap: number, total: number }} Columns */
 
 /**
- * Writes the arithmetic; returns whether there is a corner with room for it.
- * @param {BoardPen} pen @param {Work} work @param {{ places: Place[], picture: BoardPicture }} on
+ * Writes the arithmetic, left of what stands upright in the corner; returns whether there is a corner with room for it.
+ * @param {BoardPen} pen @param {Work} work
+ * @param {{ places: Place[], picture: BoardPicture, strip: import("./strip.js").Strip | null }} on
  */
-export function paintWork(pen, work, { places, picture }) {
+export function paintWork(pen, work, { places, picture, strip }) {
   const empty = cornerOf(picture, places);
   if (!empty) return false;
   const { context, font, type } = pen;
   const above = TITLE * type.unit;
-  const corner = { ...empty, y: empty.y - above, height: empty.height + above };
+  const width = empty.width - (strip?.room ?? 0);
+  const corner = { ...empty, width, y: empty.y - above, height: empty.height + above };
   const { lines, sums } = linesOf(work);
   /** @param {number} size */
   const columnsAt = (size) => {

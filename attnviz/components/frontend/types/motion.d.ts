@@ -14,6 +14,8 @@ interface LitCells {
   box: CellBox;
   ink: RoleInk;
   strong?: boolean;
+  /** as of CellsAt */
+  inCorner?: boolean;
 }
 /** A cell that shows another number than its matrix has in the end; without colour where the matrix's do not apply. */
 interface WrittenCell {
@@ -23,13 +25,19 @@ interface WrittenCell {
   value: number;
   plain?: boolean;
 }
-/** Where cells fly from or to; `aside` is by how many columns they stand beside them. */
+/**
+ * Where cells fly from or to. Those in the corner stand in the empty corner of a product, beside these rows of the
+ * right matrix; where there is no such corner they are not shown.
+ */
 interface CellsAt {
   panel: string;
   box: CellBox;
-  aside?: number;
+  inCorner?: boolean;
 }
-/** Cells on their way, `along` from 0 to 1: with a value of their own, or as an image of the cells that they arrive at. */
+/**
+ * Cells on their way, `along` from 0 to 1: with a value of their own, or as an image of the cells that they arrive at.
+ * Their numbers are written where they are true: never over a cell of a matrix that holds another number.
+ */
 interface Flight {
   from: CellsAt;
   to: CellsAt;
@@ -44,6 +52,17 @@ interface Term {
   right: number | null;
   product: number;
   label?: string;
+}
+/** A row of the left matrix that stands upright in the empty corner: the matrix whose rows it stands beside, its name. */
+interface Upright {
+  beside: string;
+  name: string;
+  ink: RoleInk;
+}
+/** A matrix that shows something else than in the whole picture: under this title, perhaps with numbers of its own. */
+interface Stand {
+  title: string;
+  data?: Float32Array;
 }
 /** The arithmetic of one cell, as far as it has come. */
 interface Work {
@@ -69,8 +88,9 @@ interface Frame {
   flights: Flight[];
   /** a matrix that turns into its transposed one, from the place of another */
   turn: { panel: string; over: string; title: string; along: number } | null;
-  /** titles that differ from the picture's */
-  titles: Record<string, string>;
+  /** matrices that show something else, by name */
+  stands: Record<string, Stand>;
+  upright: Upright | null;
   work: Work | null;
   says: Said[];
 }
