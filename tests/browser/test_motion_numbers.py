@@ -22,7 +22,7 @@ from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.played import Cell, Expected, Moment, moments, read, rounds_to
 from tests.toy import run_block
 
-WORDS = "the cat sat on the mat".split()
+WORDS = ["the", "cat", "sat", "on", "the", "mat"]
 SOFTMAX = {"weights": "masked", "softmax_weights": "masked_zeros", "probabilities": "logits"}
 """What each softmax is taken of"""
 
@@ -209,7 +209,7 @@ class Oracle:
         """The arithmetic is right, and its result is that of the cell in one of the picture's matrices."""
         place = (int(i), int(j))
         if "hidden" in arithmetic or "stays" in arithmetic:
-            before = arithmetic.split()[0]
+            before = arithmetic.split(maxsplit=1)[0]
             assert rounds_to(before, float(self.of.get("scaled")[place])), self.context(moment)
             is_hidden = bool(self.of.hidden(self.of.head)[place])
             fill = "−∞" if self.document.header.mask_value is None else "−1.0e10"
@@ -227,7 +227,7 @@ class Oracle:
         exponentials, shift = self.exponentials(self.q)
         own, *subtracted = inside.split(" − ")
         masked = self.masked()[self.q, int(j)]
-        assert rounds_to(own, float(masked)) or own == "−∞" and masked == -torch.inf, self.context(moment)
+        assert rounds_to(own, float(masked)) or (own == "−∞" and masked == -torch.inf), self.context(moment)
         if own != "−∞":
             assert [read(one.strip("()")) for one in subtracted] == ([pytest.approx(shift, abs=6e-3)] if shift else [])
         assert rounds_to(value, float(exponentials[int(j)])), self.context(moment)
@@ -330,7 +330,7 @@ SAYINGS: dict[str, Any] = {
     rf"and the bias: (?P<bias>{_X})": Oracle.says_bias,
     rf"row (?P<i>\d+) “.*?” of \S+ · (?:column|dim|feature|neuron) (?P<j>\d+)(?: “.*?”)? of \S+( = (?P<value>{_X}))?":
         Oracle.says_place,
-    rf"row (?P<i>\d+) “.*?” · (?:column|dim|feature|neuron) (?P<j>\d+)(?: “.*?”)?: (?P<arithmetic>.*)":
+    r"row (?P<i>\d+) “.*?” · (?:column|dim|feature|neuron) (?P<j>\d+)(?: “.*?”)?: (?P<arithmetic>.*)":
         Oracle.says_cell,
     rf"{_KEY}: exp\((?P<inside>.*)\) = (?P<value>{_X})": Oracle.says_exponential,
     rf"the sum of the row’s exponentials: (?P<value>{_X})": Oracle.says_sum,

@@ -212,9 +212,9 @@ function fly(painting, { from, to, along, value, coloured }) {
   if (!end || !owner || !first || !last) return;
   const box = between(first, last, along);
   const { context, theme } = pen;
-  if (value === undefined && to.box.rows * to.box.columns <= MOST_NUMBERED)
+  if (value === undefined && to.box.rows * to.box.columns <= MOST_NUMBERED) {
     paintBlock(painting, end.panel, to.box, box);
-  else if (value === undefined) {
+  } else if (value === undefined) {
     const image = imageOf(end);
     const [down, across] = [image.height / end.panel.shape[0], image.width / end.panel.shape[1]];
     const { row, column, rows, columns } = to.box;

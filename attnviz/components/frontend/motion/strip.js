@@ -9,7 +9,10 @@ const ABOVE = 6; // px between it and its name
 const ASIDE = 8; // px from the names of the rows that it stands beside
 const GAP = 12; // px left of it
 
-/** @typedef {{ x: number, y: number, width: number, room: number }} Strip its column, and the px that it takes of the corner */
+/**
+ * Its column, and the px that it takes of the corner.
+ * @typedef {{ x: number, y: number, width: number, room: number }} Strip
+ */
 
 /**
  * Its place; null where the product has no empty corner.

@@ -25,8 +25,8 @@ export function paintWork(pen, work, { places, picture, strip }) {
   if (!empty) return false;
   const { context, font, type } = pen;
   const above = TITLE * type.unit;
-  const width = empty.width - (strip?.room ?? 0);
-  const corner = { ...empty, width, y: empty.y - above, height: empty.height + above };
+  const free = empty.width - (strip?.room ?? 0);
+  const corner = { ...empty, width: free, y: empty.y - above, height: empty.height + above };
   const { lines, sums } = linesOf(work);
   /** @param {number} size */
   const columnsAt = (size) => {
