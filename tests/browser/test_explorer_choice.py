@@ -142,3 +142,25 @@ def test_a_label_makes_the_other_heads_fade(explore: Explore) -> None:
     kept, faded = [explored.section.evaluate(ink, head) for head in ([1, 1], [2, 2])]
     assert kept == before[0]
     assert faded < 0.5 * before[1]
+
+
+def test_a_label_chooses_its_first_head_unless_the_current_one_carries_it(explore: Explore) -> None:
+    explored = explore()
+    explored.choose(2, 3)
+    explored.set("Label", "[SEP]")  # the labels of layer 1, head 1
+    expect(explored.section).to_have_attribute("data-chosen", "1.1")
+    expect(explored.section).to_contain_text("1 of ")
+    expect(explored.section).not_to_contain_text("which is not one of them")
+    explored.set("Label", "<b>bold</b>")  # its own too
+    expect(explored.section).to_have_attribute("data-chosen", "1.1")
+    explored.set("Label", "previous token")
+    expect(explored.section).to_have_attribute("data-chosen", "0.0")
+
+
+def test_a_head_without_the_label_that_is_chosen_later_is_named(explore: Explore) -> None:
+    explored = explore()
+    explored.set("Label", "[SEP]")
+    explored.choose(2, 3)
+    expect(explored.section).to_contain_text("Shown is layer 2 · head 3, which is not one of them.")
+    explored.set("Label", "")
+    expect(explored.section).not_to_contain_text("which is not one of them")

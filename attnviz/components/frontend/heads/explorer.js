@@ -5,7 +5,8 @@ import { theme, typedInto } from "../core/dom.js";
 import { Files } from "../core/files.js";
 import { added, checked, FRESH, isSame, only, ROLLOUT, toggled } from "./choice.js";
 import { fileOf, filesAhead } from "./files.js";
-import { Scene } from "./scene.js";
+import { labelsOf } from "./reading.js";
+import { firstWith, Scene } from "./scene.js";
 import { Store } from "./store.js";
 import { View } from "./view.js";
 import { Marks } from "../marks/marks.js";
@@ -180,12 +181,20 @@ export class Explorer {
   }
 
   /**
-   * Rollout is chosen like a head; switching it off restores the previous head.
+   * Rollout is chosen like a head; switching it off restores the previous head. A label chooses its first head, unless
+   * the current one carries it.
    * @param {Partial<HeadsView> & { rollout?: boolean }} partial
    */
   control(partial) {
-    const { layer } = this.updates.values;
-    this.change("rollout" in partial ? only([layer, partial.rollout ? ROLLOUT : this.before]) : partial);
+    const { layer, head, sort } = this.updates.values;
+    if ("rollout" in partial) {
+      this.change(only([layer, partial.rollout ? ROLLOUT : this.before]));
+      return;
+    }
+    const { label = "" } = partial;
+    const carries = !label || labelsOf(this.store, [layer, head]).includes(label);
+    const first = carries ? null : firstWith(this.store, label, sort);
+    this.change(first ? { ...partial, ...only(first) } : partial);
   }
 
   /**

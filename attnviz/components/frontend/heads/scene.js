@@ -122,3 +122,16 @@ export function fadedBy(store, label) {
   if (!label) return null;
   return Uint8Array.from(store.header.labels.flat(1), (own) => (own.includes(label) ? 0 : 1));
 }
+
+/**
+ * The first head of the grid, in the order of a measure, that carries a label; null if none does.
+ * @param {Store} store @param {string} label @param {string} sort
+ * @returns {HeadId | null}
+ */
+export function firstWith(store, label, sort) {
+  const { heads } = store.header;
+  const faded = fadedBy(store, label) ?? new Uint8Array(store.header.layers * heads);
+  const order = ranked(store, sort) ?? Int32Array.from(faded.keys());
+  const first = order.find((n) => !faded[n]);
+  return first === undefined ? null : [Math.floor(first / heads), first % heads];
+}

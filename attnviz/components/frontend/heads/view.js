@@ -92,7 +92,7 @@ export class View {
       style: "visibility: hidden",
     });
     const overview = element("div", { class: "overview" });
-    this.gridControls = new GridControls(overview, { onChange: on.change });
+    this.gridControls = new GridControls(overview, { onChange: on.control });
     const room = element("div", { class: "grid-room" });
     this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
     this.hint = element("p", { class: "hint" });
@@ -156,8 +156,10 @@ export class View {
     if (kept.sort !== view.sort) Object.assign(kept, { sort: view.sort, order: ranked(store, view.sort) });
     if (kept.label !== view.label) Object.assign(kept, { label: view.label, faded: fadedBy(store, view.label) });
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
+    const current = /** @type {HeadId} */ ([view.layer, view.head]);
+    const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
     const hint = span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`);
-    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label }), hint);
+    this.hint.replaceChildren(gridSentence({ measure, faded: kept.faded, label: view.label, without }), hint);
     this.grid.update({
       layers,
       heads,

@@ -75,13 +75,15 @@ export function valuesNote({ values }) {
 
 /**
  * What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others.
- * @param {{ measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string }} given
+ * @param {{ measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string, without?: string }} given
+ * `without` is the name of the current head if it does not carry the label.
  */
-export function gridSentence({ measure, faded, label }) {
+export function gridSentence({ measure, faded, label, without = "" }) {
   const said = measure ? `Ranked by ${measure.title}, largest first. ` : "";
   if (!faded) return said;
   const rest = faded.reduce((sum, one) => sum + one, 0);
-  return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. `;
+  const other = without ? `Shown is ${without}, which is not one of them. ` : "";
+  return `${said}${faded.length - rest} of ${faded.length} heads: ${labelText(label)}. ${other}`;
 }
 
 /** Why the sheet is nearly empty. */
