@@ -43,6 +43,13 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
+def test_an_installed_wheel_has_its_licence(commands: Path, tmp_path: Path) -> None:
+    show = "from importlib.metadata import *; print(metadata('attnviz')['License-Expression']); "
+    show += "print(*(file.read_text() for file in files('attnviz') if file.match('licenses/LICENSE')), end='')"
+    shown = subprocess.run([commands / "python", "-c", show], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert shown.stdout == f"MIT\n{(ROOT / 'LICENSE').read_text()}"
+
+
 def run(_: pytest.FixtureRequest) -> Server:
     return start(ROOT / "app.py")
 

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import files, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -65,3 +65,18 @@ def test_requirements_are_pinned(name: str) -> None:
     loose = [line for line in needed if not pin.fullmatch(line)]
     assert set(loose) <= {"-e .", "-r requirements.txt"}
     assert len(needed) > len(loose)
+
+
+def permission(licence: str) -> str:
+    """Return the words of a licence from its permission on, with single spaces."""
+    return " ".join(licence[licence.index("Permission is hereby granted") :].split())
+
+
+def test_the_licence_is_mit_in_the_words_that_others_have_it() -> None:
+    (theirs,) = (file for file in files("pluggy") or [] if file.name == "LICENSE")
+    licence = (ROOT / "LICENSE").read_text()
+    assert permission(licence) == permission(theirs.read_text())
+    assert licence.startswith("MIT License\n\nCopyright (c) 2026 attnviz contributors\n\n")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (project["license"], project["license-files"]) == ("MIT", ["LICENSE"])
+    assert "[LICENSE](LICENSE)" in (ROOT / "README.md").read_text()
