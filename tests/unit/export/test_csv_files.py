@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnviz.export.csv_files import plain, protected, rows_csv, table_csv
+from attnviz.export.code.bert.classifier import SCRIPT
+from attnviz.export.csv_files import PROTECTED, plain, protected, rows_csv, table_csv
 from attnviz.export.numbers import table
 
 HOSTILE = ["=1+1", "x;=cmd", " +2 and", "a\t-3x", '"@x', "one\n=two", "'=x", "''=x", "a,＝1", "-x;-y"]
@@ -48,3 +49,12 @@ def test_every_writer_protects_texts_and_keeps_numbers() -> None:
             assert float(row[-1]) == -1.5
             assert {plain(one) for one in row[:-1]} == {expected}
             assert set(row[:-1]) == {protected(expected)}
+
+
+def test_the_classifiers_script_restores_the_texts() -> None:
+    written = SCRIPT.partition("for row in rows:")[2].partition("\nclasses")[0]
+    line = written.partition("\n")[2].strip().format(protected=ascii(PROTECTED.pattern))
+    for text in HOSTILE:
+        row = {"text": protected(text)}
+        exec(line, {"re": re, "row": row})
+        assert row["text"] == text
