@@ -210,7 +210,9 @@ def hostile() -> dict[str, tuple[bytes, str | None]]:
         **{f"a mark {why}": (_step(fact=fact), sentence) for why, (fact, sentence) in marks().items()},
         "an unknown place of a mask": (_set(mask_fills="weights"), "header.mask_fills is not one of scaled, scores."),
         "a mask of a word": (_set(mask_value="-inf"), "header.mask_value is not a number or null."),
-        "an unknown mask": (_set(mask="soft"), "header.mask is not one of none, causal, window, padding, cross, other."),
+        "an unknown mask": (
+            _set(mask="soft"), "header.mask is not one of none, causal, window, padding, cross, other.",
+        ),
         "a script": (_step(formula="<script>alert(1)</script>"), NOT_MATHML),
         "an image": (_step(formula='<math display="block"><img src="x" onerror="alert(1)"></math>'), NOT_MATHML),
         "a link": (_step(formula='<math display="block"><mi href="javascript:alert(1)">x</mi></math>'), NOT_MATHML),

@@ -35,9 +35,11 @@ class Configuration:
     positions: int | None
     """max_position_embeddings; None if the model has no table of positions"""
     heads: int
-    """H, num_attention_heads"""
+    """H, num_attention_heads; of the first kind of attention"""
     head_size: int
-    """D"""
+    """D of the first layer"""
+    heads_and_sizes: str
+    """H × D of all layers, in words"""
     layers: int
     """L, num_hidden_layers"""
     most_tokens: int
@@ -61,8 +63,8 @@ def _base() -> Configuration:
         "feed-forward": counted["feed-forward"], "norms": counted["norms"] - norm, "pooler": counted["pooler"],
     }  # fmt: skip
     return Configuration(
-        "bert-base-uncased", vocabulary, width, SIZES.feed_forward, positions, 12, width // 12, SIZES.encoder,
-        positions, counts,
+        "bert-base-uncased", vocabulary, width, SIZES.feed_forward, positions, 12, width // 12, f"12 × {width // 12}",
+        SIZES.encoder, positions, counts,
     )  # fmt: skip
 
 
@@ -89,6 +91,6 @@ def configuration_of(model: PretrainedModel) -> Configuration:
     return Configuration(
         name=model.name, vocabulary=len(table.weight), width=described.width, feed_forward=described.feed_forward,
         positions=table.positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
-        layers=sum(stacks.values()), most_tokens=model.max_tokens,
+        heads_and_sizes=described.heads_and_sizes, layers=sum(stacks.values()), most_tokens=model.max_tokens,
         parameters={part: counts[part] for part in PARTS if counts.get(part)},
     )  # fmt: skip

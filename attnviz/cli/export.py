@@ -44,8 +44,11 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--steps", default="all", help="all (the default), or some, such as scores,weights")
     add("--format", default="pptx", help=f"one or more of {','.join(FORMATS)} (default: %(default)s)")
     add("--out", type=Path, default=Path(), metavar="DIR", help="output folder, created if missing (default: here)")
-    add("--site", metavar="URL", help="the app's address, for links back (default: the link's, unless it is this "
-        "machine's; else none)")
+    add(
+        "--site",
+        metavar="URL",
+        help="the app's address, for links back (default: the link's, unless it is this machine's; else none)",
+    )
     add("--theme", choices=("light", "dark"), default="light", help="colours; TikZ is always light")
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
     add("--force", action="store_true", help="overwrite existing files")

@@ -284,6 +284,11 @@ class TransformersModel(PretrainedModel):
     def _describe(self, calls: Sequence[Call], *, width: int) -> Description:
         kinds = [block.kind for block in self.blocks]
         heads = {kind: call.query.shape[0] for kind, call in zip(kinds, calls, strict=True)}
+        sizes: dict[Kind, tuple[int, ...]] = {}
+        for kind, call in zip(kinds, calls, strict=True):
+            sizes[kind] = (*sizes.get(kind, ()), call.query.shape[-1])
+            if call.query.shape[0] != heads[kind]:
+                raise ValueError("its layers have different numbers of heads")
         return Description(
             name=self.name,
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
@@ -298,6 +303,7 @@ class TransformersModel(PretrainedModel):
             parameters=count_parameters(self._whole, self._model, chain(*self._names.values())),
             sizes=self._sizes(calls),
             unavailable=self._unavailable(),
+            head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
         )
 

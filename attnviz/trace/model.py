@@ -96,7 +96,7 @@ class Description(ShortRepr):
     width: int
     """C"""
     head_size: int
-    """D"""
+    """D of the first attention; `head_sizes` has that of each"""
     norm_first: bool | None = None
     """Whether blocks normalise before attention and feed-forward (pre-norm); None if what follows attention is
     unknown"""
@@ -123,13 +123,43 @@ class Description(ShortRepr):
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
     """The model's own numbers of the layers in `layers`, ascending: not 0, 1, ... where other layers have no attention.
     A layer is called by its number everywhere; its place in this tuple is that in arrays of all layers"""
+    head_sizes: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
+    """D of each layer in `numbers`; `head_size` everywhere if none are given"""
 
     def __post_init__(self) -> None:
         counts = {kind: count for kind, (count, _) in self.layers.items()}
         object.__setattr__(self, "numbers", numbered(counts, self.numbers))
+        sizes = {kind: self.head_sizes.get(kind, (self.head_size,) * count) for kind, count in counts.items()}
+        object.__setattr__(self, "head_sizes", sizes)
 
     def _summary(self) -> Iterator[str]:
-        yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {self.head_size}")
+        sizes = by_kind({kind: either(of_kind) for kind, of_kind in self.head_sizes.items()})
+        yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {sizes}")
+
+    @property
+    def heads_and_sizes(self) -> str:
+        """H × D in words: "4 × 8", "4 × 8 or 512", "encoder 4 × 8, decoder and cross 2 × 16"."""
+        return by_kind({kind: f"{heads} × {either(self.head_sizes[kind])}" for kind, (_, heads) in self.layers.items()})
+
+    def head_size_at(self, place: Place) -> int:
+        """Return D of the attention at a place."""
+        return self.head_sizes[place.kind][self.numbers[place.kind].index(place.layer)]
+
+
+def either(numbers: Sequence[int]) -> str:
+    """Write the different ones of these numbers in ascending order: "8", "8 or 512", "4, 8 or 16"."""
+    *first, last = map(str, sorted(set(numbers)))
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def by_kind(words: Mapping[Kind, str]) -> str:
+    """Join what is said of each kind of attention; kinds of which the same is said are named together."""
+    said: dict[str, list[Kind]] = {}
+    for kind, text in words.items():
+        said.setdefault(text, []).append(kind)
+    if len(said) == 1:
+        return next(iter(said))
+    return ", ".join(f"{' and '.join(kinds)} {text}" for text, kinds in said.items())
 
 
 def layers_and_heads(counts: dict[Kind, tuple[int, int]]) -> str:

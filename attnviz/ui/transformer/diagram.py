@@ -34,11 +34,11 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
                 "block": place.layer,
                 "kind": place.kind,
                 "heads": description.layers[place.kind][1],
-                "head_size": description.head_size if sizes is None else sizes.attentions[number].head_size,
+                "head_size": description.head_size_at(place),
                 "feed_forward": _feed_forward(sizes, here.places, place),
                 "steps": [[name, PARTS[name].title_of(place.kind)] for name in names_at(description, place)],
             }
-            for number, place in enumerate(here.places)
+            for place in here.places
         ],
         "norm_first": bool(description.norm_first),
         "width": description.width,

@@ -230,3 +230,25 @@ def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:
     walk = walk_toy(ToyConfig())
     padded = torch.tensor([True, True, True, False, False]).expand(5, 5)
     check(replace(walk, layer=replace(walk.layer, mask=Mask.recognise(padded))))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (2, 0, "sees the last 3 keys, itself among them: a sliding window of 3."),
+        (2, 2, "sees itself and 2 keys on both sides: a window of 5."),
+        (1, 1, "sees itself and the key on both sides: a window of 3."),
+        (0, 0, "sees only itself."),
+    ],
+)
+def test_a_window_is_said_with_its_width_and_its_code_makes_it(before: int, after: int, said: str) -> None:
+    q, k = torch.meshgrid(torch.arange(6), torch.arange(6), indexing="ij")
+    seen = (k >= q - before) & (k <= q + after)
+    walk = run_block((4, 8, 15, 16, 23, 42), ToyConfig()).walk(0, 1)
+    walk = replace(walk, layer=replace(walk.layer, mask=Mask.recognise(seen)))
+    assert f"Each query {said}" in ATTENTION["masked"].notice(walk)
+    space: dict[str, object] = {"torch": torch, "scaled": walk.steps.scaled}
+    exec(ATTENTION["masked"].code(walk), space)
+    assert torch.equal(space["masked"], walk.steps.scaled.masked_fill(~seen, -torch.inf))  # type: ignore[arg-type]
+    padded = replace(walk, layer=replace(walk.layer, mask=Mask("window", seen, -1e10)))
+    assert "becomes −1e10" in ATTENTION["masked"].notice(padded)  # a finite number is what there is to say

@@ -82,7 +82,7 @@ function partsOf(model, layer, isFirst) {
     const crosses = model.attentions[layer].kind === "cross";
     const name = crosses ? plain.replace(/ attention$/, " attention to the encoder") : plain;
     const made = { id: `${layer} ${first}`, layer, steps: run, opens: first, kind, name, lines: [short], says: "" };
-    const part = isFirst && kind === "input" ? embeddings(made, model) : made;
+    const part = isFirst && kind === "input" && !block ? embeddings(made, model) : made;
     const isLast = AFTER.includes(first);
     const isInside = !isLast && !(isFirst && INPUTS.includes(first));
     const place = isInside ? `${stack} block ${block}` : stack;

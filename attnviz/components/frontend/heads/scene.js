@@ -129,9 +129,9 @@ export function fadedBy(store, label) {
  * @returns {HeadId | null}
  */
 export function firstWith(store, label, sort) {
-  const { heads } = store.header;
-  const faded = fadedBy(store, label) ?? new Uint8Array(store.header.layers * heads);
+  const { layers, heads } = store.header;
+  const faded = fadedBy(store, label) ?? new Uint8Array(layers.length * heads);
   const order = ranked(store, sort) ?? Int32Array.from(faded.keys());
   const first = order.find((n) => !faded[n]);
-  return first === undefined ? null : [Math.floor(first / heads), first % heads];
+  return first === undefined ? null : [layers[Math.floor(first / heads)], first % heads];
 }

@@ -39,7 +39,7 @@ def sizes(own: Configuration, base: Configuration) -> Iterator[Size]:
 
 def _number(of: Configuration, field: str) -> str:
     if field == "num_attention_heads":
-        return f"{of.heads} × {of.head_size}"
+        return of.heads_and_sizes
     numbers = {
         "vocab_size": of.vocabulary, "hidden_size": of.width, "intermediate_size": of.feed_forward,
         "max_position_embeddings": of.positions, "num_hidden_layers": of.layers,
@@ -76,6 +76,8 @@ def _positions(own: Configuration) -> str:
 
 
 def _heads(own: Configuration) -> str:
+    if own.heads_and_sizes != f"{own.heads} × {own.head_size}":
+        return "Layers differ: each number holds for some of them. In BERT, all have the same, and D = C / H."
     if own.heads * own.head_size == own.width:
         split = f"The heads of a layer share C, so D\u00a0=\u00a0C\u00a0/\u00a0H\u00a0=\u00a0{own.head_size}"
         return f"{split}: more heads are narrower ones, with no more parameters."
