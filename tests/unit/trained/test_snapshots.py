@@ -79,6 +79,13 @@ def test_the_card_says_the_numbers_of_these_weights_and_the_steps_that_were_made
     assert shipped.title(shipped.keep(made.data).name).startswith("induction, 60 steps · ")
 
 
+@pytest.mark.parametrize(("step", "first"), [(1, 0), (20, 0), (49, 0), (50, 0), (51, 1), (100, 50)])
+def test_the_training_loss_of_a_card_is_the_mean_of_the_last_50_steps_or_of_all(step: int, first: int) -> None:
+    losses = np.random.default_rng(0).uniform(1, 3, 100).astype(np.float32)
+    card = file_of(PLAN, snapshot(step=step), losses).card
+    assert card.training_loss == pytest.approx(np.mean(losses[first:step]), rel=1e-6)
+
+
 @pytest.mark.parametrize("rung", LADDER)
 def test_each_rung_of_the_ladder_becomes_a_file_or_is_said_to_have_no_attention(rung: Any) -> None:
     text = "to be or not to be, that is the question. " * 20

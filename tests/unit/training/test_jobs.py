@@ -20,7 +20,7 @@ from attnviz.toy.language.config import ModelConfig, TokenConfig
 from attnviz.training.attention import scores_of, weights_of
 from attnviz.training.jobs import process
 from attnviz.training.jobs.job import Job, held_by
-from attnviz.training.jobs.jobs import GONE, JOBS, TURN, Jobs
+from attnviz.training.jobs.jobs import GONE, IDLE, JOBS, TURN, Jobs
 from attnviz.training.jobs.limits import MEMORY_MB, Limits
 from attnviz.training.jobs.schedule import evaluation_steps, snapshot_steps
 from attnviz.training.jobs.weights import model_of
@@ -321,6 +321,28 @@ def test_a_long_training_lets_others_take_turns(single: Jobs, clock: Clock) -> N
     single.set_speed("a", 0)
     status(first, "done")
     assert first.view.losses.tolist() == losses(plan(60)).tolist()
+
+
+def test_a_process_is_kept_for_a_while_after_a_long_training_and_then_ended(single: Jobs, clock: Clock) -> None:
+    long = single.start("a", plan(3000), speed=SLOW)
+    until(lambda: long.view.step >= 1)
+    clock.now += 3 * IDLE
+    single.release("a")  # the process drops the training that it was given long ago
+    [kept] = single.processes()
+    clock.now += IDLE - 1
+    single.look()
+    assert single.processes() == (kept,)
+    short = single.start("a", plan(20), speed=SLOW)
+    until(lambda: short.view.step >= 1)
+    clock.now += 3 * IDLE
+    single.set_speed("a", 0)
+    status(short, "done", "failed")  # this one ends of itself
+    clock.now += IDLE - 1
+    single.look()
+    assert single.processes() == (kept,)
+    clock.now += 2
+    single.look()
+    assert single.processes() == ()
 
 
 def test_a_new_training_ends_the_one_before_and_both_stay(jobs: Jobs) -> None:

@@ -86,6 +86,19 @@ def test_baselines_are_scikit_learn_s(name: str) -> None:
     assert found.majority.value == pytest.approx(dummy.score(texts[held], classes[held]))
 
 
+def test_baselines_learn_nothing_from_the_held_out_texts() -> None:
+    """Among the training texts 1 is the most frequent class, among all texts and the held-out ones 0."""
+    classes, train, held = np.array([1, 1, 1, 0, 0, 0, 0, 0, 1]), [0, 1, 2, 3], [4, 5, 6, 7, 8]
+    texts = ["good film", "good", "good", "bad", *["bad film"] * 5]
+    found = baselines(texts, classes, train, held)
+    dummy = DummyClassifier(strategy="most_frequent").fit(train, classes[train])
+    assert found.majority == Share(int((dummy.predict(held) == classes[held]).sum()), 5) == Share(1, 5)
+    changed = classes.copy()
+    changed[held] = 1 - changed[held]
+    said, again = (bag_of_words(texts, one, train, held) for one in (classes, changed))
+    np.testing.assert_array_equal(said, again)
+
+
 def test_the_bag_counts_the_most_frequent_words_only() -> None:
     usual = CountVectorizer()
     for name in ("reviews", "reports"):
