@@ -63,7 +63,7 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
     layer, maps, block = walks[0].layer, walks[0].layer.projections, walks[0].block
     return (
         bool(walks[0].averages), None if block is None else block.settings, tuple(walk.head for walk in walks),
-        walks[0].kind, walks[0].query_tokens.tokenizer, walks[0].parts is None,
+        walks[0].kind, walks[0].query_tokens.tokenizer, walks[0].parts is None, walks[0].layer_index > 0,
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
         None if maps is None else tuple((name, one.kind, *_map(one)) for name, one in maps.items()),
@@ -97,7 +97,7 @@ def _of_step(step: Step[Any], walks: Sequence[Walk]) -> StepText:
     pictures = [picture for one in (of if step.names_head else of[:1]) if (picture := step.picture(one)) is not None]
     return StepText(
         name=step.name,
-        title=step.title_of(walks[0].kind),
+        title=step.title_for(of[0], walks[0].kind),
         formula=mathml(step.formula(of[0])),
         notice=step.notice(of[0]),
         fact="",

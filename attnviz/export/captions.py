@@ -7,6 +7,7 @@ from attnviz.links.values import ROLLOUT
 from attnviz.sources import PRETRAINED, SOURCES, Get, Source
 from attnviz.sources.compared import of_b
 from attnviz.steps import PARTS, STEPS
+from attnviz.steps.attention.embeddings import LATER_TITLE
 
 MAX_QUOTED_TEXT = 300
 """The most characters of the text in a caption."""
@@ -16,7 +17,7 @@ AXES = "Rows are queries (from), columns are keys (to)."
 def title(page: str, get: Get) -> str:
     """Return the title of a page's picture; `page` is the page's name."""
     if page == "step_by_step":
-        return " · ".join(filter(None, (STEPS[get("step")].title, _head(get))))
+        return " · ".join(filter(None, (_step(get), _head(get))))
     if page == "transformer":
         return f"{PARTS[get('part')].title} · attention {get('block')} of the model"
     if page == "train":
@@ -27,6 +28,13 @@ def title(page: str, get: Get) -> str:
         return f"A, B and their difference: {get('quantity')}"
     titles = {"averages": "From averages to attention", "tokens": "Three tokenizers", "bert": "BERT at work"}
     return titles.get(page, "attnviz")
+
+
+def _step(get: Get) -> str:
+    """Return the title of a step; what a later layer receives are no embeddings any more."""
+    step = STEPS[get("step")]
+    is_later = step.name == "embeddings" and get("source") == PRETRAINED.key and get("layer") > 0
+    return LATER_TITLE if is_later else step.title
 
 
 def caption(page: str, get: Get) -> str:

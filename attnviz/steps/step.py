@@ -66,6 +66,13 @@ class Step(Generic[S]):
     cross_title: str = ""
     """The title at an attention to the encoder; the same as at another if empty"""
 
+    title_at: Callable[[S], str] | None = None
+    """What its title is at a walk, where it depends on more than the kind of the attention"""
+
+    def title_for(self, shown: S, kind: Kind) -> str:
+        """Return the title of what is shown, at an attention of this kind."""
+        return self.title_of(kind) if self.title_at is None else self.title_at(shown)
+
     def title_of(self, kind: Kind) -> str:
         """Return the title at an attention of this kind: a decoder's block may have two sums, and two norms."""
         return self.cross_title if kind == "cross" and self.cross_title else self.title

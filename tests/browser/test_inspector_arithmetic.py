@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
+import torch
 from playwright.sync_api import expect
 
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.apps.operands import Operands, oracle
 from tests.browser.apps.walk_page import See
+from tests.browser.modules import CORE, Run
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_a_product_with_a_bias_is_written_out(see: See) -> None:
     inspector, given = see(step="qkv"), Operands()
     inspector.hover("query", 3, 5)
     expect(inspector.panel.get_by_role("heading")).to_contain_text("query[3, dim 5]")
-    expect(inspector.line("product")).to_contain_text("embeddings[3, ·] · W_query[·, dim 5]")
+    expect(inspector.line("product")).to_contain_text("X[3, ·] · W_query[·, dim 5]")
     expect(inspector.line("product")).to_contain_text("(bias)")
     expected = given.embeddings[3].astype(float) @ given.weight[:, 5] + given.bias[5]
     assert inspector.result("product") == pytest.approx(expected, abs=1e-9)
@@ -112,3 +117,32 @@ def test_a_plain_operand_shows_its_name_and_value(see: See) -> None:
     inspector.hover("W_query", 4, 7)
     expect(inspector.line("cell")).to_contain_text("W_query[feature 4, dim 7]")
     assert inspector.result("cell") == pytest.approx(float(Operands().weight[4, 7]))
+
+
+@pytest.mark.parametrize("largest", [79.9, 80.0, 80.1, -79.9, -80.1, 300.0])
+@pytest.mark.parametrize("k", [0, 2])
+def test_what_is_subtracted_before_the_softmax_is_written(run: Run, largest: float, k: int) -> None:
+    """Above 80 the row's largest is subtracted, and then the exponent is written with it."""
+    row = torch.tensor([largest - 1.5, largest, largest - 0.25], dtype=torch.double)
+    body = f"""
+      const {{ softmax }} = await import("{CORE}/attention.js");
+      const row = softmax(Float64Array.from(given.row));
+      const masked = given.row[given.k];
+      const cell = {{ ...row, masked, exponential: Math.exp(masked - row.shift), weight: row.weights[given.k] }};
+      const line = document.createElement("p");
+      line.append(...m.weights(cell));
+      return [line.textContent, line.querySelector("sup").textContent];
+    """
+    text, exponent = run("inspector/chain.js", body, {"row": row.tolist(), "k": k})
+    shift = largest if abs(largest) > 80 else 0.0
+    own = f"{float(row[k]):.4f}"
+    written = f"({own} − {f'{shift:.4f}' if shift > 0 else f'({shift:.4f})'})" if shift else own
+    assert exponent == written.replace("-", "−")
+    assert ("is subtracted first" in text) == bool(shift)
+    top, bottom, weight = re.findall(r"= (\S+) / (\S+) = (\S+)", " ".join(text.split()))[0]
+    numbers = [float(one.replace("−", "-")) for one in (top, bottom, weight)]
+    exponentials = (row - shift).exp()
+    assert numbers[0] == pytest.approx(float(exponentials[k]), rel=1e-3)
+    assert numbers[1] == pytest.approx(float(exponentials.sum()), rel=1e-3)
+    assert numbers[2] == pytest.approx(float(torch.softmax(row, -1)[k]), abs=5e-5)
+    assert math.isclose(float(exponentials[k] / exponentials.sum()), float(torch.softmax(row, -1)[k]))

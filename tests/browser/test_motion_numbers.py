@@ -49,6 +49,20 @@ class Oracle:
         self.check_flights(moment)
         self.check_says(moment)
 
+    def check_all_there(self, moment: Moment, numbered: set[str]) -> None:
+        """Each cell that is computed carries its number, in matrices that have numbers at rest."""
+        if moment.found["flights"] or moment.found["turn"]:
+            return  # what flies may cover one
+        seen = {(cell.panel, cell.i, cell.j) for cell in moment.cells} | set(moment.written)
+        for panel in numbered:
+            values = self.shown(moment, panel).get(panel)
+            for i, j in torch.isfinite(values).nonzero().tolist():
+                is_hidden = panel in ("masked", "weights", "masked_zeros", "softmax_weights") and (
+                    bool(self.of.hidden(self.of.head)[i, j])
+                )
+                if not is_hidden and not moment.is_blank(Cell(panel, i, j, "")):
+                    assert (panel, i, j) in seen, f"{self.context(moment)}: {panel}[{i}, {j}] has no number"
+
     def context(self, moment: Moment) -> str:
         return f"{self.step} at {moment.found['t']:.4f}, “{moment.says}”"
 
@@ -394,6 +408,7 @@ def played(page: Page, servers: ExitStack, document: Document, *, q: int, k: int
         oracle = Oracle(document, step.name, head, q, k)
         for moment in seen:
             oracle.check(moment)
+            oracle.check_all_there(moment, {cell.panel for cell in seen[-1].cells})
         count += bool(seen)
     return count
 

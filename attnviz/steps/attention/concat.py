@@ -22,7 +22,8 @@ def _fact(walk: Walk) -> str:
     return Marked.of(
         f"Here {heads} heads × {width} numbers = {heads * width} a row; ",
         named(f"head {walk.head}", head=walk.head),
-        f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}.",
+        f" has columns {walk.head * width} to {(walk.head + 1) * width - 1}: its own subspace, which no other "
+        "head writes, as each group of a grouped convolution, or each filter of a bank, has channels of its own.",
     )
 
 

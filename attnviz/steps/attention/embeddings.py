@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
+LATER_TITLE = "Hidden states"
+"""The title of this step at a later layer"""
+
+
+def is_later(walk: Walk) -> bool:
+    """Return whether X is what the layer before gives, no embeddings."""
+    return walk.layer_index > 0
+
+
+def input_title(walk: Walk) -> str:
+    """Return the title of X: the embeddings, or the hidden states that a later layer receives."""
+    return "X hidden states" if is_later(walk) else "X embeddings"
+
+
 def _notice(walk: Walk) -> str:
+    if is_later(walk):
+        return "Not the embeddings: the hidden states that this layer receives from the one before, a row a token."
     if walk.parts is None:
         return "This is what the layer receives: a row of numbers for each token, position included."
     return marked(
@@ -27,7 +43,7 @@ def _picture(walk: Walk) -> Picture | None:
     if walk.layer.query_input is None:
         return None
     if walk.parts is None:
-        title = "X embeddings" if walk.block is None else "X input"
+        title = input_title(walk) if walk.block is None else "X input"
         return picture(((panel("embeddings", title, bar=True),),), (1,))
     names = ("token_embeddings", "positions", "embeddings")
     row = (
@@ -53,4 +69,5 @@ STEP: Step[Walk] = Step(
     },
     needs=("embeddings",),
     is_of_head=False,
+    title_at=lambda walk: LATER_TITLE if is_later(walk) else "Embeddings",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.formulas.tree import Box
 from attnviz.marked import marked
+from attnviz.steps.attention.embeddings import input_title
 from attnviz.steps.attention.formula import projection_formula, projection_kind
 from attnviz.steps.picture import PanelSpec, Picture, Product, panel, picture, share
 from attnviz.steps.step import Step
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 _NOTICE = {
     "linear": marked(
         "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
-        "[a value](matrix=value) is what gets passed on."
+        "[a value](matrix=value) is what gets passed on. Like a search: the query is typed in, keys are titles, values "
+        "are contents. But a soft one: it returns no single hit, but the mean of all contents, weighted."
     ),
     "identity": marked(
         "Nothing is learned here: query, key and value are all [X](matrix=embeddings), so a token mostly matches "
@@ -53,7 +55,12 @@ def source_of(walk: Walk) -> str:
     return "input_norm" if walk.block is not None and "input_norm" in walk.block.matrices else "embeddings"
 
 
-_SOURCES = {"embeddings": "X embeddings", "input_norm": "norm of X"}
+
+def _title(walk: Walk, source: str) -> str:
+    """Return the title of what queries are made of."""
+    return "norm of X" if source == "input_norm" else input_title(walk)
+
+
 _TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
@@ -67,7 +74,7 @@ def _picture(walk: Walk) -> Picture:
         return _cross(walk, results)
     kind = projection_kind(walk)
     source = source_of(walk)
-    input_panel = panel(source, _SOURCES[source])
+    input_panel = panel(source, _title(walk, source))
     if kind == "identity":
         return picture(((input_panel, *results),), (1, 1, 1, 1))
     positions, features = x.shape
@@ -95,7 +102,7 @@ def _cross(walk: Walk, results: list[PanelSpec]) -> Picture:
     inputs = {"query": source, "key": "embeddings_k", "value": "embeddings_k"}
     (w_query, w_key, w_value), products = _maps(walk.layer, inputs)
     query, key, value = results
-    x, other = panel(source, _SOURCES[source]), panel("embeddings_k", "X encoder's")
+    x, other = panel(source, _title(walk, source)), panel("embeddings_k", "X encoder's")
     grid = ((None, w_query, None, w_key, w_value), (x, query, other, key, value))
     return picture(grid, (1.2, 1, 1.2, 1, 1), (1, 1), products)
 

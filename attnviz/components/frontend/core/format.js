@@ -51,7 +51,8 @@ const NAMES = {
   ...{
     key_t: "keyᵀ",
     W_output: "W_O",
-    embeddings_k: "embeddings",
+    embeddings: "X", // of a later layer it is no embeddings
+    embeddings_k: "X",
     W_1: "W₁",
     W_2: "W₂",
     W_transform: "W_T",
