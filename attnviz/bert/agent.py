@@ -27,8 +27,12 @@ TITLES = ("increase the dose", "decrease the dose", "stop the treatment", "ask a
 """What the actions do, by their numbers"""
 MOVES = ("up", "right", "down", "left")
 """A game's actions, by their numbers: the same shape of output"""
+REVIEW = "https://clinic.example/review"
+"""Where a report would go that a human is asked about: an example, as names that end in .example are kept for
+(RFC 2606). Nothing is sent."""
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("change_dose", {"steps": 1}), ("change_dose", {"steps": -1}), ("stop_treatment", {}), ("ask_human", {}),
+    ("change_dose", {"steps": 1}), ("change_dose", {"steps": -1}), ("stop_treatment", {}),
+    ("ask_human", {"to": REVIEW}),
 )  # fmt: skip
 """The function that each action would call, and its arguments"""
 
@@ -60,11 +64,11 @@ def decide(probabilities: Sequence[float], threshold: float) -> Decision:
 def message(action: int, report: str, decision: Decision | None = None) -> str:
     """Return the message that an action would send, as JSON: the function's name and its arguments.
 
-    A human who is asked gets the report, and what the last layer would have done.
+    A human who is asked gets the report at an address, and what the last layer would have done.
     """
     name, arguments = CALLS[action]
     if action == ASK:
-        arguments = {"report": report}
+        arguments = {**arguments, "report": report}
         if decision is not None:
             arguments |= {"likeliest": TITLES[decision.likeliest], "confidence": round(decision.confidence, 3)}
     return json.dumps({"action": action, "call": name, "arguments": arguments}, ensure_ascii=False)

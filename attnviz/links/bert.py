@@ -6,7 +6,7 @@ from attnviz.links.classification import CLASSIFICATION_KEYS
 from attnviz.links.values import INDEX, Key, one_of, read_off, read_switch, short, whole, write_heads, write_switch
 
 BERT_PARTS = (
-    "configuration", "back", "language", "subsets", "classifier", "agent", "search", "blank", "without",
+    "configuration", "back", "language", "subsets", "classifier", "agent", "search", "without", "blank",
 )  # fmt: skip
 """The parts of the page, in its order"""
 

@@ -125,7 +125,7 @@ KEYS: dict[str, Key] = {
     "over": Key("text", one_of("text", "corpus")),
     "corpus": Key("", short(60)),
     "corpus_view": Key("measures", one_of(*CORPUS_VIEWS)),
-    "corpus_measure": Key("previous", one_of(*MEASURES)),
+    "corpus_measure": Key(None, one_of(*MEASURES)),
     "compare": Key("", one_of("same")),
     "quantity": Key("weights", one_of(*(name for name, step in STEPS.items() if step.is_by_cell))),
     **TRAIN_KEYS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import torch
 from sklearn.metrics import accuracy_score
 from streamlit.testing.v1 import AppTest
 
-from attnviz.bert.agent import TITLES
+from attnviz.bert.agent import REVIEW, TITLES, message
 from attnviz.bert.classification.examples import ACTIONS, built_in
 from attnviz.bert.classification.features import pool
 from attnviz.bert.classification.shipped import load
@@ -20,6 +21,7 @@ from attnviz.links.classification import REPORT
 from attnviz.pretrained import load as load_model
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.training.vectors import split
+from attnviz.ui.bert.agent.calls import WARNING
 from attnviz.ui.bert.agent.exports import tables
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
@@ -136,3 +138,12 @@ def test_thresholds_are_exported(monkeypatch: pytest.MonkeyPatch, minilm: BuiltI
     classes, probabilities = held_out(minilm)
     assert len(found) == 101
     assert found["error"].iloc[0] == pytest.approx(1 - accuracy_score(classes, probabilities.argmax(-1)))
+
+
+def test_a_human_is_asked_at_an_address_that_is_said_to_be_an_example() -> None:
+    assert json.loads(message(3, "a report"))["arguments"] == {
+        "to": "https://clinic.example/review",
+        "report": "a report",
+    }
+    assert urlsplit(REVIEW).hostname.endswith(".example")  # RFC 2606: nobody can have such a name
+    assert "clinic.example is an example" in WARNING and "nothing is called or sent" in WARNING

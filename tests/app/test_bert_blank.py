@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
+from attnviz.ui.bert.parts import TITLES
 from tests.app.pages import messages, open_page
 from tests.app.test_bert_language import HOSTILE, LONG, figures, numbers, said
 from tests.unit.bert.test_blank import made, saved
@@ -113,8 +114,11 @@ def test_512_tokens_are_read_and_the_rest_is_said(folder: str) -> None:
 
 def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> None:
     at = opened(text=TEXT)
-    assert "**minilm fills no blank.**\n\nIt was trained to give vectors of sentences" in said(at)
-    for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained", "Meanwhile"):
+    one_line = "**minilm fills no blank.** It needs a model with a masked-language head. These work without one:"
+    assert one_line in said(at)
+    assert list(TITLES)[-1] == "blank"  # it is not offered before what works
+    assert "It was trained to give vectors of sentences" in said(at)
+    for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
         assert part in said(at)
     links = [one.proto.query_string for one in at.get("page_link")]
     assert "bert_part=back" in links[0]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import zscore
 from streamlit.testing.v1 import AppTest
 
 from attnviz import cli
@@ -188,3 +190,29 @@ def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: Path) ->
     at = open_corpus(model=str(save("bert", tmp_path / "bert")))
     assert "no corpus statistics for this model" in messages(at)
     assert "python -m attnviz corpus FILES" in said(at)
+
+
+def test_without_a_measure_in_the_link_the_strongest_are_by_the_head_s_own_measure() -> None:
+    means = STATISTICS.mean.reshape(-1, len(STATISTICS.measures))
+    present = [at for at, count in enumerate(STATISTICS.count.sum((0, 1))) if count]
+    apart = zscore(means[:, present], axis=0)
+    for layer, head in ((1, 8), (0, 2), (2, 1), (4, 3)):
+        shares = STATISTICS.label_share[:, layer, head]
+        label = STATISTICS.labels[int(shares.argmax())] if shares.max() >= 0.5 else None
+        name = STATISTICS.measures[present[int(apart[layer * 12 + head].argmax())]]
+        name = label if label in STATISTICS.measures else name
+        at = open_corpus(layer=str(layer), head=str(head), corpus_view="examples")
+        values = STATISTICS.strongest.values[layer, head, STATISTICS.measures.index(name)]
+        labels = [one.proto.label for one in at.get("page_link")][-len(values) :]
+        assert float(labels[0].split(" · ")[0]) == pytest.approx(float(values[0]), abs=6e-4), (layer, head, name)
+        assert "corpus_measure" not in at.query_params
+
+
+def test_the_tokens_that_make_a_sentence_strong_are_marked() -> None:
+    at = open_corpus(layer="1", head="8", corpus_view="examples", corpus_measure="next")
+    label = [one.proto.label for one in at.get("page_link")][-1]
+    text = re.sub(r"\\(.)", r"\1", re.sub(r":violet-background\[((?:\\.|[^\]])*)\]", r"\1", label.split(" · ", 1)[1]))
+    trace = load("minilm").trace(text)
+    rows = np.append(trace.attentions(1)[8].diagonal(1).numpy(), 0)
+    wanted = sum(not special and row >= rows.max() / 2 for row, special in zip(rows, trace.tokens.special, strict=True))
+    assert label.count(":violet-background[") == wanted > 0

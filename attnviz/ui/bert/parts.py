@@ -39,10 +39,10 @@ TITLES = {
     "classifier": "Classifier",
     "agent": "Agent",
     "search": "Search",
-    "blank": "Fill the blank",
     "without": "Without a head",
+    "blank": "Fill the blank",
 }
-"""In the order in which they are offered"""
+"""In the order in which they are offered: last is what the built-in model can't do"""
 
 
 def choose_part() -> Part:

@@ -133,7 +133,7 @@ DEFAULTS: dict[str, Any] = {
     "over": "text",
     "corpus": "",
     "corpus_view": "measures",
-    "corpus_measure": "previous",
+    "corpus_measure": None,
     "recompute": None,
     "check": None,
     "other": "cat",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from html import escape
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-from attnviz.bert.agent import MOVES, TITLES, Decision, decide, message
+from attnviz.bert.agent import MOVES, REVIEW, TITLES, Decision, decide, message
 from attnviz.ui import state
 from attnviz.ui.bert.classifier.result import features_in
 from attnviz.ui.bert.classifier.results import Shown
@@ -17,7 +18,7 @@ from attnviz.ui.walk.checks import notice
 
 WARNING = (
     "A teaching example and no medical device: the reports are made up, the layer is wrong on many of them, and "
-    "nothing is called."
+    f"nothing is called or sent: {urlsplit(REVIEW).hostname} is an example, an address that nobody can have."
 )
 CSS = """
 <style>

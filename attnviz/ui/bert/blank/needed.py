@@ -46,15 +46,13 @@ LISTED = "Choose it under **Model** in the sidebar."
 REFUSED = (
     "This server offers no other model. On a machine of your own attnviz takes any: see *Model* in the sidebar there."
 )
-MEANWHILE = "**Meanwhile**, without it:"
+WORKS = "It needs a model with a masked-language head. These work without one:"
 
 
 def show_needed(model: PretrainedModel, lack: Lack) -> None:
     """Say why the model fills no blank, which one does and how it is opened, and link to what works without it."""
     why = BUILT_IN_WHY if model.name == BUILT_IN else WHY[lack]
-    st.markdown(
-        f"**{plain(shown(model.name.strip()))} fills no blank.**\n\n{why}\n{NEEDED.format(how=_how())}\n{MEANWHILE}"
-    )
+    st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
     text = {} if state.is_default("text") else {"text": state.get("text")}
     st.page_link(
         PAGES["bert"].script, label="There and back: which tokens have vectors near a token's",
@@ -64,6 +62,8 @@ def show_needed(model: PretrainedModel, lack: Lack) -> None:
         PAGES["train"].script, label="Generate: a model that was trained here names the likeliest next characters",
         icon=":material/arrow_forward:", query_params={"train_part": "generate"},
     )  # fmt: skip
+    with st.expander("Why, and how a model that can is opened"):
+        st.markdown(f"{why}\n{NEEDED.format(how=_how())}")
 
 
 def _how() -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from attnviz.corpus.card import CorpusCard
 from attnviz.corpus.sums.finished import CorpusStatistics
 from attnviz.measures.survey import Survey
-from attnviz.ui.heads.corpus.words import Words, words_for
+from attnviz.ui.heads.corpus.words import HALF, Words, words_for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +48,22 @@ class Here:
         """The measures that this head has over the corpus."""
         counts = self.statistics.count[self.row, self.head].tolist()
         return [name for name, count in zip(self.statistics.measures, counts, strict=True) if count]
+
+    def strongest(self) -> str:
+        """Return the measure in which this head stands out: its commonest label's, or else the one farthest above all.
+
+        A label counts if it holds on half of the sentences, and if it is the name of a measure ("broad" is entropy).
+        Farthest above: the mean of this head less that of all heads, in standard deviations of the heads.
+        """
+        named = ["entropy" if name == "broad" else name for name, part in self.labels(self.layer, self.head)
+                 if part >= HALF]  # fmt: skip
+        of_label = next((name for name in named if name in self.names), None)
+        if of_label is not None:
+            return of_label
+        means = self.statistics.mean.reshape(-1, self.statistics.mean.shape[-1])  # (L · H, M)
+        deviation = np.nanstd(means, axis=0)
+        apart = (self.statistics.mean[self.layer, self.head] - np.nanmean(means, axis=0)) / np.maximum(deviation, 1e-12)
+        return max(self.names, key=lambda name: apart[self.statistics.measures.index(name)])
 
     def value(self, measure: str) -> float | None:
         """Return this text's value; None if it has no such measure."""

@@ -11,12 +11,14 @@ import streamlit as st
 from attnviz.corpus.sums.pairs import clusters
 from attnviz.formatting import number
 from attnviz.links.pages import PAGES
+from attnviz.measures.summary import choose_measures
 from attnviz.ui import state
 from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import HALF, share
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.palette import palette
 from attnviz.ui.plain import plain
+from attnviz.ui.sources import RESOURCES
 from attnviz.ui.walk.checks import plot
 
 LIKE_IT, CLUSTERS = 6, 12
@@ -136,14 +138,34 @@ def examples(here: Here) -> pd.DataFrame:
         for value, text in shown:
             view = state.every() | {"text": text, "pair": "", "over": "text", "q": None, "k": None}
             st.page_link(
-                PAGES["heads"].script, label=f"{number(value, 3)} · {plain(text)}",
+                PAGES["heads"].script, label=f"{number(value, 3)} · {lit(here, name, text)}",
                 query_params=PAGES["heads"].write(view, PAGES["heads"].keys),
             )  # fmt: skip
     quoted = ", ".join(here.card.quoted)
     st.caption(
-        f"Of the sentences that may be quoted here ({plain(quoted)}), of 8 tokens or more. Each opens this head on it."
+        f"Of the sentences that may be quoted here ({plain(quoted)}), of 8 tokens or more. Each opens this head on it. "
+        "Marked: the tokens whose own rows have at least half of the sentence’s largest value."
     )
     return pd.DataFrame(shown, columns=[name, "sentence"])
+
+
+def lit(here: Here, name: str, text: str) -> str:
+    """Return a sentence as Markdown, its tokens marked whose rows have at least half of the largest value."""
+    trace = RESOURCES.trace(RESOURCES.load(here.card.model), text, None)
+    kind = trace.kinds[0]
+    tokens, weights = trace.query_tokens(kind), trace.layers[kind][here.layer].attentions()[here.head]
+    found = choose_measures(len(tokens), tokens, same_text=True, causal=kind == "decoder")
+    measure = next((one for one in found if one.name == name), None)
+    if measure is None:
+        return plain(text)
+    rows = measure.rows(weights.clone()).nan_to_num(0).numpy()  # clone: entropy works in place
+    pieces, end = [], 0
+    for row, is_special, (start, stop) in zip(rows, tokens.special, tokens.offsets, strict=True):
+        if is_special or row < rows.max() / 2 or stop <= max(start, end):
+            continue
+        pieces += [plain(text[end:start]), f":violet-background[{plain(text[start:stop])}]"]
+        end = stop
+    return "".join([*pieces, plain(text[end:])])
 
 
 def heads(here: Here) -> pd.DataFrame:
@@ -184,13 +206,19 @@ def all_heads(here: Here) -> pd.DataFrame:
 
 
 def _measure(here: Here) -> str:
-    """Show the choice of a measure, and return it."""
+    """Show the choice of a measure, and return it; without one it is that in which the head stands out."""
+    own = here.strongest()
+    if state.get("corpus_measure") not in (None, *here.names):
+        state.keep_within("corpus_measure", "Measure", here.names)
+        state.put("corpus_measure", None)
     if state.get("lecture"):
-        return str(state.keep_within("corpus_measure", "Measure", here.names))
-    return str(state.choice(
-        "corpus_measure", st.selectbox, "Measure", here.names, format_func=lambda name: here.words.measures[name].title,
-        label_visibility="collapsed",
-    ))  # fmt: skip
+        return str(state.get("corpus_measure") or own)
+    chosen = state.bound(
+        "corpus_measure", st.selectbox, "Measure", here.names, index=None, label_visibility="collapsed",
+        format_func=lambda name: here.words.measures[name].title,
+        placeholder=f"{here.words.measures[own].title}: this head’s own",
+    )  # fmt: skip
+    return str(chosen or own)
 
 
 def _median(here: Here, name: str) -> str:
