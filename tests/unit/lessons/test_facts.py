@@ -248,6 +248,7 @@ def whole(architecture: Any) -> Trace:
 FACTS = {
     "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
     "forming": forming, "ladder": ladder, "explanation": explanation, "bert": bert,
+    "claims": dict,  # it states no number of a picture
 }  # fmt: skip
 
 

@@ -200,12 +200,13 @@ def test_a_lesson_too_large_to_be_read_again_is_not_written() -> None:
         write_lesson(Lesson("x", "T", "S", (scene,) * 3))
 
 
-def test_nine_lessons_are_shipped_each_with_a_question() -> None:
+def test_ten_lessons_are_shipped_each_with_a_question() -> None:
     lessons = shipped()
     assert [lesson.title for lesson in lessons.values()] == [
         "What attention computes", "What BERT's heads look at", "Why scale, why mask, why many heads",
         "From a head to a transformer", "Spot the mistake", "Attention forms",
         "From a table of pairs to a GPT", "Attention is not explanation, or is it?", "BERT at work",
+        "What such models are said to be",
     ]  # fmt: skip
     of_ten = ("attention", "transformer", "forming", "explanation", "bert")
     assert [len(lessons[name].scenes) for name in of_ten] == [10] * 5
