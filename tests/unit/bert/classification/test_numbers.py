@@ -203,7 +203,7 @@ def test_messages_are_json(report: str) -> None:
         assert ("report" in found["arguments"]) == (action == ASK)
         assert json.loads(move(action))["arguments"]["direction"] == MOVES[action]
     asked = json.loads(message(ASK, report, decide([0.4, 0.3, 0.2, 0.1], 0.6)))["arguments"]
-    assert asked == {"report": report, "likeliest": TITLES[0], "confidence": 0.4}
+    assert asked == {"to": "https://clinic.example/review", "report": report, "likeliest": TITLES[0], "confidence": 0.4}
     assert len(TITLES) == len(MOVES) == len(CALLS) == len(ACTIONS) == K
 
 
