@@ -67,7 +67,8 @@ MOMENTS = """async ({ shares, most }) => {
       const pen = { context: document.createElement("canvas").getContext("2d"), font: board.font, type: board.type };
       const strip = frame.upright && stripOf(pen, frame.upright, { places, picture: shown.header });
       found.push({
-        t, share, lit: frame.lit, strip, texts: seen(), work: frame.work, upright: frame.upright, written: frame.written,
+        t, share, lit: frame.lit, strip, texts: seen(), work: frame.work, upright: frame.upright,
+        written: frame.written,
         blank: frame.blank, turn: frame.turn, row: shown.example.q,
         flights: frame.flights.slice(0, 12), titles: frame.stands,
         says: motion.player.says.textContent,

@@ -238,6 +238,7 @@ class Oracle:
         assert any(rounds_to(value, float(one[place])) for one in fitting), self.context(moment)
 
     def says_exponential(self, moment: Moment, j: str, label: str, inside: str, value: str) -> None:
+        self.label("key", j, label)
         exponentials, shift = self.exponentials(self.q)
         own, *subtracted = inside.split(" − ")
         masked = self.masked()[self.q, int(j)]
@@ -253,6 +254,7 @@ class Oracle:
             assert rounds_to(value, running[-1]), self.context(moment)
 
     def says_division(self, moment: Moment, j: str, label: str, e: str, total: str, weight: str) -> None:
+        self.label("key", j, label)
         exponentials, _ = self.exponentials(self.q)
         own = float(exponentials[int(j)])
         whole = float(exponentials.sum())
@@ -260,17 +262,20 @@ class Oracle:
             assert rounds_to(text, value), self.context(moment)
 
     def says_hidden(self, moment: Moment, j: str, label: str) -> None:
+        self.label("key", j, label)
         assert float(self.exponentials(self.q)[0][int(j)]) == 0, self.context(moment)
 
     def says_one(self, moment: Moment, i: str, label: str, value: str) -> None:
-        assert int(i) == self.q
-        assert rounds_to(value, float(self.exponentials(self.q)[0].sum() > 0))
+        self.label("query", i, label)
+        assert int(i) == self.q, self.context(moment)
+        assert rounds_to(value, float(self.exponentials(self.q)[0].sum() > 0)), self.context(moment)
 
     def says_row_sum(self, moment: Moment, i: str, label: str, value: str) -> None:
         self.label("query", i, label)
         assert rounds_to(value, float(self.exponentials(int(i))[0].sum())), self.context(moment)
 
     def says_row_hidden(self, moment: Moment, i: str, label: str) -> None:
+        self.label("query", i, label)
         assert float(self.exponentials(int(i))[0].sum()) == 0, self.context(moment)
 
     def says_value(
@@ -289,6 +294,7 @@ class Oracle:
             assert [one["value"] for one in written] == pytest.approx(wanted.tolist(), abs=1e-5), self.context(moment)
 
     def says_added(self, moment: Moment, i: str, label: str, j: str, key: str, n: str, count: str) -> None:
+        self.label("query", i, label)
         self.label("key", j, key)
         assert int(count) == int(i) + 1 == self.q + 1
         assert int(n) in (int(j), int(j) + 1)
@@ -298,17 +304,19 @@ class Oracle:
             assert written == pytest.approx(sums.tolist(), abs=1e-5), self.context(moment)
 
     def says_divided(self, moment: Moment, i: str, label: str, count: str, total: str, again: str, mean: str) -> None:
+        self.label("query", i, label)
         assert count == again == str(int(i) + 1)
         x = self.of.get("embeddings_k")[: int(i) + 1, 0]
         assert rounds_to(total.strip("()"), float(x.sum())), self.context(moment)
         assert rounds_to(mean, float(x.mean())), self.context(moment)
 
     def says_mean(self, moment: Moment, i: str, label: str, rows: str) -> None:
-        assert rows == (f"the rows 0 to {i}" if i != "0" else "row 0 alone")
+        self.label("query", i, label)
+        assert rows == (f"the rows 0 to {i}" if i != "0" else "row 0 alone"), self.context(moment)
 
     def says_head(self, moment: Moment, n: str, first: str, last: str) -> None:
         width = self.of.get("head_outputs").shape[1]
-        assert (int(first), int(last)) == (int(n) * width, (int(n) + 1) * width - 1)
+        assert (int(first), int(last)) == (int(n) * width, (int(n) + 1) * width - 1), self.context(moment)
 
     def says_row(self, moment: Moment, i: str, label: str, matrix: str) -> None:
         """The row of the matrix that is filled, which may be of keys."""

@@ -55,7 +55,6 @@ def source_of(walk: Walk) -> str:
     return "input_norm" if walk.block is not None and "input_norm" in walk.block.matrices else "embeddings"
 
 
-
 def _title(walk: Walk, source: str) -> str:
     """Return the title of what queries are made of."""
     return "norm of X" if source == "input_norm" else input_title(walk)
