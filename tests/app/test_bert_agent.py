@@ -45,6 +45,7 @@ def html(at: AppTest) -> str:
     return " ".join(one.proto.body for one in at.get("html"))
 
 
+@pytest.fixture(scope="module")
 def held_out(minilm: BuiltInModel) -> tuple[np.ndarray, torch.Tensor]:
     """Return the classes of the held-out reports, and the probabilities of the layer that ships."""
     examples, shipped = built_in("reports"), load("agent").classifier
@@ -74,9 +75,9 @@ def test_below_the_threshold_a_human_is_asked() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.4, 0.7, 1.0])
-def test_coverage_and_error_are_scikit_learn_s(minilm: BuiltInModel, threshold: float) -> None:
+def test_coverage_and_error_are_scikit_learn_s(held_out: tuple[np.ndarray, torch.Tensor], threshold: float) -> None:
     at = opened(agent_view="threshold", confidence=f"{threshold:g}")
-    classes, probabilities = held_out(minilm)
+    classes, probabilities = held_out
     confidence, predicted = probabilities.max(-1)
     stays = confidence.numpy() >= threshold
     assert f"is sure enough on **{100 * stays.mean():.1f} %** of {len(classes)} held-out reports" in said(at)
@@ -129,13 +130,13 @@ def test_links_with_nonsense_fall_back_with_notes() -> None:
     assert "The link's confidence=2" in said
 
 
-def test_thresholds_are_exported(monkeypatch: pytest.MonkeyPatch, minilm: BuiltInModel) -> None:
+def test_thresholds_are_exported(monkeypatch: pytest.MonkeyPatch, held_out: tuple[np.ndarray, torch.Tensor]) -> None:
     from attnviz.links.link import KEYS
     from attnviz.ui import state
 
     monkeypatch.setattr(state, "get", {name: key.default for name, key in KEYS.items()}.__getitem__)
     found = tables()["thresholds"]
-    classes, probabilities = held_out(minilm)
+    classes, probabilities = held_out
     assert len(found) == 101
     assert found["error"].iloc[0] == pytest.approx(1 - accuracy_score(classes, probabilities.argmax(-1)))
 
