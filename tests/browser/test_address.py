@@ -73,6 +73,13 @@ def test_an_address_that_says_nothing_stands_for_a_view(
     assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true") else None)
 
 
+def test_an_address_without_keys_has_the_defaults(run: Run) -> None:
+    """Going back to it takes back what was changed since, also on a page whose bare address opens no other view."""
+    for query in ("", "?text=a"):
+        argument = {"query": query, "link": LINK}
+        assert run("page/address.js", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
+
+
 def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:
     body = """
       const sent = [];

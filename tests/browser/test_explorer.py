@@ -58,7 +58,7 @@ def test_nearby_heads_are_prefetched_one_request_at_a_time(page: Page, explore: 
     page.on("requestfinished", end)
     explored = explore(few=1, tokens=256, log=1)
     size = 256 * 256 * 2
-    received = "section => section.attnviz.loader.received"
+    received = "section => section.attnviz.received"
     # The layer's own 12 heads and those of the one beside it.
     in_the_end(page, lambda: explored.section.evaluate(received), lambda found: found >= 24 * size)
     settled(page)

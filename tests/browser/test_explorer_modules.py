@@ -77,6 +77,29 @@ def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], c
     assert run("heads/choice.js", body, {"current": current, "chosen": chosen}) == left
 
 
+@pytest.mark.parametrize(
+    ("current", "taken", "left"),
+    [
+        ([0, 1], [1, 1], [[0, 1], [[0, 1], [2, 1]]]),  # another one: the current one stays
+        ([1, 1], [0, 1], [[1, 1], [[1, 1], [2, 1]]]),
+        ([0, 1], [0, 1], [[2, 1], [[1, 1], [2, 1]]]),  # itself: the last one takes its place
+        ([2, 1], [2, 1], [[1, 1], [[0, 1], [1, 1]]]),
+    ],
+)
+def test_a_head_is_taken_away(run: Run, current: list[int], taken: list[int], left: Any) -> None:
+    body = """
+      const [layer, head] = given.current;
+      const view = m.toggled({ layer, head, chosen: [[0, 1], [1, 1], [2, 1]] }, given.taken);
+      return [[view.layer, view.head], view.chosen];
+    """
+    assert run("heads/choice.js", body, {"current": current, "taken": taken}) == left
+
+
+def test_the_only_head_is_not_taken_away(run: Run) -> None:
+    body = "return m.toggled({ layer: 1, head: 2, chosen: [[1, 2]] }, [1, 2])"
+    assert run("heads/choice.js", body) == {"layer": 1, "head": 2, "chosen": [[1, 2]]}
+
+
 def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
     body = """
       let view = m.only([0, 0]);

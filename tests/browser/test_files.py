@@ -237,3 +237,84 @@ def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:
       return seen;
     """
     assert run("core/latest.js", body) == [None, None, 2, 1, None]
+
+
+# ---- training/moments.js
+
+
+def test_snapshots_lost_in_an_outage_come_when_the_server_is_back(run: Run, page: Page) -> None:
+    """Each snapshot's only probability is its step, so that none can take the place of another."""
+    body = """
+      const f32 = (numbers) => new Uint8Array(Float32Array.from(numbers).buffer);
+      const file = (steps) => {
+        const n = steps.length;
+        const entry = (from, size, dtype) => ({ dtype, shape: [n, 1], data_offsets: [from, from + size] });
+        const header = { probability: entry(0, 4 * n, "F32"), answer: entry(4 * n, 2 * n, "U16") };
+        const head = new TextEncoder().encode(JSON.stringify(header));
+        const all = new Uint8Array(8 + head.length + 6 * n);
+        new DataView(all.buffer).setUint32(0, head.length, true);
+        all.set(head, 8);
+        all.set(f32(steps), 8 + head.length);
+        return all;
+      };
+      Object.assign(window, { isAway: false, asked: [], draws: 0 });
+      const request = async (address) => {
+        asked.push(address);
+        if (isAway) throw new TypeError("Failed to fetch");
+        return new Response(file(address.split("~s.")[1].split(".").map(Number)));
+      };
+      window.moments = new m.Moments({ request, offerAgain: async () => {} }, () => { draws += 1; }, 2);
+      window.settle = () => new Promise((done) => later(done, 30));
+      window.known = () => [...moments.known].map(([step, { probability }]) => [step, probability[0]]);
+    """
+    run("training/moments.js", body)
+    stop(page)
+    page.evaluate("isAway = true, moments.want('run', [0, 10, 20, 30, 40], 30), settle()")
+    assert page.evaluate("asked") == ["run~s.30"]
+    expected = "The server does not answer. It is asked for again."
+    assert page.evaluate("[moments.failed, known(), moments.at(30)]") == [expected, [], None]
+    page.evaluate("isAway = false")
+    pass_time(page, 1000)
+    page.evaluate("settle()")
+    steps = [30, 0, 10, 20, 40]
+    assert page.evaluate("asked") == ["run~s.30", "run~s.30", "run~s.0.10", "run~s.20.40"]
+    assert page.evaluate("[moments.failed, known()]") == ["", [[step, step] for step in steps]]
+    page.evaluate("isAway = true, moments.want('other', [0, 10], 10), settle()")
+    assert page.evaluate("moments.at(10)") is None, "nothing of the run before"
+    page.evaluate("asked.length = 0, moments.destroy()")
+    pass_time(page, 60_000)
+    assert page.evaluate("asked") == [], "a page that was left asks for nothing"
+
+
+# ---- compare/compare.js
+
+
+def test_a_comparison_that_never_came_is_asked_for_until_it_comes(run: Run, page: Page) -> None:
+    body = """
+      const compare = new m.default(document.body);
+      window.sent = [];
+      compare.setTriggerValue = (name) => sent.push(name);
+      compare.header = { trace: "the one before" };
+      window.shown = () => [sent.length, compare.header, compare.section.hasAttribute("data-coming")];
+      window.compare = compare;
+    """
+    run("compare/compare.js", body)
+    stop(page)
+    page.evaluate("compare.take({ header: { trace: 'another', acknowledged: 0 }, arrays: {} })")
+    assert page.evaluate("shown()") == [1, None, True]
+    for count in (2, 3):
+        pass_time(page, 5000)
+        assert page.evaluate("shown()") == [count, None, True]
+    page.evaluate("compare.destroy()")
+    pass_time(page, 60_000)
+    assert page.evaluate("sent") == ["want"] * 3
+
+
+def test_a_click_on_the_strip_pins_the_largest_change_also_where_it_is_a_decrease(run: Run) -> None:
+    body = """
+      const header = { labels: { key: ["a", "b", "c", "d"] } };
+      const matrices = { difference: Float32Array.from(given) };
+      return [0, 1, 2].map((i) => m.default.prototype.mostChanged.call({ header, matrices }, i));
+    """
+    nan = float("nan")
+    assert run("compare/compare.js", body, [0.1, -0.5, 0.4, 0, 0.1, 0.2, 0.3, -0.2, nan, -0.1, 0, 0]) == [1, 2, 1]

@@ -205,7 +205,7 @@ def test_512_tokens_are_explored_head_by_head(see: Callable[..., Explored]) -> N
     row, column = (int(x) for x in explored.readout.locator(".token .position").all_inner_texts())
     assert value == pytest.approx(float(exact[row, column]), abs=NEAR)
     assert max(abs(row - q), abs(column - k)) <= 1  # a cell is less than a pixel wide
-    assert explored.section.evaluate("section => section.attnviz.loader.received") <= 8e6 + 512 * 512 * 2
+    assert explored.section.evaluate("section => section.attnviz.received") <= 8e6 + 512 * 512 * 2
 
 
 PLACES = """() => {

@@ -15,6 +15,8 @@ const NARROW = 640; // px: from here on the matrices stand side by side
 const WIDE = 1000; // px: from here on A and B have a colour bar even where their colours go from 0 to 1, as everywhere
 const EACH = 330; // px: the height of one of several stacked matrices
 const ROWS = "divergence"; // the one column that has a number for each row
+const AGAIN = 5000; // ms without the picture after which it is asked for again
+const COMING = "The numbers of this comparison are on their way …";
 const HINT = "Point at a cell to read both numbers and their difference; a click or a tap pins it.";
 
 class Compare {
@@ -29,6 +31,7 @@ class Compare {
     this.matrices = {};
     /** @type {Panel[]} */
     this.panels = [];
+    this.wanting = 0; // the timer, until the picture is asked for again
     /** @type {string | null} how the matrices stand */
     this.way = null;
     this.fresh = false;
@@ -59,8 +62,8 @@ class Compare {
       this.arrange();
     });
     this.sizes.observe(this.section);
-    const around = document.querySelector("[data-testid=stMainBlockContainer]");
-    if (around) this.sizes.observe(around); // what stands above may come and go, or wrap
+    // What stands above may come and go, or wrap.
+    for (const around of document.querySelectorAll("[data-testid=stMainBlockContainer]")) this.sizes.observe(around);
     /** @type {Target | null} what a word of a lesson's sentence names */
     this.named = null;
     this.marks = new Marks([document], {
@@ -90,9 +93,11 @@ class Compare {
     }
     const { panels } = header;
     if (!panels) {
-      this.setTriggerValue("want", true); // only what is chosen was sent, of a picture that never came
+      this.want(); // only what is chosen was sent, of a picture that never came
       return;
     }
+    clearTimeout(this.wanting);
+    this.section.removeAttribute("data-coming");
     this.header = header;
     this.matrices = Object.fromEntries(
       Object.entries(arrays).map(([name, { data }]) => [name, decode(data, header.ranges[name])]),
@@ -109,6 +114,16 @@ class Compare {
     this.way = null;
     this.fresh = true;
     this.arrange();
+  }
+
+  /** Asks for a picture until it comes; nothing of the one before stays meanwhile. */
+  want() {
+    Object.assign(this, { header: null, panels: [] });
+    this.section.setAttribute("data-coming", "");
+    this.line.replaceChildren(span("quiet", COMING));
+    this.setTriggerValue("want", true);
+    clearTimeout(this.wanting);
+    this.wanting = setTimeout(() => this.want(), AGAIN);
   }
 
   /** One matrix takes the whole picture, or all share it again. @param {string | null} name */
@@ -249,6 +264,7 @@ class Compare {
   }
 
   destroy() {
+    clearTimeout(this.wanting);
     this.marks.destroy();
     this.updates.destroy();
     this.ends.abort();
