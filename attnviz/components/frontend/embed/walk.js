@@ -1,6 +1,7 @@
 // A page with a walk of its own.
 
 import { read } from "../core/document.js";
+import { Refused } from "../core/files.js";
 import { Walk } from "../walk/walk.js";
 import { followLecture } from "./lecture.js";
 import { isLecture, values, write } from "./link.js";
@@ -12,7 +13,7 @@ async function start() {
   const reveal = () => walk.choose({ predict: false });
   const walk = new Walk(root, {
     keyboard: document,
-    array: () => Promise.reject(new Error(settings.missing)),
+    array: () => Promise.reject(new Refused(settings.missing)),
     changed: (changed) => {
       write(changed);
       ask();
