@@ -24,7 +24,8 @@ def training(
     Args:
         header: `task`, `runs` and `values`, as `TrainingHeader` in frontend/types/training.d.ts says.
         arrays: of each run, by its number n: `n.loss_steps` and `n.loss` (how far, and the loss there), `n.evaluated`
-            (E,) with `n.held_out`, `n.accuracy` (E,) and `n.scores.p` (E, heads) of pattern p.
+            (E,) with `n.held_out`, `n.accuracy` (E,), `n.trained` (E,) or (0,), and `n.scores.p` (E, heads) of pattern
+            p.
         key: the Streamlit key.
         on_update: called before the script reruns, with what the user has chosen, and `command`, a number that no other
             command has with what is to be done. They come from the client and are not validated.

@@ -59,16 +59,20 @@ class Evaluator:
     def __init__(self, subject: Subject, batch: int) -> None:
         self._subject, self._batch = subject, subject.held_out()
         some = max(FEWEST, min(MOST, 2 * batch))
-        self._count = len(self._batch) if isinstance(subject, Vectors) else some  # one product evaluates them all
+        is_small = isinstance(subject, Vectors) or subject.trained_on() is not None
+        self._count = len(self._batch) if is_small else some
 
     def evaluate(self, model: nn.Module, *, whole: bool = False) -> dict[str, Any]:
         """Return loss, accuracy and scores as plain values, all of the same sequences.
 
-        They are the first held-out ones; `whole`: all of them, as `evaluate_whole` takes them.
+        They are the first held-out ones; `whole`: all of them, as `evaluate_whole` takes them. Of a subject that trains
+        on few sequences, `trained` is the accuracy on these.
         """
         some = self._batch if whole else _rows(self._batch, slice(self._count))
         found = evaluate_whole(model, self._subject) if whole else evaluate(model, self._subject, some)
-        return {"loss": found.loss, "accuracy": found.accuracy, "scores": self._scores(model, some)}
+        seen = self._subject.trained_on()
+        trained = {} if seen is None else {"trained": evaluate(model, self._subject, seen).accuracy}
+        return {"loss": found.loss, "accuracy": found.accuracy, "scores": self._scores(model, some), **trained}
 
     def _scores(self, model: nn.Module, batch: Batch) -> dict[str, list[Any]]:
         """Return what every head does: a dropout in training would hide it."""

@@ -2,7 +2,7 @@
 
 `__metadata__` holds, as JSON: `plan` (`attnviz.training.plan.Plan`) and `card` (`attnviz.trained.card.Card`). The
 arrays are `losses` (one a step), `evaluated` (E,) with `held_out`, `accuracy` (E,) and `scores.PATTERN.KIND.LAYER`
-(E, H), and `snapshot_steps` (S,) with `snapshots`, see `packing`. https://github.com/safetensors/safetensors#format
+(E, H), of some tasks `trained` (E,), and `snapshot_steps` (S,) with `snapshots`, see `packing`. https://github.com/safetensors/safetensors#format
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def write(recording: Recording) -> bytes:
         "evaluated": np.array([one.step for one in evaluations], np.int32),
         "held_out": np.array([one.loss for one in evaluations], np.float64),
         "accuracy": np.array([one.accuracy for one in evaluations], np.float64),
+        **({} if evaluations[-1].trained is None else {"trained": np.array([one.trained for one in evaluations])}),
         "snapshot_steps": np.array([one.step for one in snapshots], np.int32),
         "snapshots": pack([one.weights for one in snapshots]),
         **scores,
@@ -104,6 +105,7 @@ def _evaluations(arrays: Arrays, steps: int) -> tuple[Evaluation, ...]:
     evaluated = _steps(arrays, "evaluated", steps)
     count = len(evaluated)
     loss, accuracy = (_array(arrays, name, np.float64, (count,)).tolist() for name in ("held_out", "accuracy"))
+    trained = _array(arrays, "trained", np.float64, (count,)).tolist() if "trained" in arrays else [None] * count
     scores: list[dict[str, dict[Place, tuple[float, ...]]]] = [{} for _ in evaluated]
     for name in arrays:
         if not name.startswith("scores."):
@@ -115,7 +117,7 @@ def _evaluations(arrays: Arrays, steps: int) -> tuple[Evaluation, ...]:
         place = Place(kinds[found[2]], int(found[3]))
         for one, heads in zip(scores, _array(arrays, name, np.float32, (count, None)).tolist(), strict=True):
             one.setdefault(found[1], {})[place] = tuple(heads)
-    return tuple(map(Evaluation, evaluated, loss, accuracy, scores))
+    return tuple(map(Evaluation, evaluated, loss, accuracy, scores, trained))
 
 
 def _snapshots(arrays: Arrays, steps: int) -> tuple[Snapshot, ...]:

@@ -81,6 +81,7 @@ def chosen(view: View, most: int) -> tuple[Snapshot, ...]:
     evaluated = [one.step for one in evaluations]
     curves = [[one.accuracy for one in evaluations]]
     curves += [[one.best(pattern) or 0.0 for one in evaluations] for pattern in evaluations[-1].scores]
+    curves += [[one.trained or 0.0 for one in evaluations]]
     moves = sum(np.abs(np.diff(np.interp(steps, evaluated, curve))) for curve in curves)
     passed = np.log1p(steps / EARLY)
     way = np.concatenate([[0.0], np.cumsum(moves + PASSING * np.diff(passed) / passed[-1])])

@@ -11,7 +11,7 @@ from attnviz.training.plan import Plan
 CONTROL, RUNG = "-control", "ladder-"
 """How the names of a task's control end, and how those of the ladder's rungs begin"""
 SNAPSHOTS: Mapping[str, int] = MappingProxyType({
-    "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18,
+    "induction": 40, "induction-control": 12, "reverse": 24, "sort": 14, "numbers": 12, "tagging": 18, "modular": 8,
     "ladder-bigram": 8, "ladder-head": 6, "ladder-heads": 6, "ladder-feed_forward": 5, "ladder-residual": 3,
     "ladder-norm": 3, "ladder-gpt": 2, "ladder-gru": 3,
 })  # fmt: skip

@@ -49,6 +49,9 @@ class Evaluation(ShortRepr):
     scores: dict[str, dict[Place, tuple[float, ...]]] = field(default_factory=dict)
     """By the name of the task's pattern: how much each head of each attention shows it, (H,), from 0 to 1"""
 
+    trained: float | None = None
+    """Accuracy on all sequences of the training, from 0 to 1, where they are few; else None"""
+
     @classmethod
     def of(cls, step: int, told: Mapping[str, Any]) -> Evaluation:
         """Return what `attnviz.training.evaluation.Evaluator` tells, as plain values, after so many steps."""
@@ -56,7 +59,7 @@ class Evaluation(ShortRepr):
             name: {Place(kind, layer): tuple(heads) for kind, layer, heads in found}
             for name, found in told["scores"].items()
         }
-        return cls(step, float(told["loss"]), float(told["accuracy"]), scores)
+        return cls(step, float(told["loss"]), float(told["accuracy"]), scores, told.get("trained"))
 
     def best_head(self, pattern: str) -> HeadOf | None:
         """Return the head that shows a pattern most; None if there is none."""

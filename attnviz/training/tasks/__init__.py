@@ -4,6 +4,7 @@ from attnviz.training.tasks.addition import Addition
 from attnviz.training.tasks.counting import Counting
 from attnviz.training.tasks.depth import Depth
 from attnviz.training.tasks.induction import Induction
+from attnviz.training.tasks.modular import Modular
 from attnviz.training.tasks.numbers import Numbers
 from attnviz.training.tasks.recall import Recall
 from attnviz.training.tasks.reverse import Reverse
@@ -13,6 +14,8 @@ from attnviz.training.tasks.task import Task
 
 TASKS: dict[str, Task] = {
     one.name: one
-    for one in [Induction(), Reverse(), Sort(), Recall(), Counting(), Depth(), Addition(), Numbers(), Tagging()]
-}
+    for one in [
+        Induction(), Reverse(), Sort(), Recall(), Counting(), Depth(), Addition(), Modular(), Numbers(), Tagging(),
+    ]
+}  # fmt: skip
 """In the order in which the page offers them"""

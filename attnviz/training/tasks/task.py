@@ -90,6 +90,10 @@ class Subject(ABC):
     def held_out(self) -> Batch:
         """Return the same sequences each time, on which no training is done."""
 
+    def trained_on(self) -> Batch | None:
+        """Return all sequences on which training is done, if they are few and the same ones again and again."""
+        return None
+
     def accuracy(self, logits: Tensor, batch: Batch) -> float:
         """Return the share of counted positions, of (B, T, V) or (B, classes), at which the likeliest one is right."""
         counts = batch.targets != IGNORED

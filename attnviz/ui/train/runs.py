@@ -267,6 +267,7 @@ def curves_of(run: Run) -> Arrays:
         "evaluated": _floats(one.step for one in evaluations),
         "held_out": _floats(one.loss for one in evaluations),
         "accuracy": _floats(one.accuracy for one in evaluations),
+        "trained": _floats(one.trained for one in evaluations if one.trained is not None),
         **{f"scores.{number}": _scores(evaluations, pattern) for number, pattern in enumerate(run.task.patterns)},
     }  # fmt: skip
 

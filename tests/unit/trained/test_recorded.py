@@ -89,6 +89,27 @@ def test_a_rung_of_the_ladder_has_on_validation_text_the_loss_that_is_said(rung:
     assert last.loss == pytest.approx(rung.expected[2000], abs=0.02)
 
 
+def test_a_model_knows_its_sums_by_heart_long_before_it_can_add() -> None:
+    one = recorded.load("modular")
+    sums = [(a, b) for a in range(31) for b in range(31)]
+    held = {tuple(row[:2]) for row in TASKS["modular"].held_out().ids.tolist()}
+    told = {each.step: each for each in one.view.evaluations}
+    shares = []
+    for snapshot in one.view.snapshots:
+        model = model_of(one.plan.model, snapshot.weights).eval()
+        with torch.no_grad():
+            said = model(torch.tensor([[a, b, 31] for a, b in sums]))[:, -1].argmax(-1).tolist()
+        right = [(pair in held, sum(pair) % 31 == number) for pair, number in zip(sums, said, strict=True)]
+        shares.append(tuple(float(np.mean([good for out, good in right if out == part])) for part in (False, True)))
+        if (known := told.get(snapshot.step)) is not None:
+            assert (known.trained, known.accuracy) == pytest.approx(shares[-1], abs=0.01)  # weights are float16
+    learned, able = (next(at for at, pair in enumerate(shares) if pair[of] > 0.9) for of in (0, 1))
+    steps = [snapshot.step for snapshot in one.view.snapshots]
+    assert steps[able] > 3 * steps[learned]
+    assert shares[learned][1] < 0.2
+    assert min(shares[-1]) > 0.9
+
+
 def test_the_first_snapshots_are_those_of_a_plain_training_in_torch() -> None:
     one = recorded.load("induction")
     early = [snapshot for snapshot in one.view.snapshots if snapshot.step <= 60]

@@ -95,6 +95,21 @@ def test_addition_writes_the_sum_from_its_end() -> None:
         assert ids[6:] == [total[2], total[1]]
 
 
+def test_modular_addition_takes_31_off_and_trains_on_half_of_all_sums() -> None:
+    for ids, right, _ in rows("modular"):
+        a, b, sign = ids
+        assert (right, sign) == ({2: str(divmod(int(a) + int(b), 31)[1])}, "=")
+    task = TASKS["modular"]
+    seen = task.trained_on()
+    assert seen is not None
+    batch = task.batch(task.training.batch, torch.Generator().manual_seed(3))
+    assert {tuple(row) for row in keys(batch)} == {tuple(row) for row in keys(seen)}, "each step has all of them"
+    every = [tuple(row) for row in keys(seen) + keys(task.held_out())]
+    assert sorted(every) == [(a, b, 31) for a in range(31) for b in range(31)]
+    assert (len(seen), len(task.held_out())) == (480, 481)
+    assert [one for name, one in TASKS.items() if name != "modular" and one.trained_on() is not None] == []
+
+
 VALUES = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
@@ -244,6 +259,7 @@ HAND_MADE = {
     ("recall", "value"): (["a3f7a3a3", "____3_3_"], {4: [1], 6: [1, 5]}, (8, 8)),
     ("counting", "same"): (["abacaa", "______"], {2: [0], 4: [0, 2], 5: [0, 2, 4]}, (6, 6)),
     ("addition", "place"): (["47+85=23", "_____231"], {5: [1, 4], 6: [0, 3]}, (8, 8)),
+    ("modular", "both"): (["3 7 =", "_ _ 10"], {2: [0, 1]}, (3, 3)),
     ("tagging", "before"): (
         ["she plans walks .", "_ _ _ _"],
         {1: [0], 2: [0, 1]},

@@ -4,6 +4,7 @@ and answered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -130,7 +131,7 @@ def test_a_trained_model_answers_what_a_user_types(name: str) -> None:
 class Scripted:
     """A model that says what it is told to, one token after each question."""
 
-    def __init__(self, task: Task, words: str) -> None:
+    def __init__(self, task: Task, words: Sequence[str]) -> None:
         self.task, self.words, self.asked = task, words, [""]
 
     def logits(self, ids: torch.Tensor, source: torch.Tensor | None = None) -> torch.Tensor:
@@ -148,12 +149,16 @@ class Scripted:
         ("addition", "47+85", "231", "132", ["47+85=", "47+85=2", "47+85=23"]),
         ("addition", " 9 + 1 = 11", "010", "10", ["09+01=", "09+01=0", "09+01=01"]),
         ("addition", "0+0", "000", "0", ["00+00=", "00+00=0", "00+00=00"]),
+        ("modular", "2 + 7", ["9"], "9", ["27="]),
+        ("modular", "20+15 = 4", ["4"], "4", ["2015="]),
         ("sort", "302", "023", "023", ["302·····>", "302·····>0", "302·····>02"]),
         ("sort", "3, 0x2>44", "023", "023", ["302·····>", "302·····>0", "302·····>02"]),
         ("induction", "ab" * 15 + "a", "ba", "ba", ["ab" * 15 + "a", "ab" * 16]),
     ],
 )
-def test_an_answer_is_written_token_by_token(name: str, text: str, words: str, answer: str, asked: list[str]) -> None:
+def test_an_answer_is_written_token_by_token(
+    name: str, text: str, words: Sequence[str], answer: str, asked: list[str]
+) -> None:
     model = Scripted(TASKS[name], words)
     assert TASKS[name].answer(model, text) == answer
     assert model.asked[1:] == asked
@@ -181,6 +186,8 @@ READ = {
     ("addition", "7+ 85"): ("07+85=29", "7+85", 0),
     ("addition", "7+8=15"): ("07+08=51", "7+8=", 0),
     ("numbers", "3421"): ("342", "342", 1),
+    ("modular", "20 + 15"): ("2015=", "2015", 0),
+    ("modular", "7+8=15"): ("78=", "78=", 1),
     ("induction", "ab ab"): ("abab", "abab", 0),
 }
 
@@ -191,6 +198,14 @@ def test_a_text_is_read(name: str, text: str) -> None:
     own = "".join(piece for piece, added in zip(tokens.pieces, tokens.special, strict=True) if not added)
     assert ("".join(tokens.pieces), own, tokens.dropped) == READ[name, text]
     assert [TASKS[name].labels[one] for one in tokens.ids] == list(tokens.pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("20 + 15", "4"), ("15+15", "30"), ("30 + 1 =", "0"), ("30+30=?", "29"), ("31 + 1", ""), ("4", ""), ("1+2+3", "")],
+)
+def test_what_is_right_modulo_31(text: str, right: str) -> None:
+    assert TASKS["modular"].solution(text) == right
 
 
 def test_what_a_decoder_reads_are_the_right_words() -> None:

@@ -38,6 +38,9 @@ export class Charts {
         shares.push({ ...largestScores(curves.scores[p]), name: `${title}${of}`, look: patternLook(p, task), isOther });
       });
       shares.push({ ...curves.accuracy, name: `accuracy${of}`, look: "accuracy", isOther });
+      if (curves.trained.values.length) {
+        shares.push({ ...curves.trained, name: `accuracy, training${of}`, look: "accuracy trained", isOther });
+      }
       losses.push({ ...curves.loss, name: `training${of}`, look: "loss", isOther });
       losses.push({ ...curves.held_out, name: `held out${of}`, look: "held", isOther });
     }
@@ -70,16 +73,16 @@ export class Charts {
         return best ? fixed(best.score, 2) : "–";
       },
     }));
-    const accuracy = {
-      look: "accuracy",
-      name: "accuracy, held out",
-      at: (/** @type {number} */ step) => {
-        const value = valueAt(curves.accuracy, step);
-        return value === null ? "–" : percent(value);
-      },
+    const share = (/** @type {Series} */ of) => (/** @type {number} */ step) => {
+      const value = valueAt(of, step);
+      return value === null ? "–" : percent(value);
     };
+    const accuracies = [{ look: "accuracy", name: "accuracy, held out", at: share(curves.accuracy) }];
+    if (curves.trained.values.length) {
+      accuracies.push({ look: "accuracy trained", name: "training", at: share(curves.trained) });
+    }
     return {
-      shares: [accuracy, ...shares],
+      shares: [...accuracies, ...shares],
       losses: [
         { look: "held", name: "held out", at: number(curves.held_out) },
         { look: "loss", name: "training", at: number(curves.loss) },

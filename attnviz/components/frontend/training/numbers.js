@@ -14,6 +14,7 @@ export function curvesOf(arrays, n, patterns) {
     loss: { steps: one("loss_steps"), values: one("loss") },
     held_out: { steps, values: one("held_out") },
     accuracy: { steps, values: one("accuracy") },
+    trained: { steps, values: one("trained") },
     scores: patterns.map((_, p) => {
       const array = arrays[`${n}.scores.${p}`];
       return { heads: array?.shape[1] ?? 0, steps, values: array?.data ?? NONE };

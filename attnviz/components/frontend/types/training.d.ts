@@ -90,6 +90,8 @@ interface TrainingCurves {
   loss: Series;
   held_out: Series;
   accuracy: Series;
+  /** accuracy on the sequences of the training, where they are few; else without values */
+  trained: Series;
   /** by pattern: for each evaluation the score of each head of its kind */
   scores: { heads: number; steps: Numbers; values: Numbers }[];
 }
