@@ -26,6 +26,7 @@ from attnviz.trained.shipped import keep
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.ladder import LADDER
 from attnviz.training.tasks import TASKS
+from attnviz.training.text.corpus import built_in
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import Chosen
 from attnviz.ui.train.files.losses import Losses, losses_csv
@@ -166,6 +167,21 @@ def test_a_generated_text_has_its_model_its_script_and_its_numbers(tab: str) -> 
     # The model's file is the same whatever the prompt.
     assert (NO_TEXT in [one.value for one in at.caption]) == (tab != "Model")
     assert bool(at.get("download_button")) == (tab == "Model")
+
+
+@pytest.mark.parametrize("cut", ["", "chunks"])
+def test_a_text_has_its_length_and_its_ids_as_json_lines(cut: str) -> None:
+    opened = {"export": True, "export_tab": "Numbers"}
+    at = open_page("train", opened, train_part="text", **({"cut": cut} if cut else {}))
+    assert not at.exception
+    said = next(one.value for one in at.caption if "len(dataset)" in one.value)
+    train = built_in()[: int(0.9 * len(built_in()))]
+    first = json.loads(at.code[0].value.splitlines()[0])["ids"]
+    labels = sorted(set(built_in()))
+    assert train.startswith("".join(labels[one] for one in first))
+    if not cut:
+        windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(train.encode(), np.uint8), len(first) + 1)
+        assert f"{len(windows):,}:" in said
 
 
 def test_the_table_of_losses_has_each_step_and_what_was_measured() -> None:

@@ -5,7 +5,8 @@ What needs torch is imported when a tab opens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,8 @@ def _show_numbers() -> None:
         return
     from attnviz.ui.train.files.losses import losses_csv, shown_losses
 
+    if state.get("train_part") == TEXT:
+        _show_ids()
     if _chosen() is None:
         return
     trainings = shown_losses()
@@ -153,6 +156,34 @@ def _show_numbers() -> None:
         "Of each training that is shown: the loss of each step and, where they were measured, loss and accuracy on "
         "held-out data."
     )
+
+
+def _show_ids() -> None:
+    """Offer the training part of the text as JSON lines of ids, and say how long a data set it is."""
+    from attnviz.training.text.lines import id_lines, length_of
+    from attnviz.ui.train.text.chosen import chosen_facts
+    from attnviz.ui.train.text.cuts import cut_of
+    from attnviz.ui.train.text.plans import FIRST_SHOWN, RUNGS, plan_of
+
+    facts = chosen_facts()
+    plan = plan_of(RUNGS[state.get("rung") or FIRST_SHOWN], len(facts.labels), state.get)
+    train, most = facts.text[: facts.train], plan.block_size
+
+    def lines() -> Iterator[str]:
+        return id_lines(train, facts.labels, plan.cut, most)
+
+    with st.container(key="train_ids_export"):
+        file_button(
+            "Ids (JSON lines)", "ids.jsonl", "application/jsonl", lambda: "\n".join([*lines(), ""]).encode(),
+            key="export_ids",
+        )  # fmt: skip
+    if plan.cut == "blocks":
+        places = length_of(len(train), most)
+        said = f"len(dataset) is {places:,}: a block of {most} characters can begin at as many places."
+    else:
+        said = f"len(dataset) is {cut_of(facts, plan)['lines']['sequences']:,} sequences."
+    st.caption(f"{said} The file has a line for each sequence, of blocks one after another:")
+    st.code("\n".join(islice(lines(), 2)), language="json")
 
 
 def _chosen() -> Chosen | None:
