@@ -92,15 +92,15 @@ def find_after_attention(module: nn.Module, parents: dict[nn.Module, nn.Module])
 
 def _after_pre_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:
     norms, feed_forward = find_norms(module, parents), getattr(parents.get(module), "mlp", None)
-    last = _first(feed_forward, ("c_proj", "down_proj"))
-    if norms is None or last is None:
+    last, hidden_of = _first(feed_forward, ("c_proj", "down_proj")), _find_hidden(feed_forward)
+    if norms is None or last is None or hidden_of is None:
         return None
     attention_norm, feed_forward_norm = norms
 
     def after(x: Tensor, output: Tensor) -> BlockSteps:
         attention_residual = x + output
         normed = feed_forward_norm(attention_residual)
-        hidden = _hidden(feed_forward, normed)
+        hidden = hidden_of(normed)
         added = last(hidden)
         residual = attention_residual + added
         return BlockSteps(attention_residual, attention_norm(x), hidden, added, residual, residual, normed)
@@ -108,13 +108,19 @@ def _after_pre_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> A
     return after
 
 
-def _hidden(feed_forward: Any, x: Tensor) -> Tensor:
-    """Compute the hidden layer of a feed-forward, (T, C) to (T, F): GPT-2's, or Llama's with its gate."""
-    if hasattr(feed_forward, "c_fc"):
-        hidden: Tensor = feed_forward.act(feed_forward.c_fc(x))
-    else:
-        hidden = feed_forward.act_fn(feed_forward.gate_proj(x)) * feed_forward.up_proj(x)
-    return hidden
+def _find_hidden(feed_forward: object) -> Callable[[Tensor], Tensor] | None:
+    """Return what computes the hidden layer of a feed-forward, (T, C) to (T, F): GPT-2's, or Llama's with its gate.
+
+    None if it has neither's layers: Phi-3 and GLM keep gate and layer in one, Nemotron and Arcee have no gate.
+    """
+    first, activate = getattr(feed_forward, "c_fc", None), getattr(feed_forward, "act", None)
+    if first is not None and activate is not None:
+        return lambda x: activate(first(x))
+    names = ("act_fn", "gate_proj", "up_proj")
+    activate, gate, up = (getattr(feed_forward, name, None) for name in names)
+    if activate is not None and gate is not None and up is not None:
+        return lambda x: activate(gate(x)) * up(x)
+    return None
 
 
 def _after_post_norm(module: nn.Module, parents: dict[nn.Module, nn.Module]) -> AfterAttention | None:

@@ -61,6 +61,8 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     name = shown(model.name_or_path or type(model).__name__)
     if getattr(model.config, "quantization_config", None) is not None:
         raise ModelError(f"{name} is quantised, so its weights can't be copied in float32; load it unquantised.")
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise ModelError(f"{name} has no weights in memory: its parameters are on the meta device; load them first.")
     check_tokenizer(tokenizer, name)
     own = attempt(lambda: copied(model), name, "weights")
     return attempt(lambda: TransformersModel(own, copy.deepcopy(tokenizer), name), name, "attention")

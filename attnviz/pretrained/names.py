@@ -6,12 +6,11 @@ Imports neither torch nor transformers, nor huggingface_hub, whose import takes 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attnviz.tokens import repair
+from attnviz.tokens import NoTokensError, repair
 
 T = TypeVar("T")
 
@@ -22,6 +21,18 @@ MAX_SHOWN = 80
 
 class ModelError(ValueError):
     """A model can't be used. The message is one sentence for the user, which says what to do."""
+
+
+class UnfitError(ValueError):
+    """A model is of a kind that can't be shown.
+
+    The message is a clause for the user whose subject is the model, such as "reads pictures, not text".
+    """
+
+    def __init__(self, clause: str, instead: str = "choose another model") -> None:
+        """Take the clause, and what the user can do instead."""
+        super().__init__(clause)
+        self.instead = instead
 
 
 def shown(name: str) -> str:
@@ -36,19 +47,38 @@ def check_tokenizer(tokenizer: Any, name: str) -> None:
         raise ModelError(f"{name} has no tokenizer that says where in the text a token stands; choose another model.")
 
 
+FAILED = {
+    "configuration": "The configuration of {name} can't be read, or is of a kind that transformers does not know",
+    "tokenizer": "The tokenizer of {name} can't be read",
+    "weights": "The weights of {name} can't be read",
+    "attention": "{name} does not run on the tokens of a text alone",
+    "pass": "{name} can't be run on this text",
+}
+"""What is said of a step that failed with an error of a library, by the step"""
+
+
 def attempt(action: Callable[[], T], name: str, what: str) -> T:
-    """Run a loading step, and convert any exception to a ModelError with one sentence."""
+    """Run a step of opening or running a model, and convert any exception to a ModelError with one sentence.
+
+    Args:
+        action: the step.
+        name: of the model, as it is shown.
+        what: a key of `FAILED`. The words of a library's error are not shown: they speak of its code.
+    """
     try:
         return action()
+    except (ModelError, NoTokensError):
+        raise
+    except UnfitError as error:
+        raise ModelError(f"{name} {error}; {error.instead}.") from error
     except Exception as error:  # the libraries raise almost every type of exception
-        reason = " ".join(str(error).split())
+        reason = str(error)
         if "trust_remote_code" in reason or "custom code" in reason:
             why = f"{name} needs its own code to run, which is never done here"
         elif "ignore_mismatched_sizes" in reason:
             why = f"The weights of {name} have other shapes than its configuration says"
         else:
-            first = re.split(r"(?<=[.!?])\s", reason)[0][:160].rstrip(".") or type(error).__name__
-            why = f"The {what} of {name} can't be used ({first})"
+            why = FAILED[what].format(name=name)
         raise ModelError(f"{why}; choose another model.") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import socket
@@ -18,13 +19,15 @@ import huggingface_hub
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers.initialization import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
-from attnviz.pretrained.names import ModelError, attempt, check_tokenizer, shown
+from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, shown
 from attnviz.pretrained.sizes import check_model, check_numbers
 from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, in_its_place
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -70,20 +73,37 @@ def open_folder(folder: Path, name: str) -> TransformersModel:
     display_name = shown(name)
     if not any(folder.glob("*.safetensors")):
         raise ModelError(NO_SAFETENSORS.format(name=display_name))
-    if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would create an empty one
-        raise ModelError(f"{display_name} has no tokenizer among its files; choose another model.")
     attempt(lambda: check_numbers(folder), display_name, "configuration")
     with _loading:
         config = attempt(
             lambda: AutoConfig.from_pretrained(folder, trust_remote_code=False), display_name, "configuration"
         )
-        attempt(lambda: check_model(folder, config, auto_class(config)), display_name, "configuration")
+        attempt(lambda: _check_architecture(folder, config), display_name, "configuration")
+        if not any((folder / file).is_file() for file in TOKENIZER_FILES):  # transformers would create an empty one
+            raise ModelError(f"{display_name} has no tokenizer among its files; choose another model.")
         tokenizer: Any = attempt(
             lambda: AutoTokenizer.from_pretrained(folder, trust_remote_code=False), display_name, "tokenizer"
         )
         check_tokenizer(tokenizer, display_name)
         model = _read_weights(folder, config, display_name)
     return attempt(lambda: TransformersModel(model, tokenizer, name), display_name, "attention")
+
+
+def _check_architecture(folder: Path, config: Any) -> None:
+    """Check without memory for weights that a model is of a kind that can be shown, and as large as its files.
+
+    Raises:
+        UnfitError: it is not.
+    """
+    check_configuration(config)
+    check_kind(check_model(folder, config, auto_class(config)))
+    try:
+        with torch.device("meta"), no_init_weights():
+            auto_class(config).from_config(
+                copy.deepcopy(config), trust_remote_code=False, attn_implementation=IMPLEMENTATION
+            )
+    except (KeyError, ValueError) as error:  # its class does not take registered attention functions
+        raise UnfitError(OWN_CODE, in_its_place(config)) from error
 
 
 def auto_class(config: Any) -> Any:

@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from transformers.initialization import no_init_weights
 
+from attnviz.pretrained.names import UnfitError
+
 MAX_JSON = 4 * 2**20
 """The largest JSON file such as a configuration, in bytes; those of well-known models have a few thousand."""
 MAX_TOKENIZER = 128 * 2**20
@@ -37,8 +39,12 @@ _LENGTH = re.compile(r"position|length|window|context|ctx|seq|token", re.IGNOREC
 _NO_SIZE = re.compile(r"theta|base|freq|param|total|seed|(^|_)ids?$", re.IGNORECASE)
 
 
-class SizeError(ValueError):
-    """A configuration is larger than the model's files. The message is a clause for the user."""
+class SizeError(UnfitError):
+    """A configuration is larger than the model's files."""
+
+    def __init__(self, clause: str) -> None:
+        """Take a clause about the configuration or its file."""
+        super().__init__(f"is too large: {clause}")
 
 
 def check_numbers(folder: Path) -> None:
@@ -58,8 +64,8 @@ def check_numbers(folder: Path) -> None:
             raise SizeError(f"its {name[:40]} is {_short(number)}, and its file holds {weights:,} weights")
 
 
-def check_model(folder: Path, config: Any, auto_class: Any) -> None:
-    """Build the model on torch's meta device, which allocates no memory, and count its numbers.
+def check_model(folder: Path, config: Any, auto_class: Any) -> Any:
+    """Build the model on torch's meta device, which allocates no memory, count its numbers, and return it.
 
     Args:
         folder: the model's files.
@@ -75,6 +81,7 @@ def check_model(folder: Path, config: Any, auto_class: Any) -> None:
     required = sum(tensor.numel() for tensor in chain(model.parameters(), model.buffers()))
     if required > SLACK * stored + SPARE:
         raise SizeError(f"its configuration asks for {required:.3g} numbers, and its file holds {stored:.3g}")
+    return model
 
 
 def shapes(file: Path) -> dict[str, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from itertools import chain
@@ -21,7 +21,7 @@ from attnviz.pretrained.after import (
     find_vocabulary,
     find_weights,
 )
-from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_inputs
+from attnviz.pretrained.attention_interface import attention_inputs
 from attnviz.pretrained.families import (
     count_parameters,
     find_input_projections,
@@ -32,11 +32,23 @@ from attnviz.pretrained.families import (
 )
 from attnviz.pretrained.matrix_products import sizes_of, watch_maps
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
+from attnviz.pretrained.names import UnfitError, attempt, shown
+from attnviz.pretrained.own_attention import OwnAttention, check, chosen, is_checked
+from attnviz.pretrained.positions import PositionTables
+from attnviz.pretrained.unfit import (
+    MORE_THAN_TEXT,
+    NO_HIDDEN,
+    TEXT_MODEL,
+    check_configuration,
+    check_kind,
+    rows_of_embeddings,
+    without_calls,
+)
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.block import Norm
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Kind, Need
-from attnviz.trace.recorder import Call, Recorder, recording, watch_inputs, watch_norm
+from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
 from attnviz.trace.sizes import ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -64,7 +76,7 @@ class TransformersModel(PretrainedModel):
         """Wrap a model that was loaded with our attention function, and find its attention modules in a test pass.
 
         Raises:
-            ValueError: the model does not use transformers' AttentionInterface; or its attention is not plain
+            UnfitError: the model is of another kind (`attnviz.pretrained.unfit`); or its attention is not plain
                 attention (it has sinks, soft caps, ...), so that our steps differ from its own; or the tokenizer does
                 not belong to the model.
         """
@@ -74,27 +86,33 @@ class TransformersModel(PretrainedModel):
         self._model = self._whole.base_model
         self._tokenizer = tokenizer
         self._tokenizer_lock = Lock()
-        if len(tokenizer) > self._model.get_input_embeddings().num_embeddings:
-            raise ValueError("its tokenizer has more ids than the model has embeddings")
+        check_configuration(self._whole.config)
+        check_kind(self._whole)
+        rows = rows_of_embeddings((self._model, self._whole))
+        if rows is None:
+            raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL)
+        if len(tokenizer) > rows:
+            raise UnfitError(f"has embeddings for {rows:,} token ids, and its tokenizer has {len(tokenizer):,}")
         self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
         self.takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
-        self.max_tokens = self._limit()
-        modules = self._probe()[0].modules
+        self._theirs = OwnAttention(self._model)
+        self.max_tokens, modules = self._first_pass()
         if not modules:
-            raise ValueError("it does not run through transformers' AttentionInterface")
+            raise without_calls(self._model)
         self._parents = {child: parent for parent in self._model.modules() for child in parent.children()}
         self._watch(modules)
+        self._theirs.watch(self._model, set(modules))
         with torch.inference_mode():
-            probe, hidden = self._probe()
+            probe, hidden = self._compared_pass(len(modules))
             following = [*(_input(call) for call in probe.calls[1:]), hidden]
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
-        self.description = self._describe(probe.calls, width=hidden.shape[-1])
+        self.description = self._describe(probe.calls, width=hidden.shape[-1], checked=is_checked(self._model, modules))
 
     def _watch(self, modules: Sequence[nn.Module]) -> None:
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
@@ -104,15 +122,40 @@ class TransformersModel(PretrainedModel):
             if norms is not None:
                 watch_norm(norms[0])
 
-    def _limit(self) -> int:
-        """Return the maximum length of a text in tokens, including special tokens."""
-        limits = [MAX_TOKENS, int(self._tokenizer.model_max_length)]
-        positions = getattr(self._model.config, "max_position_embeddings", None)
-        if isinstance(positions, int) and positions > 0:  # XLNet says -1: no limit
-            # RoBERTa and similar models number positions from padding_idx + 1.
-            offset = getattr(getattr(self._model, "embeddings", None), "padding_idx", None)
-            limits.append(positions - (offset + 1 if self._model.config.model_type != "bert" and offset else 0))
-        return min(limits)
+    def _first_pass(self) -> tuple[int, list[nn.Module]]:
+        """Run the model on a few words.
+
+        Returns the maximum length of a text in tokens, including special tokens, and the module of each attention call.
+        A number of positions that the configuration states counts where the model reads no table of them: rotated
+        positions have no end, but a model was trained up to there.
+        """
+        self.max_tokens = min(MAX_TOKENS, int(self._tokenizer.model_max_length))
+        for is_last in (False, True):
+            ids, segments, decoder_ids = self._probe_words()
+            tables = PositionTables(self._model, ids)
+            try:
+                with torch.inference_mode(), recording() as recorder, tables:
+                    self.forward(ids, segments, decoder_ids)
+            except UnfitError:
+                raise
+            except Exception as error:  # whatever the model's code raises
+                room = min(tables.rooms, default=len(ids))
+                if is_last or room >= len(ids):
+                    raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL) from error
+                self.max_tokens = self._with_room(room)
+                continue
+            stated = getattr(self._model.config, "max_position_embeddings", None)
+            if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
+                tables.rooms.append(stated)
+            return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules
+        raise AssertionError
+
+    def _with_room(self, room: int) -> int:
+        """Return the maximum length of a text for a model that has positions for `room` tokens."""
+        added = int(self._tokenizer.num_special_tokens_to_add())
+        if room <= added:
+            raise UnfitError(f"has positions for {max(room, 0)} tokens, and its tokenizer adds {added} to each text")
+        return min(self.max_tokens, room)
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair; tokens beyond `max_tokens` are dropped and counted."""
@@ -149,12 +192,17 @@ class TransformersModel(PretrainedModel):
             inputs["decoder_input_ids"] = padded_ids[:, :1]
         return self._hidden(inputs)
 
-    def _hidden(self, inputs: Mapping[str, Tensor | bool]) -> Tensor:
-        """Run the model and return the last hidden states, (B, T, C)."""
-        if hasattr(self._model, "lm_head"):  # T5 with a language head is not a head on a base model
-            hidden: Tensor = self._model(**inputs, output_hidden_states=True).decoder_hidden_states[-1]
+    def _hidden(self, inputs: Mapping[str, Tensor | bool], model: Any = None) -> Tensor:
+        """Run the model, or the same one with eager attention, and return the last hidden states, (B, T, C)."""
+        model = self._model if model is None else model
+        if hasattr(model, "lm_head"):  # T5 with a language head is not a head on a base model
+            done = model(**inputs, output_hidden_states=True)
+            states = getattr(done, "decoder_hidden_states", None) or getattr(done, "hidden_states", None)
+            hidden = states[-1] if states else None
         else:
-            hidden = self._model(**inputs).last_hidden_state
+            hidden = getattr(model(**inputs), "last_hidden_state", None)
+        if not isinstance(hidden, Tensor) or hidden.ndim != 3:
+            raise UnfitError(NO_HIDDEN)
         return hidden
 
     def _inputs(self, ids: Tensor, segments: Tensor, decoder_ids: Sequence[int] | None) -> dict[str, Tensor | bool]:
@@ -171,23 +219,51 @@ class TransformersModel(PretrainedModel):
         """Return the names of a layer's attention modules."""
         return self._names[kind][self.description.numbers[kind].index(layer)]
 
-    def _probe(self) -> tuple[Recorder, Tensor]:
+    def run(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Pass:
+        """Run the forward pass as `PretrainedModel.run` does.
+
+        A model that is not of a checked family is compared with its own eager attention in one layer.
+
+        Raises:
+            ModelError: it attends in another way on this text than is shown, or can't be run on it.
+        """
+        compared = () if self.description.is_checked else (chosen(len(self.blocks), ids, decoder_ids),)
+        return attempt(lambda: self._checked_run(ids, segments, decoder_ids, compared), shown(self.name), "pass")
+
+    def _checked_run(
+        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, compared: Collection[int]
+    ) -> Pass:
+        with self._theirs.compared(compared) as comparison:
+            done = super().run(ids, segments, decoder_ids)
+        if len(done.calls) != len(self.blocks):
+            raise UnfitError(
+                f"computes {len(done.calls)} attentions for this text, and {len(self.blocks)} for another one"
+            )
+        with torch.inference_mode():
+            weights = [
+                _weights(call, maps) if number in compared else None
+                for number, (call, maps) in enumerate(zip(done.calls, self.blocks, strict=True))
+            ]
+        check(comparison, weights)
+        return done
+
+    def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
         """Run the model on a few words and return the record of the pass and the last hidden state.
 
         Raises:
-            ValueError: transformers' eager attention gives a different result, or one that is not finite.
+            UnfitError: transformers' eager attention gives a different result, or one that is not finite.
         """
-        words = self._probe_words()
-        with torch.inference_mode():
-            with recording() as recorder:
-                ours = self.forward(*words)
-            self._model.set_attn_implementation("eager")
-            theirs = self.forward(*words)
-            self._model.set_attn_implementation(IMPLEMENTATION)
+        ids, segments, decoder_ids = self._probe_words()
+        with recording() as recorder, self._theirs.compared(range(calls)) as comparison:
+            ours = self.forward(ids, segments, decoder_ids)
+        inputs = self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids)
+        theirs = self._hidden(inputs, self._theirs.model)[0]
         if not bool(theirs.isfinite().all()):
-            raise ValueError("its numbers are not finite, even for three plain words")
+            raise UnfitError("gives numbers that are not finite, even for three plain words")
+        maps = BlockMaps("encoder", None, None)
+        check(comparison, [_weights(call, maps) for call in recorder.calls])
         if not _is_near(ours, theirs):
-            raise ValueError("it does more than softmax(QKᵀ · scale + mask) V")
+            raise UnfitError("computes other hidden states with its own eager attention than with what is shown")
         return recorder, ours
 
     def _probe_words(self) -> tuple[Sequence[int], Sequence[int], Sequence[int] | None]:
@@ -201,8 +277,12 @@ class TransformersModel(PretrainedModel):
             return None
         ids, segments, decoder_ids = self._probe_words()
         inputs = self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids)
-        logits = self._whole(**inputs).logits[0]
-        return head if _is_near(head(hidden), logits) else None
+        logits = getattr(self._whole(**inputs), "logits", None)
+        try:
+            ours = head(hidden)
+        except (TypeError, RuntimeError):  # it takes more than the last hidden state
+            return None
+        return head if logits is not None and isinstance(ours, Tensor) and _is_near(ours, logits[0]) else None
 
     def _vocabulary(self, hidden: Tensor) -> Vocabulary | None:
         """Return the parts of the language head if they give what it gives for the probe's last hidden state."""
@@ -281,14 +361,14 @@ class TransformersModel(PretrainedModel):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
         return {kind: tuple(of_kind) for kind, of_kind in names.items()}
 
-    def _describe(self, calls: Sequence[Call], *, width: int) -> Description:
+    def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:
         kinds = [block.kind for block in self.blocks]
         heads = {kind: call.query.shape[0] for kind, call in zip(kinds, calls, strict=True)}
         sizes: dict[Kind, tuple[int, ...]] = {}
         for kind, call in zip(kinds, calls, strict=True):
             sizes[kind] = (*sizes.get(kind, ()), call.query.shape[-1])
             if call.query.shape[0] != heads[kind]:
-                raise ValueError("its layers have different numbers of heads")
+                raise UnfitError("has different numbers of heads in its layers")
         return Description(
             name=self.name,
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
@@ -305,6 +385,7 @@ class TransformersModel(PretrainedModel):
             unavailable=self._unavailable(),
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
+            is_checked=checked,
         )
 
     def _sizes(self, calls: Sequence[Call]) -> ModelSizes | None:
@@ -357,6 +438,11 @@ def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] |
     if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
         return None, {"projections": NOT_LINEAR}
     return projections, {}
+
+
+def _weights(call: Call, maps: BlockMaps) -> Tensor:
+    """Return the weights that are shown of a call, (H, Tq, Tk)."""
+    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
 
 
 def _input(call: Call) -> Tensor | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from attnviz.settings import settings
 from attnviz.sources.source import Get, Names, Resources, Source
+from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Model
 
 _OTHERS = {
@@ -29,8 +32,19 @@ NAMES = Names(
 
 
 def open_model(get: Get, resources: Resources) -> Model:
-    """Load the model that the view names; raises attnviz.pretrained.ModelError if that fails."""
-    return resources.load(get("model"))
+    """Load the model that the view names, and see whether it can be shown on the view's text.
+
+    A trace compares a model that no test checks with the model's own attention. So it is made here, where a page shows
+    a refusal and takes another model, and not only when a browser asks for numbers.
+
+    Raises:
+        attnviz.pretrained.ModelError: it can't be loaded, or it attends in another way on this text than is shown.
+    """
+    model = resources.load(get("model"))
+    if not model.description.is_checked:
+        with suppress(NoTokensError):  # a page says so where the picture would be
+            resources.trace(model, get("text"), get("pair").strip() or None)
+    return model
 
 
 PRETRAINED = Source(

@@ -125,6 +125,9 @@ class Description(ShortRepr):
     A layer is called by its number everywhere; its place in this tuple is that in arrays of all layers"""
     head_sizes: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
     """D of each layer in `numbers`; `head_size` everywhere if none are given"""
+    is_checked: bool = True
+    """Whether tests hold its numbers equal to those of another implementation. If not, each trace is compared with the
+    model's own attention, and fails with `attnviz.pretrained.ModelError` where that differs"""
 
     def __post_init__(self) -> None:
         counts = {kind: count for kind, (count, _) in self.layers.items()}

@@ -190,10 +190,11 @@ def test_what_cannot_be_traced_is_refused_in_one_sentence() -> None:
     assert "no model of transformers" in refusal(torch.nn.DataParallel(model), tokenizer)
     assert "has no tokenizer that says where" in refusal(model, str.split)
     assert "meta" in refusal(tf.BertModel(tf.BertConfig(**BERT)).to("meta"), tokenizer)
-    assert "has more ids than the model has embeddings" in refusal(
+    assert "has embeddings for 99 token ids, and its tokenizer has 30,522" in refusal(
         tf.BertModel(tf.BertConfig(**{**BERT, "vocab_size": 99})), tokenizer
     )
-    assert "does not run through" in refusal(tf.XLNetModel(tf.XLNetConfig(d_model=32, n_layer=1, n_head=4)), tokenizer)
+    xlnet = tf.XLNetModel(tf.XLNetConfig(d_model=32, n_layer=1, n_head=4))
+    assert "attention in code of its own" in refusal(xlnet, tokenizer)
     model.config.quantization_config = {"quant_method": "bitsandbytes"}
     assert "quantised" in refusal(model, tokenizer)
 

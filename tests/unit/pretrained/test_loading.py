@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from attnviz.pretrained import ModelError, load, opening
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.names import attempt, shown
+from attnviz.pretrained.names import FAILED, UnfitError, attempt, shown
 from tests.unit.families import save
 
 QUERY = "encoder.layer.0.attention.self.query.weight"
@@ -278,7 +278,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"] |= {f"extra{i}": 30522 + i for i in range(10)}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert "more ids than the model" in sentence(folder)
+    assert "has embeddings for 30,522 token ids, and its tokenizer has 30,532" in sentence(folder)
 
 
 def test_a_changed_built_in_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,13 +305,25 @@ def test_the_built_in_models_weights_are_copies_of_its_file_and_loading_draws_no
     assert torch.equal(model.trace("hello").last_hidden_state, load("minilm").trace("hello").last_hidden_state)
 
 
-def test_in_messages_the_end_of_a_long_name_is_kept_and_the_beginning_of_a_long_reason() -> None:
+def test_in_messages_the_end_of_a_long_name_is_kept() -> None:
     assert shown("a" * 80) == "a" * 80
     assert shown("a" * 80 + "b") == "…" + "a" * 78 + "b"
 
+
+@pytest.mark.parametrize("step", FAILED)
+def test_the_words_of_a_librarys_error_are_not_shown(step: str) -> None:
     def fail() -> None:
-        raise RuntimeError("x" * 500)
+        raise AttributeError("'Phi3MLP' object has no attribute 'act_fn'")
 
     with pytest.raises(ModelError) as error:
+        attempt(fail, "some/model", step)
+    assert str(error.value) == f"{FAILED[step].format(name='some/model')}; choose another model."
+    assert isinstance(error.value.__cause__, AttributeError), "a notebook shows it below"
+
+
+def test_a_refusal_of_our_own_says_what_to_do_instead() -> None:
+    def fail() -> None:
+        raise UnfitError("reads pictures", "open gpt2")
+
+    with pytest.raises(ModelError, match=r"^some/model reads pictures; open gpt2\.$"):
         attempt(fail, "some/model", "weights")
-    assert str(error.value) == f"The weights of some/model can't be used ({'x' * 160}); choose another model."

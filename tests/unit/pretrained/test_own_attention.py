@@ -1,0 +1,282 @@
+"""Models that attend in another way than they would show: refused by what they pass, and by what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from torch import Tensor, nn
+from transformers.models.qwen2 import modeling_qwen2
+
+import attnviz
+from attnviz.links.link import read_link
+from attnviz.pretrained import ModelError, load, open_model
+from attnviz.pretrained.attention_interface import WITHOUT_EFFECT, attention_function
+from attnviz.pretrained.names import UnfitError
+from attnviz.pretrained.own_attention import CHECKED, Comparison, check, chosen
+from attnviz.sources.direct import Direct
+from attnviz.sources.shown import shown
+from attnviz.trace.ablation import Replaced, replaced
+from tests.app.pages import messages, open_page
+from tests.unit.families import BERT, FAMILIES, save
+from tests.unit.pretrained.architectures import tokenizer
+
+QWEN2 = {**BERT, "vocab_size": 128, "num_key_value_heads": 2}
+TINY = {**BERT, "vocab_size": 128, "num_key_value_heads": 2, "head_dim": 8}
+
+
+class Layer(nn.Module):
+    """What an attention function is given as the module."""
+
+
+def attended(training: bool = False, **others: Any) -> tuple[Tensor, Tensor]:
+    operands = [torch.randn(1, 2, 3, 4) for _ in range(3)]
+    return attention_function(Layer().train(training), *operands, None, **others)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("softcap", 50.0, "limits its scores with a soft cap"),
+        ("s_aux", torch.zeros(2), "adds a learned sink to each softmax"),
+        ("sinks", torch.zeros(2), "adds a learned sink to each softmax"),
+        ("attention_bias", torch.zeros(3, 3), "adds a bias to its scores outside the mask"),
+        ("head_mask", torch.ones(2), "multiplies the weights of its heads by a mask"),
+        ("a_new_thing", 0, "gives its attention an argument “a new thing”"),
+        ("scaling", torch.ones(1, 2, 1, 1), "a scale for each head or token"),
+    ],
+)
+def test_an_argument_that_asks_for_another_step_is_refused_by_its_name(name: str, value: Any, words: str) -> None:
+    with pytest.raises(UnfitError, match=words):
+        attended(**{name: value})
+
+
+def test_arguments_that_no_eager_attention_reads_and_those_that_are_none_change_nothing() -> None:
+    torch.manual_seed(0)
+    _, plain = attended()
+    others = dict.fromkeys(WITHOUT_EFFECT, 1) | dict.fromkeys(("softcap", "s_aux", "a_new_thing"))
+    torch.manual_seed(0)
+    assert torch.equal(attended(**others)[1], plain)
+    torch.manual_seed(0)
+    assert torch.equal(attended(scaling=torch.tensor(0.5))[1], plain)
+
+
+def test_dropout_is_refused_where_it_drops() -> None:
+    attended(dropout=0.1)
+    attended(training=True)
+    with pytest.raises(UnfitError, match="at random"):
+        attended(training=True, dropout=0.1)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a soft cap": (
+        lambda: tf.Gemma2Model(tf.Gemma2Config(**TINY, attn_logit_softcapping=50.0)),
+        "limits its scores with a soft cap",
+    ),
+    "sinks": (
+        lambda: tf.GptOssModel(tf.GptOssConfig(**TINY, num_local_experts=2, num_experts_per_tok=1)),
+        "adds a learned sink to each softmax",
+    ),
+    "two attentions in a layer": (
+        lambda: tf.DiffLlamaModel(tf.DiffLlamaConfig(**TINY)),
+        "computes 4 attentions in 2 layers",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_model_that_does_more_is_refused_by_name_whatever_the_text(case: str) -> None:
+    make, words = REFUSED[case]
+    torch.manual_seed(0)
+    model = make()
+    with torch.no_grad():
+        model.get_input_embeddings().weight.mul_(1e-6)  # so that no score comes near a cap
+    with pytest.raises(ModelError, match=words):
+        open_model(model, tokenizer())
+
+
+def test_gemma_2_without_its_cap_is_shown() -> None:
+    model = tf.Gemma2Model(tf.Gemma2Config(**TINY, attn_logit_softcapping=None)).eval()
+    trace = attnviz.trace_model(model, tokenizer(), "the cat sat")
+    model.set_attn_implementation("eager")
+    theirs = model(torch.tensor([trace.tokens.ids]), output_attentions=True, use_cache=False).attentions
+    assert all((trace.attentions(at) - one[0]).abs().max() <= 1e-6 for at, one in enumerate(theirs))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Let Qwen2's own eager attention cap the scores of layers with `is_capped`, and list the layers in which it ran.
+
+    No argument says so: a structure can't be seen.
+    """
+    plain, ran = modeling_qwen2.eager_attention_forward, list[int]()
+
+    def capped(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, **others: Any) -> tuple[Tensor, ...]:
+        ran.append(module.layer_idx)
+        if not getattr(module, "is_capped", False):
+            return plain(module, query, key, value, mask, **others)
+        key, value = (modeling_qwen2.repeat_kv(one, module.num_key_value_groups) for one in (key, value))
+        scores = 50 * torch.tanh(query @ key.transpose(-2, -1) * others["scaling"] / 50)
+        weights = torch.softmax(scores + (0 if mask is None else mask), -1)
+        return (weights @ value).transpose(1, 2), weights
+
+    monkeypatch.setattr(modeling_qwen2, "eager_attention_forward", capped)
+    yield ran
+
+
+def qwen2(capped: tuple[int, ...] = (), layers: int = 4) -> Any:
+    """Return a model in which scores are about 0 for the words of the probe, and about 40 for the others."""
+    torch.manual_seed(0)
+    model = tf.Qwen2Model(tf.Qwen2Config(**{**QWEN2, "num_hidden_layers": layers})).eval()
+    words = tokenizer().get_vocab()
+    with torch.no_grad():
+        for layer in model.layers:
+            nn.init.normal_(layer.self_attn.q_proj.weight, std=0.6)
+            nn.init.normal_(layer.self_attn.k_proj.weight, std=0.6)
+            layer.self_attn.is_capped = layer.self_attn.layer_idx in capped
+        nn.init.normal_(model.embed_tokens.weight)
+        for word in ("one", "two", "three"):
+            model.embed_tokens.weight[words[word]] *= 1e-7
+    return model
+
+
+def test_a_difference_that_three_words_do_not_show_refuses_the_view(calls: list[int]) -> None:
+    """The case of a Gemma 2 whose cap no argument names: 0.9937 would be shown where eager gives 0.94."""
+    model = qwen2(capped=(0,), layers=1)
+    opened = open_model(model, tokenizer())
+    assert not opened.description.is_checked
+    opened.trace("one two three")
+    text = "the cat sat on the mat"
+    ids = torch.tensor([opened.tokenize(text).ids])
+    model.set_attn_implementation("eager")
+    capped = model(ids, output_attentions=True).attentions[0]
+    model.layers[0].self_attn.is_capped = False
+    plain = model(ids, output_attentions=True).attentions[0]
+    assert (plain - capped).abs().max() > 0.05
+    with pytest.raises(
+        ModelError, match="own eager attention gives other numbers, here in attention call 0 of 1"
+    ) as error:
+        opened.trace(text)
+    assert str(error.value).endswith("; choose another model.")
+
+
+def test_one_layer_that_the_text_chooses_is_compared(calls: list[int]) -> None:
+    opened = open_model(qwen2(capped=(2,)), tokenizer())
+    texts = [" ".join(["the cat"] + ["sat on", "mat and"][n % 2 :] * n) for n in range(12)]
+    compared = set()
+    for text in texts:
+        calls.clear()
+        layer = chosen(4, opened.tokenize(text).ids, None)
+        if layer == 2:
+            with pytest.raises(ModelError, match="in attention call 2 of 4"):
+                opened.trace(text)
+        else:
+            opened.trace(text)
+        assert calls == [layer], "one layer's eager attention, and no more"
+        compared.add(layer)
+    assert compared == {0, 1, 2, 3}
+
+
+def test_the_choice_is_the_same_for_the_same_ids_and_depends_on_the_decoders() -> None:
+    assert {chosen(7, (1, 2), None) for _ in range(3)} == {chosen(7, [1, 2], None)}
+    assert {chosen(5, (n,), None) for n in range(60)} == set(range(5))
+    assert {chosen(5, (1,), (n,)) for n in range(60)} == set(range(5))
+
+
+def test_the_checked_families_are_those_of_the_tests_and_are_not_compared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {family.make().config.model_type for family in FAMILIES.values()} == CHECKED
+    module = tf.models.llama.modeling_llama
+    opened = load(str(save("llama", tmp_path)))
+    assert opened.description.is_checked
+    monkeypatch.setattr(module, "eager_attention_forward", None)
+    opened.trace("the cat")
+
+
+def test_code_that_is_not_transformers_is_compared_though_it_names_a_checked_family() -> None:
+    class Own(tf.BertModel):
+        """A user's own class."""
+
+    class OwnAttention(type(tf.BertModel(tf.BertConfig(**BERT)).encoder.layer[0].attention.self)):  # type: ignore[misc]
+        """A user's own layer."""
+
+    with_own_layer = tf.BertModel(tf.BertConfig(**QWEN2))
+    with_own_layer.encoder.layer[1].attention.self.__class__ = OwnAttention
+    assert open_model(tf.BertModel(tf.BertConfig(**QWEN2)), tokenizer()).description.is_checked
+    assert not open_model(with_own_layer, tokenizer()).description.is_checked
+    assert not open_model(Own(tf.BertConfig(**QWEN2)), tokenizer()).description.is_checked
+
+
+def test_weights_are_compared_to_a_ten_thousandth_and_outputs_in_units_of_the_largest() -> None:
+    weights = torch.full((1, 2, 2), 0.5)
+    for change, fits in ((0.9e-4, True), (1.2e-4, False), (float("nan"), False)):
+        comparison = Comparison((0,), modules=1, weights={0: weights + change})
+        if fits:
+            check(comparison, [weights])
+        else:
+            with pytest.raises(UnfitError, match="call 0 of 1"):
+                check(comparison, [weights])
+    check(Comparison((1,), modules=2, weights={0: weights + 1}), [None, weights])
+    with pytest.raises(UnfitError, match="call 1 of 2"):
+        check(Comparison((1,), modules=2, differing=[1]), [None, weights])
+    with pytest.raises(UnfitError, match="computes 2 attentions in 1 layers"):
+        check(Comparison((0,), modules=1), [weights, weights])
+
+
+def test_a_pass_with_other_attentions_than_the_first_is_refused() -> None:
+    opened = open_model(qwen2(), tokenizer())
+    opened.blocks = opened.blocks[:3]
+    with pytest.raises(ModelError, match="computes 4 attentions for this text, and 3 for another one"):
+        opened.trace("the cat")
+
+
+def test_an_error_of_the_models_code_is_one_sentence() -> None:
+    model = qwen2()
+    opened = open_model(model, tokenizer())
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("The size of tensor a (22) must match the size of tensor b (16)")
+
+    opened.body.norm.register_forward_hook(fail)
+    with pytest.raises(ModelError, match=r"^Qwen2Model can't be run on this text; choose another model\.$"):
+        opened.trace("the cat")
+
+
+def test_without_a_head_the_weights_are_still_compared(calls: list[int]) -> None:
+    for capped, refused in (((), False), ((0,), True)):
+        opened = open_model(qwen2(capped=capped, layers=1), tokenizer())
+        with replaced({opened.body.layers[0].self_attn: Replaced.by_zero([1], heads=4)}):
+            if refused:
+                with pytest.raises(ModelError, match="call 0 of 1"):
+                    opened.trace("the cat sat on the mat")
+            else:
+                opened.trace("the cat sat on the mat")
+
+
+def folder_of(model: Any, folder: Path) -> str:
+    model.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_view_is_refused_where_its_source_opens_the_model(
+    calls: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modeling_qwen2.Qwen2Attention, "is_capped", True, raising=False)
+    folder = folder_of(qwen2(capped=(0,), layers=1), tmp_path)
+    for text, refused in (("one two three", False), ("the cat sat on the mat", True), (" ", False)):
+        view, _ = read_link({"source": "pretrained", "model": folder, "text": text})
+        if refused:
+            with pytest.raises(ModelError, match="own eager attention gives other numbers"):
+                shown(view.__getitem__, Direct())
+        else:
+            assert shown(view.__getitem__, Direct()).model.name == folder
+    page = open_page("step_by_step", source="pretrained", model=folder, text="the cat sat on the mat")
+    (message,) = [one for one in messages(page) if "eager" in one]
+    assert "Showing minilm." in message
+    assert not page.exception
