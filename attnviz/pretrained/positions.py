@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
@@ -41,8 +42,9 @@ class PositionTables(TorchFunctionMode):
         named = kwargs or {}
         if func is functional.embedding:
             self._note(args[1] if len(args) > 1 else named["weight"], 0, args[0] if args else named["input"])
-        elif func is Tensor.index_select and self._is_stored(args[0]):
-            self._note(args[0], *args[1:3])
+        elif func in (Tensor.index_select, torch.index_select, torch.gather) and self._is_stored(args[0]):
+            axis, index = (*args[1:], *(named[name] for name in ("dim", "index") if name in named))
+            self._note(args[0], axis, index)
         elif func is Tensor.__getitem__ and self._is_stored(args[0]):
             indices = args[1] if isinstance(args[1], tuple) else (args[1],)
             for axis, index in enumerate(indices[: args[0].ndim]):

@@ -132,6 +132,8 @@ class TransformersModel(PretrainedModel):
         self.max_tokens = min(MAX_TOKENS, int(self._tokenizer.model_max_length))
         for is_last in (False, True):
             ids, segments, decoder_ids = self._probe_words()
+            if not ids:
+                raise UnfitError("has a tokenizer that finds no token in three plain words")
             tables = PositionTables(self._model, ids)
             try:
                 with torch.inference_mode(), recording() as recorder, tables:

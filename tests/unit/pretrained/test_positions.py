@@ -1,0 +1,89 @@
+"""How many tokens a model reads: one that its tables of positions have rows for, and never one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+
+from attnviz.pretrained import ModelError, open_model
+from attnviz.pretrained.transformers_model import MAX_TOKENS
+from tests.unit.families import BERT
+from tests.unit.pretrained.architectures import tokenizer
+
+SIZES = {**BERT, "vocab_size": 128}
+BART = {
+    "vocab_size": 128, "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
+}  # fmt: skip
+OPT = {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32}
+T5 = {"vocab_size": 128, "d_model": 32, "num_layers": 1, "num_heads": 4, "d_kv": 8, "d_ff": 48}
+ROTARY = {**SIZES, "num_key_value_heads": 2}
+
+MODELS: dict[str, tuple[Callable[[], Any], int]] = {
+    "RoBERTa, padding 0": (
+        lambda: tf.RobertaModel(tf.RobertaConfig(**SIZES, max_position_embeddings=16, pad_token_id=0)), 15,
+    ),
+    "RoBERTa, padding 1": (
+        lambda: tf.RobertaModel(tf.RobertaConfig(**SIZES, max_position_embeddings=16, pad_token_id=1)), 14,
+    ),
+    "XLM-R": (lambda: tf.XLMRobertaModel(tf.XLMRobertaConfig(**SIZES, max_position_embeddings=16)), 14),
+    "CamemBERT": (lambda: tf.CamembertModel(tf.CamembertConfig(**SIZES, max_position_embeddings=16)), 14),
+    "with a head": (
+        lambda: tf.RobertaForMaskedLM(tf.RobertaConfig(**SIZES, max_position_embeddings=16, pad_token_id=0)), 15,
+    ),
+    "BERT": (lambda: tf.BertModel(tf.BertConfig(**SIZES, max_position_embeddings=16)), 16),
+    "GPT-2": (lambda: tf.GPT2Model(tf.GPT2Config(vocab_size=128, n_embd=32, n_layer=1, n_head=4, n_positions=16)), 16),
+    "OPT": (lambda: tf.OPTModel(tf.OPTConfig(**OPT, max_position_embeddings=16)), 16),
+    "BART": (lambda: tf.BartModel(tf.BartConfig(**BART, max_position_embeddings=16)), 16),
+    "Marian, sines": (
+        lambda: tf.MarianModel(tf.MarianConfig(**BART, max_position_embeddings=16, pad_token_id=0)), 16,
+    ),
+    "T5, relative": (lambda: tf.T5Model(tf.T5Config(**T5)), MAX_TOKENS),
+    "Llama, rotated": (lambda: tf.LlamaModel(tf.LlamaConfig(**ROTARY, max_position_embeddings=24)), 24),
+    "Mistral, a window": (
+        lambda: tf.MistralModel(tf.MistralConfig(**ROTARY, head_dim=8, max_position_embeddings=24, sliding_window=4)),
+        24,
+    ),
+    "no room for the probe": (
+        lambda: tf.RobertaModel(tf.RobertaConfig(**SIZES, max_position_embeddings=4, pad_token_id=1)), 2,
+    ),
+}  # fmt: skip
+"""Each, and how many tokens it reads"""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_text_is_cut_where_the_table_ends_and_the_rest_is_counted(name: str) -> None:
+    make, most = MODELS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    opened = open_model(model, tokenizer())
+    assert opened.max_tokens == most
+    for words in (most, most + 1) if most < MAX_TOKENS else ():
+        trace = opened.trace(" ".join(["the cat"] * words).split(" ", words)[0] if words == 1 else "the " * words)
+        assert (len(trace.tokens), trace.tokens.dropped) == (most, words - most)
+    text = opened.trace("the cat " * 18)
+    assert (len(text.tokens), text.tokens.dropped) == (min(most, 36), max(0, 36 - most))
+    if most < MAX_TOKENS and name not in ("Llama, rotated", "Mistral, a window"):
+        ids = torch.full((1, most + 1), 5)
+        both = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
+        with pytest.raises((IndexError, RuntimeError)):
+            model(input_ids=ids, **both)
+
+
+def test_a_tokenizers_limit_counts_too() -> None:
+    words = tokenizer()
+    words.model_max_length = 9
+    assert open_model(tf.BertModel(tf.BertConfig(**SIZES)), words).max_tokens == 9
+
+
+def test_a_model_without_room_for_what_the_tokenizer_adds_is_refused_in_one_sentence() -> None:
+    def roberta(rows: int) -> Any:
+        return tf.RobertaModel(tf.RobertaConfig(**SIZES, max_position_embeddings=rows, pad_token_id=0))
+
+    assert open_model(roberta(4), tokenizer(adds=True)).max_tokens == 3
+    with pytest.raises(ModelError, match="has positions for 2 tokens, and its tokenizer adds 2 to each text"):
+        open_model(roberta(3), tokenizer(adds=True))
