@@ -1,57 +1,97 @@
 """Every text architecture that transformers registers, tiny and with random weights: is it shown, or refused, and how?
 
-    python -m tests.unit.pretrained.architectures --write    # writes the table of docs/models.md
+    python -m tests.unit.pretrained.architectures    # writes the table of docs/models.md anew
 
-Each model runs in this process or in that of a chunk (`outcomes`), so that one that crashes takes no other with it.
+An architecture is one type of model in the mappings of AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+and AutoModel, by its class in the first of these that has it.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import warnings
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 import transformers as tf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import Tensor
 from transformers.models.auto import modeling_auto
 
-MAPPINGS = {
-    "causal": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    "masked": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    "seq2seq": modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    "base": modeling_auto.MODEL_MAPPING_NAMES,
-}
+from attnviz.pretrained import ModelError, Trace, open_model
+
+TABLE = Path(__file__).parents[3] / "docs" / "models.md"
+BEGIN, END = "<!-- the table begins: python -m tests.unit.pretrained.architectures -->", "<!-- the table ends -->"
+MAPPINGS = (
+    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_MAPPING_NAMES,
+)
 VOCABULARY = 128
-WORDS = ["the", "cat", "sat", "on", "mat", "and", "dog", "one", "two", "three"]
+WORDS = "the cat sat on mat and dog one two three".split()
 TEXT, PAIR = "the cat sat on the mat and the dog sat", "the dog sat on the cat"
-MOST_NUMBERS = 10_000_000
+MOST = 1e-6
+"""The largest difference between weights, as everywhere in the tests"""
+MOST_NUMBERS = 12_000_000
 """The most parameters of a tiny model"""
+CHUNKS = 4
+"""Processes, one after another, in which all architectures run"""
 
 SMALL: tuple[tuple[str, int], ...] = (
     (r"vocab_size|^vocab$", VOCABULARY),
+    (r"^pad_token_id$", 0),
+    (r"^(bos|decoder_start|cls|mask)_token_id$", 2),
+    (r"^(eos|sep)_token_id$", 3),
     (r"head_dim|d_kv|kv_channels|attention_head_size|d_head|qk_nope|qk_rope|v_head", 8),
     (r"lora_rank|latent_size", 16),
-    (r"num_key_value|num_kv|n_head_kv|multi_query_group_num", 2),
+    (r"num_key_value|num_kv|n_head_kv|multi_query_group_num", 4),
     (r"(heads?|n_head|num_attention_heads|attention_heads)$", 4),
     (r"experts_per|top_?k|n_group|topk_group", 1),
     (r"n_shared_experts", 1),
     (r"num_experts|n_routed_experts|num_local_experts|moe_num_experts|n_experts", 2),
+    (r"sliding_window|local_attention|attention_window", 4),
     (r"(intermediate|ffn|inner|feed_?forward).*(size|dim)?$|^d_ff$|hidden_dim|(^|_)ffn_dim", 48),
     (r"(layers|n_layer|num_blocks|num_hidden_layers|hidden_groups)$", 2),
     (r"(hidden_size|d_model|n_embd|embed_dim|embedding_size|d_embed|^dim|hidden_dim|emb_dim|proj_dim|width)$", 32),
     (r"(max_position_embeddings|n_positions|max_seq_len|n_ctx|max_source_positions|max_target_positions)$", 64),
-)  # fmt: skip
+)
 """Patterns of a setting's name, and the number that a tiny model has there; the first that fits counts"""
+
+OWN: dict[str, dict[str, Any]] = {
+    "deepseek_v2": {"topk_method": "greedy"},
+    "ernie4_5_moe": {"moe_k": 1},
+    "esm": {"vocab_size": VOCABULARY, "pad_token_id": 0},
+    "hunyuan_v1_dense": {"head_dim": 8},
+    "hunyuan_v1_moe": {"head_dim": 8},
+    "jamba": {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1},
+    "lilt": {"channel_shrink_ratio": 4},
+    "mamba2": {"num_heads": 8, "head_dim": 8},
+    "ministral": {"head_dim": 8},
+    "mobilebert": {"intra_bottleneck_size": 32, "true_hidden_size": 32},
+    "nemotron": {"head_dim": 8},
+    "qwen3_next": {"num_hidden_layers": 4},
+    "qwen3_5_text": {"num_hidden_layers": 4},
+    "qwen3_5_moe_text": {"num_hidden_layers": 4},
+    "reformer": {"axial_pos_embds_dim": [16, 16], "axial_pos_shape": [8, 8], "is_decoder": True},
+    "gpt_neo": {"num_layers": 2, "attention_types": [[["global", "local"], 1]]},
+    "xmod": {"default_language": "en_XX"},
+    "gptj": {"rotary_dim": 4},
+    "codegen": {"rotary_dim": 4},
+}
+"""Settings of types that the patterns do not fit"""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What becomes of one architecture."""
 
-    architecture: str
-    model_type: str
     state: str
     """equal, refused, not built, or different"""
     words: str = ""
@@ -59,18 +99,22 @@ class Outcome:
 
 
 def architectures() -> dict[str, str]:
-    """Return the model type of each text architecture by its name."""
+    """Return the class of each type that says that token ids are its main input, and text its only one, and of each
+    type with a language head."""
+    with_head = {model_type for mapping in MAPPINGS[:3] for model_type in mapping}
     found: dict[str, str] = {}
-    for names in MAPPINGS.values():
-        for model_type, of_type in names.items():
-            for name in (of_type,) if isinstance(of_type, str) else of_type:
-                found.setdefault(name, model_type)
-    return found
+    for mapping in MAPPINGS:
+        for model_type, names in mapping.items():
+            found.setdefault(model_type, names if isinstance(names, str) else names[0])
+    return {one: name for one, name in sorted(found.items()) if one in with_head or _reads_text(name)}
 
 
-def takes_text(architecture: Any) -> bool:
-    """Whether a class of transformers says that token ids are its main input, and text its only one."""
-    kinds = architecture.input_modalities
+def _reads_text(name: str) -> bool:
+    try:
+        architecture = getattr(tf, name)
+        kinds = architecture.input_modalities
+    except (AttributeError, ImportError):
+        return False
     return architecture.main_input_name == "input_ids" and (kinds == "text" or tuple(kinds) == ("text",))
 
 
@@ -78,26 +122,24 @@ def small(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     """Return small numbers for those settings of a configuration that say its size."""
     found: dict[str, Any] = {}
     for name, value in settings.items():
-        if name in own:
-            continue
         number = next((number for pattern, number in SMALL if re.search(pattern, name)), None)
-        if number is not None and isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            found[name] = number
+        if number is not None and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            found[name] = min(number, value) if value and not name.endswith("token_id") else number if value else value
     return {**found, **own}
 
 
-def tiny(config_class: Any, own: Mapping[str, Any] | None = None) -> Any:
+def tiny(config_class: Any, own: Mapping[str, Any]) -> Any:
     """Return a configuration of a class with small numbers."""
     default = config_class()
     parts = {
-        name: tiny(type(inner)).to_dict()
+        name: tiny(type(inner), OWN.get(inner.model_type, {})).to_dict()
         for name in default.sub_configs
         if isinstance(inner := getattr(default, name, None), tf.PreTrainedConfig)
     }
     settings = {
         name: value for name, value in default.to_dict().items() if name not in ("layer_types", *default.sub_configs)
     }
-    return config_class(**parts, **small(settings, own or {}))
+    return config_class(**parts, **small(settings, own))
 
 
 def tokenizer(*, adds: bool = False) -> Any:
@@ -111,19 +153,138 @@ def tokenizer(*, adds: bool = False) -> Any:
 
 
 def made(name: str, model_type: str) -> Any:
-    """Return a tiny random model."""
-    config_class = type(tf.AutoConfig.for_model(model_type))
-    config = tiny(config_class, OWN.get(model_type))
+    """Return a tiny random model of a class.
+
+    Raises:
+        Exception: what transformers raises if no configuration with small numbers fits it.
+    """
     architecture = getattr(tf, name)
-    with torch.device("meta"):
-        size = sum(parameter.numel() for parameter in architecture(config).parameters())
-    if size > MOST_NUMBERS:
-        raise ValueError(f"{size:,} parameters")
-    torch.manual_seed(0)
-    model = architecture(tiny(config_class, OWN.get(model_type))).eval()
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.2)
-    return model
+    default = tf.AutoConfig.for_model(model_type)
+    wanted = architecture.config_class
+    parts = [getattr(default, part, None) for part in default.sub_configs]
+    config_class = next((type(one) for one in (default, *parts) if wanted and isinstance(one, wanted)), type(default))
+    error: Exception | None = None
+    for more in ({}, {"num_key_value_heads": 2}, {"num_hidden_layers": 4}, {"head_dim": 8}):
+        try:
+            config = tiny(config_class, {**OWN.get(config_class.model_type, {}), **more})
+            if getattr(config, "pad_token_id", None) is not None:
+                config.pad_token_id = 0
+            with torch.device("meta"):
+                size = sum(parameter.numel() for parameter in architecture(config).parameters())
+            if size > MOST_NUMBERS:
+                raise ValueError(f"still {size:,} parameters")
+            torch.manual_seed(0)
+            model = architecture(config).eval()
+            for parameter in model.parameters():
+                torch.nn.init.normal_(parameter, std=0.2)
+            return model
+        except Exception as raised:
+            error = error or raised
+    raise error or AssertionError
 
 
-OWN: dict[str, dict[str, Any]] = {}
+def outcome(name: str, model_type: str) -> Outcome:
+    """Make a tiny model of an architecture and compare its trace with transformers' own eager attention."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = made(name, model_type)
+        except Exception as error:  # whatever transformers raises
+            return Outcome("not built", " ".join(str(error).split())[:160] or type(error).__name__)
+        try:
+            trace = open_model(model, tokenizer()).trace(TEXT, PAIR if model.config.is_encoder_decoder else None)
+        except ModelError as error:
+            return Outcome("refused", str(error))
+        return _compared(model, trace)
+
+
+def _compared(model: Any, trace: Trace) -> Outcome:
+    model.set_attn_implementation("eager")
+    inputs = {"input_ids": torch.tensor([trace.tokens.ids])}
+    if trace.decoder_tokens is not None:
+        inputs["decoder_input_ids"] = torch.tensor([trace.decoder_tokens.ids])
+    with torch.inference_mode():
+        done = model(**inputs, output_attentions=True, use_cache=False)
+    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    for kind in trace.kinds:
+        given = getattr(done, names[kind] if trace.decoder_tokens is not None else "attentions", None)
+        theirs = [one for one in given or () if isinstance(one, Tensor)]
+        if len(theirs) != len(trace.layers[kind]):
+            return Outcome("different", f"{len(trace.layers[kind])} {kind} layers, {len(theirs)} of transformers")
+        for layer, wanted in enumerate(theirs):
+            ours = trace.attentions(layer, kind)
+            if ours.shape != wanted[0].shape:
+                return Outcome("different", f"{kind} layer {layer}: shapes {tuple(ours.shape)}, {tuple(wanted.shape)}")
+            difference = float((ours - wanted[0]).abs().max())
+            if not difference <= MOST:
+                return Outcome("different", f"{kind} layer {layer}: {difference:.1e}")
+    return Outcome("equal")
+
+
+def outcomes(chunks: int = CHUNKS) -> dict[str, Outcome]:
+    """Return what becomes of every architecture. Each chunk runs in a process of its own, so that none of them takes
+    the others with it."""
+    found: dict[str, Outcome] = {}
+    names = architectures()
+    types = list(names)
+    for number in range(chunks):
+        part = types[number::chunks]
+        while part:
+            done = _run({one: names[one] for one in part})
+            found |= done
+            if len(done) < len(part):  # the process ended in the next one
+                found[part[len(done)]] = Outcome("not built", "the process of the test ended")
+            part = part[len(done) + 1 :]
+    return found
+
+
+def _run(names: Mapping[str, str]) -> dict[str, Outcome]:
+    given = [f"{model_type}={name}" for model_type, name in names.items()]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.unit.pretrained.architectures", *given]
+    lines = subprocess.run(command, capture_output=True, text=True, cwd=TABLE.parents[1], check=False).stdout
+    return {
+        found[0]: Outcome(found[1], found[2])
+        for line in lines.splitlines()
+        if len(found := line.split("\t")) == 3 and found[0] in names
+    }
+
+
+def table(found: Mapping[str, Outcome]) -> str:
+    """Return the table of docs/models.md."""
+    names = architectures()
+    lines = ["| type | class of transformers | outcome |", "| --- | --- | --- |"]
+    said = {"equal": "shown", "not built": "not tried: no tiny one could be made", "different": "DIFFERENT"}
+    for model_type, one in sorted(found.items()):
+        words = said.get(one.state, one.words.removeprefix(f"{names[model_type]} "))
+        more = f" ({one.words})" if one.state in ("not built", "different") else ""
+        lines.append(f"| {model_type} | {names[model_type]} | {(words + more).replace('|', '/')} |")
+    counts = defaultdict(int)
+    for one in found.values():
+        counts[one.state] += 1
+    summary = (
+        f"Of {len(found)} types in transformers {tf.__version__}, {counts['equal']} are shown, {counts['refused']} are "
+        f"refused in one sentence, and of {counts['not built']} no tiny model could be made, so they were not tried."
+    )
+    return "\n".join([summary, "", *lines])
+
+
+def written() -> str:
+    """Return the table that docs/models.md has."""
+    return TABLE.read_text().partition(BEGIN)[2].partition(END)[0].strip()
+
+
+def main(types: list[str]) -> None:
+    """Print the outcomes of these types, each given as type=class, or write the table of all."""
+    if types:
+        torch.set_num_threads(1)
+        for given in types:
+            model_type, _, name = given.partition("=")
+            one = outcome(name, model_type)
+            print(model_type, one.state, one.words.replace("\t", " "), sep="\t", flush=True)
+        return
+    before, _, rest = TABLE.read_text().partition(BEGIN)
+    TABLE.write_text(f"{before}{BEGIN}\n\n{table(outcomes())}\n\n{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
