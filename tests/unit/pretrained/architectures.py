@@ -35,7 +35,7 @@ MAPPINGS = (
     modeling_auto.MODEL_MAPPING_NAMES,
 )
 VOCABULARY = 128
-WORDS = "the cat sat on mat and dog one two three".split()
+WORDS = ["the", "cat", "sat", "on", "mat", "and", "dog", "one", "two", "three"]
 TEXT, PAIR = "the cat sat on the mat and the dog sat", "the dog sat on the cat"
 MOST = 1e-6
 """The largest difference between weights, as everywhere in the tests"""

@@ -1,4 +1,4 @@
-"""docs/models.md says of every text architecture what becomes of it, and none is shown with other numbers than eager's."""
+"""What becomes of every text architecture: docs/models.md says it, and none is shown with other numbers than eager."""
 
 from __future__ import annotations
 
