@@ -2,8 +2,8 @@
 
     python -m tests.unit.pretrained.architectures    # writes the table of docs/models.md anew
 
-An architecture is one type of model in the mappings of AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
-and AutoModel, by its class in the first of these that has it.
+An architecture is one type of model in the mappings of AutoModelForCausalLM, AutoModelForMaskedLM,
+AutoModelForSeq2SeqLM and AutoModel, by its class in the first of these that has it.
 """
 
 from __future__ import annotations
@@ -280,7 +280,8 @@ def main(types: list[str]) -> None:
         for given in types:
             model_type, _, name = given.partition("=")
             one = outcome(name, model_type)
-            print(model_type, one.state, one.words.replace("\t", " "), sep="\t", flush=True)
+            sys.stdout.write("\t".join((model_type, one.state, one.words.replace("\t", " "))) + "\n")
+            sys.stdout.flush()
         return
     before, _, rest = TABLE.read_text().partition(BEGIN)
     TABLE.write_text(f"{before}{BEGIN}\n\n{table(outcomes())}\n\n{END}{rest.partition(END)[2]}")
