@@ -22,6 +22,7 @@ WITHOUT_EFFECT = frozenset({
     "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k",  # how fused kernels find texts that are packed
     "is_causal", "sliding_window", "indices", "block_indices",  # for fused kernels: eager's mask has all of it
     "deterministic", "output_attentions", "output_hidden_states", "return_dict", "use_cache",
+    "output_router_logits", "logits_to_keep",  # for what follows the attention of a whole model
     "position_ids",  # the queries and keys are already rotated by them
 })  # fmt: skip
 """Arguments that transformers passes to every attention function, and that none of its eager ones reads"""
