@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +17,20 @@ class Divergences:
 
     bits: npt.NDArray[np.float64]
     """(N,): 0 for the one itself; NaN where no row has weights on both sides"""
+    numbers: tuple[int, ...]
+    """The numbers of the N heads or layers"""
     of: int
-    """The index of that one"""
+    """The number of that one"""
 
     @property
     def most(self) -> int | None:
-        """The index of the most different one, the first of equal ones; None if there is no other one."""
-        others = np.where(np.arange(len(self.bits)) == self.of, np.nan, self.bits)
-        return int(np.nanargmax(others)) if np.isfinite(others).any() else None
+        """The number of the most different one, the first of equal ones; None if there is no other one."""
+        others = np.where(np.array(self.numbers) == self.of, np.nan, self.bits)
+        return self.numbers[int(np.nanargmax(others))] if np.isfinite(others).any() else None
+
+    def bits_at(self, number: int) -> float:
+        """Return the divergence of the head or layer with this number."""
+        return float(self.bits[self.numbers.index(number)])
 
     @property
     def nbytes(self) -> int:
@@ -32,15 +38,17 @@ class Divergences:
         return self.bits.nbytes
 
 
-def divergences(weights: Iterable[Floats], of: int) -> Divergences:
+def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
     """Return how far each matrix of weights is from one of them.
 
     Args:
-        weights: N matrices, (Tq, Tk) each: rows sum to 1, or to 0 where the mask hides all keys.
-        of: the index of the one.
+        weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the
+            mask hides all keys.
+        of: the number of the one.
     """
-    every = [one.astype(np.float64) for one in weights]
-    return Divergences(np.array([_mean_of_rows(one, every[of]) for one in every]), of)
+    every = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
+    bits = np.array([_mean_of_rows(matrix, every[of]) for matrix in every.values()])
+    return Divergences(bits, tuple(every), of)
 
 
 def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:

@@ -30,7 +30,7 @@ class WalkWidget(BaseWidget):
     _styles = Unicode(styles("notebook/walk.css")).tag(sync=True)
     _document = Bytes().tag(sync=True)
     """The document of the layer that is shown first; others are sent when they are asked for"""
-    _layers = List().tag(sync=True)
+    _layers: List[int] = List().tag(sync=True)
     """The numbers of the layers to choose from; none if there is no choice"""
 
     step = Choice(help="the name of the step").tag(sync=True)

@@ -117,9 +117,9 @@ def _find_hidden(feed_forward: object) -> Callable[[Tensor], Tensor] | None:
     if first is not None and activate is not None:
         return lambda x: activate(first(x))
     names = ("act_fn", "gate_proj", "up_proj")
-    activate, gate, up = (getattr(feed_forward, name, None) for name in names)
-    if activate is not None and gate is not None and up is not None:
-        return lambda x: activate(gate(x)) * up(x)
+    gated_by, gate, up = (getattr(feed_forward, name, None) for name in names)
+    if gated_by is not None and gate is not None and up is not None:
+        return lambda x: gated_by(gate(x)) * up(x)
     return None
 
 

@@ -89,7 +89,8 @@ def sizes_of(
     return ModelSizes(
         tuple(
             AttentionSize(
-                *call.query.shape[::2],
+                call.query.shape[0],
+                call.query.shape[-1],
                 call.value.shape[-1],
                 tuple(size for path, size in group if path not in outputs),
                 tuple(size for path, size in group if path in outputs),

@@ -225,7 +225,7 @@ def _take_preset() -> None:
         return
     apply_preset(chosen)
     if chosen in ("head", "layer"):
-        most_different.ask(chosen)
+        most_different.ask("head" if chosen == "head" else "layer")
 
 
 def _take_pair() -> None:

@@ -17,7 +17,7 @@ from attnviz.ui.compare.panes import B, current_preset
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from attnviz.compare.most_different import Divergences
     from attnviz.trace.walk import Walk
@@ -43,9 +43,10 @@ def take(a: Choice) -> None:
 
 def say(a: Choice, b: Choice) -> None:
     """Say by what measure B's head or layer is the most different one, or which is, where only that differs."""
-    which = current_preset()
-    if which not in ("head", "layer"):
+    preset = current_preset()
+    if preset not in ("head", "layer"):
         return
+    which: Which = "head" if preset == "head" else "layer"
     found = _found(a, which)
     if found is None or found.most is None:
         return
@@ -55,11 +56,10 @@ def say(a: Choice, b: Choice) -> None:
 
 def sentence(found: Divergences, which: Which, a: int, b: int) -> str:
     """Say which of N is the most different from A's, and how far B's is if it is another one."""
-    count = len(found.bits)
-    most, bits = found.most, number(float(found.bits[found.most or 0]), 2)
-    by = f"{bits} bits of Jensen-Shannon divergence between rows of weights, on average"
-    ending = "" if b == most else f" {which.capitalize()} {b}: {number(float(found.bits[b]), 2)}."
-    return f"Of {count} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
+    most = a if found.most is None else found.most
+    by = f"{number(found.bits_at(most), 2)} bits of Jensen-Shannon divergence between rows of weights, on average"
+    ending = "" if b == most else f" {which.capitalize()} {b}: {number(found.bits_at(b), 2)}."
+    return f"Of {len(found.numbers)} {which}s, {which} {most} differs most from {which} {a} on A’s text: {by}.{ending}"
 
 
 def _found(a: Choice, which: Which) -> Divergences | None:
@@ -74,19 +74,20 @@ def _found(a: Choice, which: Which) -> Divergences | None:
     except NoTokensError:
         return None
     # Here, because the thread that computes has no access to the view.
-    walks = [run(replace(a, layer=at), RESOURCES) for at in (range(here.layers) if which == "layer" else [a.layer])]
+    numbers = here.layers if which == "layer" else [a.layer]
+    walks = {layer: run(replace(a, layer=layer), RESOURCES) for layer in numbers}
     key = survey_name(trace, here.kind), which, a.layer, a.head, a.get("scale"), a.get("mask")
-    compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[0], a.head)
+    compute = partial(_of_layers, walks, a.layer) if which == "layer" else partial(_of_heads, walks[a.layer], a.head)
     return result("most different", RESULT_BYTES, key, compute)
 
 
 def _of_heads(walk: Walk, head: int) -> Divergences:
     from attnviz.compare.most_different import divergences
 
-    return divergences(walk.layer.attentions().numpy(), head)
+    return divergences(dict(enumerate(walk.layer.attentions().numpy())), head)
 
 
-def _of_layers(walks: Sequence[Walk], layer: int) -> Divergences:
+def _of_layers(walks: Mapping[int, Walk], layer: int) -> Divergences:
     from attnviz.compare.most_different import divergences
 
-    return divergences((walk.steps.weights.numpy() for walk in walks), layer)
+    return divergences({number: walk.steps.weights.numpy() for number, walk in walks.items()}, layer)

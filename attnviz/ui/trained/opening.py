@@ -72,7 +72,8 @@ def _offered() -> frozenset[str]:
     def texts() -> Iterator[str]:
         yield DEFAULT_TEXT
         yield from (page.opening["text"] for page in PAGES.values() if "text" in page.opening)
-        yield from (one.text for one in (*gallery(), *text_examples()))
+        yield from (example.text for example in gallery())
+        yield from (example.text for example in text_examples())
         yield from (text for pair in MINIMAL_PAIRS for text in (pair.a, pair.b))
         yield from TEXTS
         yield from (text for task in TASKS.values() for text in task.examples)

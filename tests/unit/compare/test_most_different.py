@@ -17,7 +17,7 @@ def random_rows(seed: int, heads: int, queries: int, keys: int) -> np.ndarray:
 @pytest.mark.parametrize("of", [0, 2, 4])
 def test_each_is_the_mean_of_scipy_s_squared_distances(of: int) -> None:
     weights = random_rows(of, 5, 7, 9)
-    found = divergences(weights, of)
+    found = divergences(dict(enumerate(weights)), of)
     with np.errstate(invalid="ignore"):  # of a matrix beside itself, where rounding leaves less than 0
         roots = [jensenshannon(one, weights[of], base=2, axis=1) for one in weights.astype(float)]
     theirs = [np.nan_to_num(one**2).mean() for one in roots]
@@ -30,11 +30,19 @@ def test_rows_whose_keys_are_all_hidden_do_not_count() -> None:
     weights = random_rows(1, 2, 3, 4)
     weights[:, 0] = 0
     theirs = jensenshannon(*weights[:, 1:].astype(float), base=2, axis=1) ** 2
-    assert divergences(weights, 0).bits[1] == pytest.approx(theirs.mean())
-    assert divergences(np.zeros((2, 3, 4), np.float32), 0).most is None
+    assert divergences(dict(enumerate(weights)), 0).bits[1] == pytest.approx(theirs.mean())
+    assert divergences(dict(enumerate(np.zeros((2, 3, 4), np.float32))), 0).most is None
 
 
 def test_a_single_head_has_no_other_and_of_equal_heads_the_first_other_one_is_taken() -> None:
     one = random_rows(3, 1, 3, 3)
-    assert divergences(one, 0).most is None
-    assert divergences(np.repeat(one, 3, axis=0), 0).most == 1
+    assert divergences(dict(enumerate(one)), 0).most is None
+    assert divergences(dict(enumerate(np.repeat(one, 3, axis=0))), 0).most == 1
+
+
+def test_layers_go_by_their_numbers() -> None:
+    weights = random_rows(4, 3, 3, 3)
+    found = divergences(dict(zip((1, 3, 7), weights, strict=True)), 3)
+    assert found.bits_at(3) == 0
+    assert found.most in (1, 7)
+    assert found.bits_at(found.most) == max(found.bits)

@@ -22,7 +22,7 @@ def show(here: ShownPart) -> None:
     view = {name: state.get(name) for name in KEYS}
 
     def link(page: str, changed: Mapping[str, Any]) -> str:
-        return address(page, view | changed, here.source.key if page == "transformer" else None)
+        return address(page, {**view, **changed}, here.source.key if page == "transformer" else None)
 
     trace = here.trace(RESOURCES)
     st.html(html(overview(here, trace, link), in_lecture=bool(state.get("lecture"))))
