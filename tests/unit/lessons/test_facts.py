@@ -35,6 +35,7 @@ from attnviz.toy.transformer.trace import trace_transformer
 from attnviz.trace.layer import LayerTrace
 from tests.toy import run_block
 from tests.unit.lessons.bert import bert
+from tests.unit.lessons.claims import claims
 from tests.unit.lessons.explanation import explanation
 from tests.unit.lessons.forming import forming, written
 from tests.unit.lessons.ladder import ladder
@@ -248,7 +249,7 @@ def whole(architecture: Any) -> Trace:
 FACTS = {
     "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
     "forming": forming, "ladder": ladder, "explanation": explanation, "bert": bert,
-    "claims": dict,  # it states no number of a picture
+    "claims": claims,
 }  # fmt: skip
 
 
