@@ -32,7 +32,7 @@ def test_no_number_is_shown_that_is_not_here(explore: Explore) -> None:
     explored.choose(5, 7)
     expect(explored.section).to_have_attribute("data-exact", "false")
     waiting = explored.section.locator(".waiting")
-    expect(waiting).to_contain_text("The exact weights of layer 5 · head 7 are on their way.")
+    expect(waiting).to_contain_text("The exact weights of layer 5 · head 7 have not come.")
     expect(waiting.locator(".blurred")).to_be_visible()
     expect(explored.section.locator(".pane.heatmap")).to_be_hidden()
     expect(explored.section.locator(".pane.lines")).to_be_hidden()

@@ -41,7 +41,7 @@ def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     expect(copied.locator(".st-key-corpus_right")).to_contain_text(share)
 
     page.get_by_role("radio", name="Strongest").click()
-    at = 1, 8, found.measures.index("previous")
+    at = 1, 8, found.measures.index("next")  # the measure of its label
     first = settled(page).locator(".st-key-corpus_examples a").first
     value, text = first.inner_text().split(" · ", 1)
     assert float(value) == round(float(found.strongest.values[at][0]), 3)

@@ -127,7 +127,7 @@ def test_words_light_up_for_what_is_pointed_at_or_pinned(page: Page, bert: WalkP
     assert lit() == ["sums to 1"]
     view.click("weights", 11, 0)
     view.leave()
-    assert lit() == ["row 11, “it”"]
+    assert lit() == ["row 11, “it”", "1 %", "column 0, “[CLS]”"], "the notice speaks of the pinned cell"
 
 
 def test_words_are_reached_by_keyboard(page: Page, bert: WalkPage) -> None:

@@ -68,12 +68,12 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
     expect(card).to_have_count(0)
     expect(doors(page)).to_be_hidden()
     settled(page)
-    for step in ("Tokens", "Embeddings"):
-        page.get_by_role("radio", name=step, exact=True).click()
-        page.wait_for_url(f"**step={step.lower()}**")
+    for step, title in (("tokens", "Tokens"), ("embeddings", "Hidden states")):
+        page.get_by_role("radio", name=title, exact=True).click()
+        page.wait_for_url(f"**step={step}**")
     assert query(page) == {**OPENING, "step": "embeddings"}
     copied = open_bare(new_context().new_page(), page.url)
-    expect(copied.get_by_role("radio", name="Embeddings")).to_be_checked()
+    expect(copied.get_by_role("radio", name="Hidden states")).to_be_checked()
     expect(doors(copied)).to_be_hidden()
     assert copied.url == page.url
 

@@ -88,16 +88,12 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
     area.press("Control+Enter")
     assert in_the_end(page, lambda: len(held), bool) == 1
     expect(explorer.section).to_have_attribute("data-rows", "5")
-    page.keyboard.press("Escape")
-    explorer.grid.focus()
-    page.keyboard.press("ArrowDown")  # what one does meanwhile holds for the old picture and for the new one
-    expect(explorer.section).to_have_attribute("data-layer", "3")
-    assert explorer.section.get_attribute("data-exact") == "true"
+    expect(explorer.section).to_have_attribute("data-waits", "true")  # and fades: it is the picture of the text before
     held[0].continue_()
     expect(explorer.section).to_have_attribute("data-rows", "6")
     settled(page)
-    assert explorer.section.get_attribute("data-layer") == "3"
-    assert urlsplit(page.url).query == "text=one+two+three+four&layer=3"
+    assert explorer.section.get_attribute("data-layer") == "2"
+    assert urlsplit(page.url).query == "text=one+two+three+four&layer=2"
 
 
 def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: Page, app_url: str) -> None:
@@ -110,13 +106,11 @@ def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: P
     area.press("Control+Enter")
     note = page.locator(".walk .note")
     expect(note).to_have_text("The numbers are being computed …")
-    page.get_by_role("radio", name="Weights").click()  # what one does meanwhile holds for both
-    assert matrix(page, "weights").shape == (3, 3)
     held[0].continue_()
     settled(page)
     expect(note).to_have_text("")
-    assert matrix(page, "weights").shape == (4, 4)
-    assert urlsplit(page.url).query == "text=one+two+three+four&step=weights"
+    assert matrix(page, "scores").shape == (4, 4)
+    assert urlsplit(page.url).query == "text=one+two+three+four&step=scores"
 
 
 def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url: str) -> None:
