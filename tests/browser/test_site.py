@@ -22,13 +22,14 @@ from tests.browser.settle import frames
 Contexts = Callable[..., BrowserContext]
 WALK = ".walk .attnviz-board"
 HEADS = ".explorer .attnviz-board"
+LESSONS = {**shipped(), "gallery": gallery_lesson()}
 
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build all lessons that come with attnviz."""
     folder = tmp_path_factory.mktemp("sites")
-    for name in (*shipped(), "gallery"):
+    for name in LESSONS:
         assert main(["site", name, "--out", str(folder / name), "--quiet"]) == 0
     return folder
 
@@ -44,13 +45,13 @@ def opened(page: Page, file: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", [*shipped(), "gallery"])
+@pytest.mark.parametrize("name", LESSONS)
 def test_every_page_opens_without_a_network(new_context: Contexts, sites: Path, name: str) -> None:
     page = new_context(offline=True).new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     files = sorted((sites / name).glob("*.html"))
-    assert len(files) == len(shipped()[name].scenes) + 1
+    assert len(files) == len(LESSONS[name].scenes) + 1
     for file in files:
         assert opened(page, file) == []
         for picture in page.locator(".attnviz-picture, .mistake img").all():
@@ -78,7 +79,7 @@ def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(new_conte
 
 
 def test_only_what_has_no_page_of_its_own_is_a_picture(sites: Path) -> None:
-    for name, lesson in {**shipped(), "gallery": gallery_lesson()}.items():
+    for name, lesson in LESSONS.items():
         for number, scene in enumerate(lesson.scenes, 1):
             text = (sites / name / f"scene-{number:02d}.html").read_text(encoding="utf-8")
             assert ("attnviz-picture" in text) == (scene.page in ("tokens", "train", "bert")), (name, number)

@@ -75,7 +75,9 @@ export function valuesNote({ values }) {
 
 /**
  * What stands out in the grid: the order of a measure, and the heads with a label, where `faded` marks the others.
- * @param {{ measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string, without?: string }} given
+ * @param {{
+ *   measure: { title: string } | null | undefined, faded: Uint8Array | null, label: string, without?: string
+ * }} given
  * `without` is the name of the current head if it does not carry the label.
  */
 export function gridSentence({ measure, faded, label, without = "" }) {

@@ -17,8 +17,8 @@ from attnviz.ui.bert.look import in_torch
 from attnviz.ui.walk.checks import notice
 
 WARNING = (
-    "A teaching example and no medical device: the reports are made up, the layer is often wrong, and nothing is called "
-    f"or sent: {urlsplit(REVIEW).hostname} is an example address."
+    "A teaching example and no medical device: the reports are made up, the layer is often wrong, and nothing is "
+    f"called or sent: {urlsplit(REVIEW).hostname} is an example address."
 )
 CSS = """
 <style>
