@@ -22,10 +22,10 @@ def opening(name: str) -> dict[str, Any]:
 
     try:
         model = load(name)
-        counts = model.description.layers
+        numbers = model.description.numbers
     except ModelError:  # the page says so
         return {}
-    there = [(place.kind, place.layer) for place in places(counts)]
+    there = [(place.kind, place.layer) for place in places(numbers)]
     _, kind, layer, head = (heads(model) or (("", *there[0], 0),))[-1]
     block = next(at for at, place in enumerate(there) if place == (kind, layer))
     return {"text": examples(model)[0], "kind": kind, "layer": layer, "head": head, "block": block}

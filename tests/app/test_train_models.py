@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterator
 
@@ -103,10 +104,10 @@ def test_a_file_is_opened_and_offered_in_this_session() -> None:
     assert at.query_params["source"] == "trained"
     name = at.query_params["model"]
     assert name.startswith("trained-")
-    np.testing.assert_allclose(
-        np.nan_to_num(panels(at)["weights"]),
-        trained.load("induction").trace(at.query_params["text"]).attentions(0)[0].numpy(), rtol=0, atol=1e-6,
-    )  # fmt: skip
+    pattern = json.loads((shipped.FOLDER / "induction.json").read_text())["heads"]["match"]
+    assert at.query_params["layer"] == str(pattern["layer"])  # it opens on the head that the task is about
+    weights = trained.load("induction").trace(at.query_params["text"]).attentions(pattern["layer"])[pattern["head"]]
+    np.testing.assert_allclose(np.nan_to_num(panels(at)["weights"]), weights.numpy(), rtol=0, atol=1e-6)
     go_to_page(at, "step_by_step", {"source": "trained", "model": "reverse", "text": TEXT})
     assert shipped.title(name) in at.selectbox(key="model").options
     go_to_page(at, "heads", {"model": "induction", "text": TEXT})

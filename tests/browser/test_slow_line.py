@@ -110,7 +110,7 @@ def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: P
     settled(page)
     expect(note).to_have_text("")
     assert matrix(page, "scores").shape == (4, 4)
-    assert urlsplit(page.url).query == "text=one+two+three+four&step=scores"
+    assert urlsplit(page.url).query == "text=one+two+three+four"
 
 
 def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url: str) -> None:

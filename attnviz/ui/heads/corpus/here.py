@@ -60,10 +60,12 @@ class Here:
         of_label = next((name for name in named if name in self.names), None)
         if of_label is not None:
             return of_label
-        means = self.statistics.mean.reshape(-1, self.statistics.mean.shape[-1])  # (L · H, M)
-        deviation = np.nanstd(means, axis=0)
-        apart = (self.statistics.mean[self.layer, self.head] - np.nanmean(means, axis=0)) / np.maximum(deviation, 1e-12)
-        return max(self.names, key=lambda name: apart[self.statistics.measures.index(name)])
+
+        def above_all(measure: str) -> float:
+            means = self.statistics.mean[..., self.statistics.measures.index(measure)]  # (L, H)
+            return float((means[self.row, self.head] - np.nanmean(means)) / max(np.nanstd(means), 1e-12))
+
+        return max(self.names, key=above_all)
 
     def value(self, measure: str) -> float | None:
         """Return this text's value; None if it has no such measure."""

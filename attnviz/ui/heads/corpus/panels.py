@@ -17,7 +17,7 @@ from attnviz.ui.heads.corpus.here import Here
 from attnviz.ui.heads.corpus.words import HALF, share
 from attnviz.ui.heads.table import HEIGHT
 from attnviz.ui.palette import palette
-from attnviz.ui.plain import plain
+from attnviz.ui.plain import plain, plain_part
 from attnviz.ui.sources import RESOURCES
 from attnviz.ui.walk.checks import plot
 
@@ -153,9 +153,9 @@ def lit(here: Here, name: str, text: str) -> str:
     """Return a sentence as Markdown, its tokens marked whose rows have at least half of the largest value."""
     trace = RESOURCES.trace(RESOURCES.load(here.card.model), text, None)
     kind = trace.kinds[0]
-    tokens, weights = trace.query_tokens(kind), trace.layers[kind][here.layer].attentions()[here.head]
-    found = choose_measures(len(tokens), tokens, same_text=True, causal=kind == "decoder")
-    measure = next((one for one in found if one.name == name), None)
+    tokens, weights = trace.query_tokens(kind), trace.layers[kind][here.row].attentions()[here.head]
+    measures = choose_measures(len(tokens), tokens, same_text=True, causal=kind == "decoder")
+    measure = next((measure for measure in measures if measure.name == name), None)
     if measure is None:
         return plain(text)
     rows = measure.rows(weights.clone()).nan_to_num(0).numpy()  # clone: entropy works in place
@@ -163,9 +163,9 @@ def lit(here: Here, name: str, text: str) -> str:
     for row, is_special, (start, stop) in zip(rows, tokens.special, tokens.offsets, strict=True):
         if is_special or row < rows.max() / 2 or stop <= max(start, end):
             continue
-        pieces += [plain(text[end:start]), f":violet-background[{plain(text[start:stop])}]"]
+        pieces += [plain_part(text[end:start]), f":violet-background[{plain(text[start:stop])}]"]
         end = stop
-    return "".join([*pieces, plain(text[end:])])
+    return "".join([*pieces, plain_part(text[end:])])
 
 
 def heads(here: Here) -> pd.DataFrame:
