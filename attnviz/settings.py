@@ -105,7 +105,7 @@ PUBLIC = Settings(
     training_steps=6_000,
     training_parameters=2_000_000,
     training_block=128,
-    training_batch=256,
+    training_batch=512,
 )
 """The defaults for a public link. They admit a class of 300 behind one address with a change every two seconds."""
 

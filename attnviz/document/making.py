@@ -90,7 +90,7 @@ def _header(
     return Header(
         model=walk.model,
         attention=walk.kind,
-        layer=walk.layer_index,
+        layer=walk.layer_index if walk.number is None else walk.number,
         heads=heads,
         heads_in_layer=layer.heads,
         query=_axis(walk.query_tokens),

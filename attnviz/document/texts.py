@@ -97,7 +97,7 @@ def _of_step(step: Step[Any], walks: Sequence[Walk]) -> StepText:
     pictures = [picture for one in (of if step.names_head else of[:1]) if (picture := step.picture(one)) is not None]
     return StepText(
         name=step.name,
-        title=step.title_for(of[0], walks[0].kind),
+        title=step.title_of(walks[0].kind, walks[0].layer_index),
         formula=mathml(step.formula(of[0])),
         notice=step.notice(of[0]),
         fact="",

@@ -7,7 +7,6 @@ from attnviz.links.values import ROLLOUT
 from attnviz.sources import PRETRAINED, SOURCES, Get, Source
 from attnviz.sources.compared import of_b
 from attnviz.steps import PARTS, STEPS
-from attnviz.steps.attention.embeddings import LATER_TITLE
 
 MAX_QUOTED_TEXT = 300
 """The most characters of the text in a caption."""
@@ -32,9 +31,8 @@ def title(page: str, get: Get) -> str:
 
 def _step(get: Get) -> str:
     """Return the title of a step; what a later layer receives are no embeddings any more."""
-    step = STEPS[get("step")]
-    is_later = step.name == "embeddings" and get("source") == PRETRAINED.key and get("layer") > 0
-    return LATER_TITLE if is_later else step.title
+    layer = get("layer") if SOURCES[get("source")].has_layers else 0
+    return STEPS[get("step")].title_of("encoder", layer)
 
 
 def caption(page: str, get: Get) -> str:

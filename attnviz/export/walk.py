@@ -86,7 +86,7 @@ def _sheet(walk: Walk, step: Step[Any], layout: Layout | None, place: tuple[int,
     fact = step.fact(of) or unavailable(step, walk)
     return Sheet(
         step.name,
-        step.title_for(of, walk.kind),
+        step.title_of(walk.kind, walk.layer_index),
         walk,
         step.formula(of),
         step.notice(of),

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from attnviz.pretrained.names import BUILT_IN, ModelError, attempt, check_tokenizer, shown
 from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
 from attnviz.trace.model import Description, TraceBudget
+from attnviz.trace.sizes import AttentionSize, MapSize, ModelSizes
 
 if TYPE_CHECKING:
     from attnviz.pretrained.model import PretrainedModel
-    from attnviz.trace.sizes import ModelSizes
     from attnviz.trace.whole import Trace
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
@@ -69,12 +69,21 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
 
 
 def describe(parameters: dict[str, int] | None = None, sizes: ModelSizes | None = None) -> Description:
-    """Return what the model is; its parameters by part and the sizes of its maps are known once it is loaded."""
+    """Return what the model is. Its parameters by part are known once it is loaded; so are the sizes of its maps, which
+    are else what its config.json says."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes,
+        vocabulary=VOCABULARY, parameters=parameters or {}, sizes=sizes or configured_sizes(),
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
+
+
+def configured_sizes() -> ModelSizes:
+    """Return the sizes of the maps of a BERT with this configuration."""
+    square = MapSize(WIDTH, WIDTH)
+    attention = AttentionSize(HEADS, WIDTH // HEADS, WIDTH // HEADS, (square,) * 3, (square,))
+    feed_forward = (MapSize(WIDTH, FEED_FORWARD), MapSize(FEED_FORWARD, WIDTH))
+    return ModelSizes((attention,) * LAYERS, (feed_forward,) * LAYERS)
 
 
 def find_folder() -> Path:

@@ -39,7 +39,8 @@ def watch_maps(model: nn.Module, run: Callable[[], Any], tokens: int) -> list[tu
     others: list[str] = []
 
     def record(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if isinstance(module, nn.Linear | Conv1D) and args and isinstance(args[0], Tensor):
+        is_map = isinstance(module, nn.Linear | Conv1D) and isinstance(output, Tensor)  # some routers return tuples
+        if is_map and args and isinstance(args[0], Tensor):
             size = MapSize(args[0].shape[-1], output.shape[-1])
             applied.append((paths[module], args[0].numel() // size.inputs, size))
         else:

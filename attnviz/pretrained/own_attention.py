@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained.attention_interface import with_eager_attention
 from attnviz.pretrained.names import UnfitError
+from attnviz.reprs import ShortRepr
 from attnviz.trace.ablation import is_replacing
 
 CHECKED = frozenset({"bert", "roberta", "distilbert", "gpt2", "bart", "t5", "electra", "albert", "llama", "opt"})
@@ -30,8 +31,8 @@ DIFFERS = (
 )
 
 
-@dataclass(slots=True)
-class Comparison:
+@dataclass(slots=True, repr=False)
+class Comparison(ShortRepr):
     """The model's own attention in some calls of a pass."""
 
     numbers: Collection[int]

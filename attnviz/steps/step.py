@@ -66,16 +66,19 @@ class Step(Generic[S]):
     cross_title: str = ""
     """The title at an attention to the encoder; the same as at another if empty"""
 
-    title_at: Callable[[S], str] | None = None
-    """What its title is at a walk, where it depends on more than the kind of the attention"""
+    later_title: str = ""
+    """The title at an attention that follows another in its stack; the same as at the first if empty"""
 
-    def title_for(self, shown: S, kind: Kind) -> str:
-        """Return the title of what is shown, at an attention of this kind."""
-        return self.title_of(kind) if self.title_at is None else self.title_at(shown)
-
-    def title_of(self, kind: Kind) -> str:
-        """Return the title at an attention of this kind: a decoder's block may have two sums, and two norms."""
+    def title_of(self, kind: Kind, layer: int = 0) -> str:
+        """Return the title at a layer's attention of this kind: a decoder's block may have two sums, and two norms."""
+        if self.later_title and follows_another(kind, layer):
+            return self.later_title
         return self.cross_title if kind == "cross" and self.cross_title else self.title
+
+
+def follows_another(kind: Kind, layer: int) -> bool:
+    """Whether an attention reads what another one has computed: at a later layer, or at the encoder's output."""
+    return layer > 0 or kind == "cross"
 
 
 def unavailable(step: Step[Walk], walk: Walk) -> str:

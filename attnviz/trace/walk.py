@@ -38,6 +38,8 @@ class Walk(NotebookRepr):
     """The address of this view in the app; "" if not known"""
     layer_index: int = 0
     """The model's own number of the layer"""
+    number: int | None = None
+    """Of a walk through a block: the number of its attention among all of the model, in order of computation"""
     model: str = ""
     """The model's name; "" if not known"""
     kind: Kind = "encoder"

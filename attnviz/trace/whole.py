@@ -172,7 +172,7 @@ class Trace(NotebookRepr):
             raise IndexError(f"attention {number} does not exist: attentions go from 0 to {len(self.places) - 1}")
         place = self.places[number]
         walk = self.walk(place.layer, head, place.kind)
-        return replace(walk, layer_index=number, block=part_of(self, place))
+        return replace(walk, number=number, block=part_of(self, place))
 
     def query_tokens(self, kind: Kind) -> Tokens:
         """Return the tokens on the rows of this kind's matrices."""

@@ -8,19 +8,15 @@ from attnviz.formulas.tree import Box, Row
 from attnviz.marked import marked
 from attnviz.steps.attention.formula import X, projection_formula
 from attnviz.steps.picture import Operation, Picture, panel, picture
-from attnviz.steps.step import Step
+from attnviz.steps.step import Step, follows_another
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-LATER_TITLE = "Hidden states"
-"""The title of this step at a later layer"""
-
-
 def is_later(walk: Walk) -> bool:
-    """Return whether X is what the layer before gives, no embeddings."""
-    return walk.layer_index > 0
+    """Return whether X is what an attention before has given, no embeddings."""
+    return follows_another(walk.kind, walk.layer_index)
 
 
 def input_title(walk: Walk) -> str:
@@ -29,6 +25,8 @@ def input_title(walk: Walk) -> str:
 
 
 def _notice(walk: Walk) -> str:
+    if walk.kind == "cross":
+        return "Not the embeddings: queries come from what the decoder has so far, keys and values from the encoder."
     if is_later(walk):
         return "Not the embeddings: the hidden states that this layer receives from the one before, a row a token."
     if walk.parts is None:
@@ -69,5 +67,5 @@ STEP: Step[Walk] = Step(
     },
     needs=("embeddings",),
     is_of_head=False,
-    title_at=lambda walk: LATER_TITLE if is_later(walk) else "Embeddings",
+    later_title="Hidden states",
 )

@@ -36,7 +36,9 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
                 "heads": description.layers[place.kind][1],
                 "head_size": description.head_size_at(place),
                 "feed_forward": _feed_forward(sizes, here.places, place),
-                "steps": [[name, PARTS[name].title_of(place.kind)] for name in names_at(description, place)],
+                "steps": [
+                    [name, PARTS[name].title_of(place.kind, place.layer)] for name in names_at(description, place)
+                ],
             }
             for place in here.places
         ],

@@ -119,7 +119,9 @@ def test_a_recording_s_card_is_that_of_its_last_weights(tmp_path: Path) -> None:
     out.write_bytes(write_recording(replace(recording, card=card, view=replace(view, evaluations=wrong))))
     assert main(["measure", str(out)]) == 0
     found = read_recording(out)
-    assert (found.card, found.view.snapshots) == (recording.card, view.snapshots)
+    assert found.card.loss == pytest.approx(recording.card.loss, abs=1e-6)  # the rounding of another processor
+    assert replace(found.card, loss=recording.card.loss) == recording.card
+    assert found.view.snapshots == view.snapshots
     assert [one.step for one in found.view.evaluations] == [one.step for one in view.evaluations]
     assert found.view.evaluations[-1].accuracy == pytest.approx(view.evaluations[-1].accuracy, abs=1e-4)
 

@@ -165,7 +165,7 @@ def test_a_layers_texts_are_those_of_each_head_and_held_once_if_they_are_the_sam
             held = getattr(said, field)
             assert held == (texts[0] if len(set(texts)) == 1 else tuple(texts)), (said.name, field)
         assert said.missing == unavailable(step, walk)
-        assert said.title == step.title_of(walk.kind)
+        assert said.title == step.title_of(walk.kind, walk.layer_index)
         fields = ("is_by_cell", "can_be_covered", "can_be_stretched")
         assert [getattr(said, one) for one in fields] == [getattr(step, one) for one in fields]
 

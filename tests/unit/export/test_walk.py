@@ -149,7 +149,9 @@ def test_a_deck_has_a_slide_a_step_with_notes_and_the_link() -> None:
     walk = minilm()
     deck = Presentation(io.BytesIO(FORMATS["pptx"].write(sheets(walk))))
     assert (deck.slide_width, deck.slide_height) == (12192000, 6858000)  # 16:9
-    assert [slide.shapes.title.text for slide in deck.slides] == [step.title for step in STEPS.values()]
+    titles = [step.title for step in STEPS.values()]
+    titles[1] = "Hidden states"  # a later layer receives no embeddings
+    assert [slide.shapes.title.text for slide in deck.slides] == titles
     for slide, step in zip(deck.slides, STEPS, strict=True):
         link = f"{SITE}/?text=The+cat+sat.&source=pretrained&layer=3&head=5&step={step}"
         notes = slide.notes_slide.notes_text_frame.text

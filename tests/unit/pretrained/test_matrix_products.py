@@ -79,9 +79,10 @@ def test_a_gate_and_shared_keys_are_seen() -> None:
     assert len(sizes.attentions) == len(sizes.feed_forwards) == 2
 
 
-def test_experts_are_not_counted_as_if_every_token_had_all() -> None:
-    config = tf.MixtralConfig(**BERT, num_key_value_heads=2, num_local_experts=4)
-    _, ours = opened(lambda: tf.MixtralModel(config))
+@pytest.mark.parametrize("name", ["Mixtral", "Phimoe"])  # the router of the second is a linear map that returns a tuple
+def test_experts_are_not_counted_as_if_every_token_had_all(name: str) -> None:
+    config = getattr(tf, f"{name}Config")(**BERT, num_key_value_heads=2, num_local_experts=4)
+    _, ours = opened(lambda: getattr(tf, f"{name}Model")(config))
     assert ours.description.sizes is None
 
 

@@ -14,6 +14,7 @@ from attnviz.steps import STEPS
 from attnviz.steps.step import Step
 from attnviz.trace.walk import Walk
 from attnviz.trace.whole import Trace
+from attnviz.trained import load as load_trained
 
 STEP: Step[Walk] = STEPS["embeddings"]
 
@@ -41,6 +42,15 @@ def test_only_the_first_layer_receives_embeddings(trace: Trace, layer: int, step
         assert next(one.title for one in picture.panels if one.name == "embeddings") == panel
     link = {"step": "embeddings", "source": "pretrained", "model": "minilm", "layer": layer, "head": 2}
     assert title("step_by_step", link.__getitem__).startswith(f"{step} · ")
+
+
+def test_a_decoder_s_first_block_receives_embeddings_and_its_attention_to_the_encoder_does_not() -> None:
+    trace = load_trained("numbers").trace("342", "three hundred")
+    for number, place in enumerate(trace.places):
+        step = document_of_layer(trace.walk_at(number, 0)).header.steps[1]
+        is_first = place.layer == 0 and place.kind != "cross"
+        assert step.title == ("Embeddings" if is_first else "Hidden states"), place
+        assert ("from the encoder" in step.notice) == (place.kind == "cross")
 
 
 def test_heads_that_read_subsets_are_a_grouped_convolution() -> None:
