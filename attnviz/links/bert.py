@@ -31,7 +31,7 @@ BERT_KEYS: dict[str, Key] = {
     "back_weights": Key("tied", one_of("tied", "random")),
     "back_unit": Key(False, read_switch, write_switch),
     "back_scale": Key("1", one_of("1", "10", "100")),
-    "back_view": Key("each", one_of("each", "one", "near", "targets")),
+    "back_view": Key("each", one_of("each", "one", "near", "bias", "targets")),
     "back_piece": Key("", short(MAX_PIECE)),
     "lm_blocks": Key(2, whole(1, MAX_BLOCKS)),
     "lm_mask": Key(True, read_switch, write_switch),

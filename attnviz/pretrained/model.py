@@ -72,6 +72,8 @@ class PretrainedModel(ShortRepr, ABC):
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
     vocabulary: Vocabulary | None = None
     """The parts of the language head, if they are known"""
+    output_bias: Tensor | None = None
+    """(V,): what the last layer of the language head adds to the logits; None if it has no head, or adds nothing"""
     final_norms: Mapping[str, Norm | None] = MappingProxyType({})
     """The norms after the last blocks, as `Trace` has them"""
 

@@ -110,6 +110,7 @@ class TransformersModel(PretrainedModel):
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
+            self.output_bias = self._output_bias()
             self.final_norms = self._final_norms(probe.calls, hidden)
         self._names = self._names_by_kind(probe.modules)
         self.description = self._describe(probe.calls, width=hidden.shape[-1], checked=is_checked(self._model, modules))
@@ -293,6 +294,14 @@ class TransformersModel(PretrainedModel):
             return None
         found = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
         return found if found is not None and _is_near(found.logits(hidden), head(hidden)) else None
+
+    def _output_bias(self) -> Tensor | None:
+        """Return the bias of the last layer of the language head, as transformers names this layer."""
+        head, layer = self.language_head, self._whole.get_output_embeddings()
+        if not isinstance(head, nn.Module) or not any(layer is module for module in head.modules()):
+            return None
+        bias = getattr(layer, "bias", None)
+        return bias.detach() if isinstance(bias, Tensor) else None
 
     def _label(self, token: int) -> str:
         """Return what a token of the vocabulary is called; a model may have more than its tokenizer."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 
 import pytest
 import torch
+import transformers as tf
 from streamlit.testing.v1 import AppTest
 from torch import nn
 from torch.nn import functional
@@ -14,7 +17,10 @@ from torch.nn import functional
 from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel, load
+from attnviz.ui import caches
 from tests.app.pages import messages, open_page
+from tests.unit.bert.test_blank import saved
+from tests.unit.families import save
 
 LONG = "one word after another " * 200
 
@@ -22,6 +28,12 @@ LONG = "one word after another " * 200
 @pytest.fixture(scope="module")
 def minilm() -> PretrainedModel:
     return load("minilm")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models_are_dropped() -> Iterator[None]:
+    yield
+    caches.clear()
 
 
 def opened(**query: str) -> AppTest:
@@ -143,7 +155,7 @@ def test_what_is_not_in_the_vocabulary_is_answered_in_words(searched: str) -> No
     assert messages(at)
 
 
-@pytest.mark.parametrize("view", ["each", "one", "near", "targets"])
+@pytest.mark.parametrize("view", ["each", "one", "near", "bias", "targets"])
 @pytest.mark.parametrize("weights", ["tied", "random"])
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x$", "\u202eabc\0", LONG, "😀", "[MASK]"])
 def test_no_text_breaks_a_view(view: str, weights: str, text: str) -> None:
@@ -161,6 +173,70 @@ def test_without_a_text_the_page_says_what_to_do() -> None:
 
 def test_a_position_that_does_not_exist_is_noted() -> None:
     assert "Token 99 does not exist" in messages(opened(back_view="one", q="99"))
+
+
+def favoured(at: AppTest, title: str) -> list[list[str]]:
+    """Return the cells of a table of what the output layer favours."""
+    table = re.findall(rf'<table data-by="{title}">(.*?)</table>', html(at))[0]
+    return [
+        [unescape(re.sub("<.*?>", "", cell)).replace("−", "-") for cell in re.findall(r"<td.*?>(.*?)</td>", row)][1:]
+        for row in re.findall(r"<tr><td.*?</tr>", table)
+    ]
+
+
+@pytest.mark.parametrize("weights", ["tied", "random"])
+def test_it_begins_with_what_is_like_an_autoencoder_and_what_is_not(weights: str) -> None:
+    text = html(opened(back_weights=weights))
+    about = re.findall(r'<p class="about">(.*?)</p><ol', text)[0]
+    assert "Like an autoencoder" in about
+    assert "never trained to copy, and no bottleneck learned a short code: each token has its own 384 numbers." in about
+    assert text.index("autoencoder") < text.index("embeddings (16, 384)")
+
+
+def test_without_a_bias_the_lengths_of_the_rows_are_shown(minilm: PretrainedModel) -> None:
+    at, table = opened(back_view="bias"), table_of(minilm)
+    lengths = table.weight.norm(dim=1)
+    for title, best in (("longest rows", lengths.topk(8)), ("shortest rows", lengths.topk(8, largest=False))):
+        shown_rows = favoured(at, title)
+        assert [name for name, _ in shown_rows] == [table.labels[one] for one in best.indices]
+        assert [float(length) for _, length in shown_rows] == pytest.approx(best.values.tolist(), abs=6e-4)
+    assert "no masked-language head: the output layer is the table alone, without a bias" in html(at)
+    assert "“[MASK]” has the shortest row" in html(at)
+    at.toggle(key="back_unit").set_value(True).run()
+    assert "Rows of length 1 favour no token either" in html(at)
+    assert "longest rows" not in html(at)
+    at = opened(back_view="bias", back_weights="random", seed="4")
+    assert "drawn without a bias" in html(at)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(4)
+        nn.Embedding(30522, 384)
+        drawn_rows = nn.Linear(384, 30522, bias=False).weight.detach().norm(dim=1)
+    names = [name for name, _ in favoured(at, "longest rows")]
+    assert names == [table.labels[one] for one in drawn_rows.topk(8).indices]
+
+
+def test_the_bias_of_a_language_head_is_transformers(tmp_path: Path) -> None:
+    folder = saved("bert", tmp_path / "bert")
+    whole = tf.AutoModelForMaskedLM.from_pretrained(folder)
+    bias = whole.get_output_embeddings().bias.detach()
+    at = opened(model=str(folder), back_view="bias")
+    name, share = tf.AutoTokenizer.from_pretrained(folder).convert_ids_to_tokens, functional.softmax(bias, dim=0)
+    for title, best in (("largest bias", bias.topk(8)), ("smallest bias", bias.topk(8, largest=False))):
+        for (label, number, percent), token in zip(favoured(at, title), best.indices.tolist(), strict=True):
+            assert label == name(token)
+            assert float(number) == pytest.approx(bias[token].item(), abs=6e-4)
+            assert float(percent.removesuffix(" %")) == pytest.approx(100 * share[token].item(), rel=0.06)
+    first, last = (name(int(one)) for one in (bias.argmax(), bias.argmin()))
+    assert f"“{first}” is favoured most, “{last}” least" in html(at)
+    with torch.no_grad():
+        whole.get_output_embeddings().bias.zero_()
+    whole.save_pretrained(tmp_path / "zero")
+    tf.AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "zero")
+    assert "It is 0.000 for every token, so it favours none." in html(
+        opened(model=str(tmp_path / "zero"), back_view="bias")
+    )
+    headless = opened(model=str(save("bert", tmp_path / "headless")), back_view="bias")
+    assert "No language head was found in" in html(headless)
 
 
 def test_targets_are_shown_on_the_text() -> None:

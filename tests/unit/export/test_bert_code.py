@@ -13,10 +13,12 @@ import torch
 from attnviz.bert.back import neighbours, there_and_back
 from attnviz.bert.configuration import BERT_BASE, configuration_of
 from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.favoured import favoured
 from attnviz.bert.table import table_of
 from attnviz.export.code.bert.back import Settings, back_script, in_lines
 from attnviz.export.code.bert.configuration import configuration_script
 from attnviz.pretrained import PretrainedModel, load
+from tests.unit.bert.test_blank import saved
 from tests.unit.families import save
 
 TEXT = 'The conversions didn\'t "cross" \\ the {street}: 😀 <b>'
@@ -32,16 +34,23 @@ SETTINGS = {
     "tied": Settings(False, False, 0, 1.0),
     "unit": Settings(False, True, 0, 10.0),
     "random": Settings(True, False, 3, 1.0),
+    "bias": Settings(False, False, 0, 1.0, "MaskedLM"),
 }
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A model, and what the scripts have printed."""
+    """Models, and what the scripts have printed."""
 
     model: PretrainedModel
     other: PretrainedModel
+    masked: PretrainedModel
+    """With a language head, whose last layer has a bias"""
     said: dict[str, str]
+
+    def of(self, settings: Settings) -> PretrainedModel:
+        """Return the model of a script with these settings."""
+        return self.masked if settings.bias_of else self.model
 
 
 def ends_of(settings: Settings, weight: torch.Tensor) -> Ends:
@@ -53,12 +62,15 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Run all scripts in one process, which imports transformers once."""
     folder = tmp_path_factory.mktemp("scripts")
     model, other = load("minilm"), load(str(save("bert", folder / "bert")))
-    table, ids = table_of(model), model.tokenize(TEXT).ids
+    masked = load(str(saved("bert", folder / "masked")))
+    ids = model.tokenize(TEXT).ids  # they have the same tokenizer
     scripts = {one.name: configuration_script(one.name, configuration_of(one)) for one in (model, other)}
     for name, settings in SETTINGS.items():
+        chosen = masked if settings.bias_of else model
+        table = table_of(chosen)
         shown = there_and_back(ids, ends_of(settings, table.weight)).likeliest
         scripts[name] = back_script(
-            settings, model="minilm", text=TEXT, ids=ids, limit=512, place=2, token=table.pieces.index("street"),
+            settings, model=chosen.name, text=TEXT, ids=ids, limit=512, place=2, token=table.pieces.index("street"),
             shown=shown,
         )  # fmt: skip
     files = [folder / f"{number}.py" for number in range(len(scripts))]
@@ -69,12 +81,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         capture_output=True, text=True, check=False, cwd=folder, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    return Ran(model, other, dict(zip(scripts, done.stdout.split(END), strict=False)))
+    return Ran(model, other, masked, dict(zip(scripts, done.stdout.split(END), strict=False)))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_script_of_there_and_back_prints_what_is_shown(name: str, ran: Ran) -> None:
-    settings, table, said = SETTINGS[name], table_of(ran.model), ran.said[name]
+    settings, table, said = SETTINGS[name], table_of(ran.of(SETTINGS[name])), ran.said[name]
     ids, ends = ran.model.tokenize(TEXT).ids, ends_of(settings, table.weight)
     back, near = there_and_back(ids, ends, scale=settings.scale), neighbours(table.pieces.index("street"), ends)
     assert f"text {table.decode(back.likeliest)!r}" in said
@@ -91,6 +103,14 @@ def test_the_script_of_there_and_back_prints_what_is_shown(name: str, ran: Ran) 
     similarities = [float(one) for one in re.findall(r"^  \S+ (-?\d\S+)$", said, re.MULTILINE)]
     expected = torch.cat([near.cosines, near.products])
     torch.testing.assert_close(torch.tensor(similarities), expected, rtol=0, atol=1e-4)
+    layer = favoured(ends.output, ran.of(settings).output_bias if settings.bias_of else None)
+    for title, tokens, numbers in (
+        ("largest", layer.most, layer.largest), ("smallest", layer.least, layer.smallest)
+    ):  # fmt: skip
+        (printed,) = re.findall(rf"^{title} {layer.by} of the output layer: (.*)$", said, re.MULTILINE)
+        assert [float(one) for one in printed.split()[1::2]] == pytest.approx(numbers.tolist(), abs=1e-4)
+        if not settings.is_unit:  # else all are of one length
+            assert printed.split()[::2] == [table.pieces[one] for one in tokens.tolist()]
 
 
 @pytest.mark.parametrize("is_random", [False, True])

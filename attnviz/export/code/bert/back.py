@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from attnviz.export.code.lines import literals
 from attnviz.export.code.model import BUILT_IN_NAME
@@ -40,7 +41,7 @@ It prints what attnviz shows. It needs torch and transformers, but not attnviz.
 
 import torch
 from torch import nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import {auto}, AutoTokenizer
 
 {name}
 TEXT = {text}
@@ -86,9 +87,27 @@ with torch.inference_mode():
         for one, similarity in zip(nearest.indices.tolist(), nearest.values.tolist()):
             print(f"  {{name(one)}} {{similarity:.4f}}")
 
+{favoured}
 clear = best.values[:, 0] - best.values[:, 1] > 1e-5  # equal logits may change places on another machine
 assert torch.equal(back[clear], torch.tensor(SHOWN)[clear])
 '''
+
+
+FAVOURED = """
+with torch.inference_mode():
+    {numbers}
+    for title, is_largest in (("largest", True), ("smallest", False)):
+        listed = numbers.topk(min(8, V), largest=is_largest)
+        print(f"\\n{{title}} {by} of the output layer:", end="")
+        for one, number in zip(listed.indices.tolist(), listed.values.tolist()):
+            print(f" {{name(one)}} {{number:.4f}}", end="")
+    print()
+"""
+LENGTHS = "numbers = output.weight.norm(dim=1)  # (V,)"
+BIAS = """\
+whole = AutoModelFor{kind}.from_pretrained(MODEL, dtype=torch.float32, use_safetensors=True)
+    numbers = whole.get_output_embeddings().bias  # (V,): the logits where the layer reads zeros\
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +118,8 @@ class Settings:
     is_unit: bool
     seed: int
     scale: float
+    bias_of: Literal["MaskedLM", "CausalLM"] | None = None
+    """The kind of the model's language head, if this has a bias; None to print the lengths of rows in its place"""
 
 
 def in_lines(settings: Settings) -> str:
@@ -129,10 +150,16 @@ def back_script(
         token: the id whose neighbours are printed.
         shown: the ids that come back.
     """
+    head = settings.bias_of
+    favoured = FAVOURED.format(
+        numbers=LENGTHS if head is None else BIAS.format(kind=head), by="length" if head is None else "bias"
+    )
     return SCRIPT.format(
         name=BUILT_IN_NAME if model == BUILT_IN else f"MODEL = {model!a}",
         text=ascii(text), ids=literals(ids), place=place, token=token, shown=literals(shown), limit=limit,
-        table=TABLE, ends=_ends(settings), way=_way(settings), scale=_scale(settings),
+        table=TABLE, favoured=favoured,
+        auto="AutoModel" if head is None else f"AutoModel, AutoModelFor{head}",
+        ends=_ends(settings), way=_way(settings), scale=_scale(settings),
     )  # fmt: skip
 
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from torch import Tensor
+
 from attnviz.bert.back import Back, Neighbours, Operands, neighbours, operands, there_and_back
 from attnviz.bert.ends import Ends, drawn, tied
+from attnviz.bert.favoured import Favoured, favoured
 from attnviz.bert.table import EmbeddingTable, table_of
 from attnviz.pretrained import PretrainedModel
 from attnviz.tokens import Tokens
@@ -47,6 +50,16 @@ class Chosen:
     def near(self, token: int) -> Neighbours:
         """Return the nearest neighbours of an id in the embedding table."""
         found: Neighbours = self._cached(("near", token), partial(neighbours, token, self.ends()))
+        return found
+
+    @property
+    def bias(self) -> Tensor | None:
+        """(V,): the bias of the model's own output layer; None if it has none, or both ends are random."""
+        return None if self.is_random else self.model.output_bias
+
+    def favoured(self) -> Favoured:
+        """Return which tokens the output layer favours before any text is read."""
+        found: Favoured = self._cached(("favoured",), partial(favoured, self.ends().output, self.bias))
         return found
 
     def operands(self, token: int, candidates: tuple[int, ...]) -> Operands:

@@ -1,20 +1,22 @@
-"""What Export gives of There and back: the candidates of each token, the nearest neighbours, and a script."""
+"""What Export gives of There and back: each token's candidates, neighbours, what the output layer favours, a script."""
 
 from __future__ import annotations
 
 import pandas as pd
+import torch
 
+from attnviz.ui.bert.back.bias import label_in
 from attnviz.ui.bert.back.chosen import Chosen, chosen_of, place_of
 from attnviz.ui.bert.back.near import token_of
 from attnviz.ui.bert.models import current
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Return the candidates of each token, and the neighbours of the chosen one."""
+    """Return the candidates of each token, what the output layer favours, and the neighbours of the chosen token."""
     found = chosen_of(current())
     if found is None:
         return {}
-    made = {"there_and_back": _candidates(found)}
+    made = {"there_and_back": _candidates(found), "output_layer": _favoured(found)}
     token = token_of(found, place_of(found.tokens))
     return made if token is None else made | {"neighbours": _neighbours(found, token)}
 
@@ -44,6 +46,20 @@ def _neighbours(found: Chosen, token: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(1, len(near.cosines) + 1, name=f"nearest to {labels[token]}"))
 
 
+def _favoured(found: Chosen) -> pd.DataFrame:
+    favoured = found.favoured()
+    tokens, numbers = torch.cat([favoured.most, favoured.least]), torch.cat([favoured.largest, favoured.smallest])
+    columns = {
+        "token": [label_in(found, token) for token in tokens.tolist()], "id": tokens.tolist(),
+        favoured.by: numbers.tolist(),
+    }  # fmt: skip
+    if favoured.by == "bias":
+        columns["softmax of the bias"] = favoured.probabilities(numbers).tolist()
+    count = len(favoured.most)
+    ends = [f"{end} {rank}" for end in ("largest", "smallest") for rank in range(1, count + 1)]
+    return pd.DataFrame(columns, index=pd.Index(ends, name="rank"))
+
+
 def script() -> str:
     """Return the script that prints what is shown; empty if there is no text."""
     from attnviz.export.code.bert.back import Settings, back_script
@@ -53,8 +69,9 @@ def script() -> str:
         return ""
     place = place_of(found.tokens)
     token = token_of(found, place)
+    kind = "CausalLM" if "decoder" in found.model.description.layers else "MaskedLM"
     return back_script(
-        Settings(found.is_random, found.is_unit, found.seed, found.scale),
+        Settings(found.is_random, found.is_unit, found.seed, found.scale, None if found.bias is None else kind),
         model=found.model.name.strip(), text=found.tokens.text, ids=found.tokens.ids, limit=found.model.max_tokens,
         place=place, token=found.tokens.ids[place] if token is None else token, shown=found.back().likeliest,
     )  # fmt: skip

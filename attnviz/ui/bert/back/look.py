@@ -15,6 +15,7 @@ LABEL = 18
 
 STYLE = """<style>
 .back { font-size: max(.9rem, var(--least-type, 0) * 1rem); line-height: 1.4; }
+.back .about { font-size: inherit; margin: 0 0 .4rem; }
 .back .flow { font-size: inherit; display: flex; flex-wrap: wrap; gap: .2rem .4rem; align-items: center; margin: 0;
   padding: 0; list-style: none; }
 .back .flow li { font-size: inherit; display: flex; gap: .4rem; align-items: center; margin: 0; }
@@ -32,7 +33,7 @@ STYLE = """<style>
   .back .texts { grid-template-columns: max-content minmax(0, 1fr); }
   .back .texts div { grid-area: 3 / 1 / 4 / 3; }
 }
-.back-rows { overflow: auto; max-height: max(13rem, calc(100vh - 30rem)); }
+.back-rows { overflow: auto; max-height: max(13rem, calc(100vh - 33rem)); }
 .back-wide { overflow-x: auto; }
 .back-rows:focus-visible { outline: 2px solid #7E5BC0; }
 .back table { border-collapse: collapse; width: 100%; font-size: inherit; }

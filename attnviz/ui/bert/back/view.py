@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.export.code.bert.back import Settings, in_lines
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.bert.back import each, near, one, targets
+from attnviz.ui.bert.back import bias, each, near, one, targets
 from attnviz.ui.bert.back.chosen import Chosen, chosen_of
 from attnviz.ui.bert.back.look import show as show_html
 from attnviz.ui.bert.look import in_torch
@@ -20,10 +20,10 @@ WEIGHTS = {"tied": "The model's own", "random": "Random"}
 SCALES = {"1": "1", "10": "10", "100": "100"}
 VIEWS = {
     "each": "Each token", "one": "One token, written out", "near": "Nearest neighbours",
-    "targets": "What the targets decide",
+    "bias": "Output layer's bias", "targets": "What the targets decide",
 }  # fmt: skip
 SHOWS: dict[str, Callable[[Chosen], None]] = {
-    "each": each.show, "one": one.show, "near": near.show, "targets": targets.show
+    "each": each.show, "one": one.show, "near": near.show, "bias": bias.show, "targets": targets.show
 }  # fmt: skip
 WEIGHTS_HELP = """*The model's own*: the table of token embeddings, and the same numbers as the output layer's weight.
 The two are tied.
@@ -31,6 +31,10 @@ The two are tied.
 *Random*: both are drawn from the seed, each by itself."""
 UNIT_HELP = "Each row is divided by its length, so that logits are cosines."
 SCALE_HELP = "Softmax of the logits times this number: the larger it is, the nearer to the maximum."
+AUTOENCODER = (
+    "Like an autoencoder, it turns a text into vectors and vectors into a text. Unlike one, these two ends alone were "
+    "never trained to copy, and no bottleneck learned a short code: each token has its own {width:,} numbers."
+)
 NO_TEXT = "Type a sentence on the left (on a phone, behind the » at the top) to see what comes back of it."
 
 
@@ -83,8 +87,10 @@ def _there_and_back(found: Chosen) -> str:
     )  # fmt: skip
     flow = "".join(f'<li data-by="{by}"><b>{name}</b></li>' for name, by in steps)
     kind = "yes" if returned == count else "no"
+    about = AUTOENCODER.format(width=width)
     return (
-        f'<ol class="flow">{flow}</ol><div class="texts"><span>typed</span><p dir="auto">{escape(tokens.text)}</p>'
+        f'<p class="about">{about}</p><ol class="flow">{flow}</ol>'
+        f'<div class="texts"><span>typed</span><p dir="auto">{escape(tokens.text)}</p>'
         f'<span>came back</span><p dir="auto" class="out">{escape(found.table.decode(back.likeliest))}</p>'
         f'<div><b class="{kind}">{returned:,} of {count:,} ids come back</b>{_why(found, returned)}</div></div>'
     )
