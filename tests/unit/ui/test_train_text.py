@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch.nn import functional
@@ -41,6 +43,32 @@ def test_pairs_are_those_that_a_counter_counts() -> None:
     assert (len(facts.shown), round(facts.floor, 2)) == (len(facts.labels), COUNTED)
     assert "".join(facts.labels[one] for one in facts.first) == facts.text[:50]
     assert not facts.counts.flags.writeable
+
+
+TEXTS = {
+    "built-in": built_in_facts().text,
+    "cases": "The quick BROWN fox: Oh, why? YES! Aeiou, xyz ärger é " * 20,
+    "many": "".join(map(chr, range(0x4E00, 0x4E00 + 200))) + "bandana " * 80,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_vowels_after_consonants_are_those_of_a_crosstab(name: str) -> None:
+    facts = facts_of(TEXTS[name])
+    part = pd.Series(list(facts.text[: facts.train]))
+    kinds = part.map(lambda one: "vowel" if one in "aeiouAEIOU" else "consonant" if re.match("[A-Za-z]", one) else "")
+    table = pd.crosstab(kinds[:-1].to_numpy(), kinds[1:].to_numpy())
+    counted = facts.told()["vowels"]
+    assert counted == {
+        "followed": table.loc["consonant"].sum(), "by_vowel": table.loc["consonant", "vowel"],
+        "characters": len(part), "vowels": Counter(kinds)["vowel"],
+    }  # fmt: skip
+    assert 0 < counted["by_vowel"] < counted["followed"]
+
+
+@pytest.mark.parametrize("text", ["мама мыла раму " * 30, "1234 5678, " * 30, "xyz bcd " * 40, "aeio u " * 40])
+def test_of_a_text_without_latin_vowels_or_consonants_nothing_is_said(text: str) -> None:
+    assert facts_of(text).told()["vowels"] is None
 
 
 def test_of_many_characters_the_most_frequent_are_in_the_table() -> None:

@@ -12,13 +12,27 @@ const CALM = 200; // ms: keys run through many snapshots
 
 const NARROW = "(max-width: 640px)"; // as in ladder.css: the tables stand one below the other
 
+/** Says what a table of pairs knows of vowels. @param {LadderText["vowels"]} counted @returns {string} */
+function vowelsSentence(counted) {
+  if (!counted) return "";
+  const { followed, by_vowel, characters, vowels } = counted;
+  const [after, anywhere] = [by_vowel / followed, vowels / characters];
+  const [pairs, all, whole] = [by_vowel, followed, characters].map((n) => n.toLocaleString("en-US"));
+  return (
+    `After a consonant a vowel (a, e, i, o, u) follows ${pairs} times of ${all}: ${fixed(100 * after, 1)} %. Of all ` +
+    `${whole} characters ${fixed(100 * anywhere, 1)} % are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
+    "as frequent after a consonant as anywhere."
+  );
+}
+
 export class Pairs {
   /** @param {HTMLElement} root @param {Source} source @param {{ pin: (at: Pair) => void, redraw: () => void }} on */
   constructor(root, source, on) {
     this.about = element("p", { class: "about" });
     this.reading = element("p", { class: "reading" });
     this.large = element("div", { class: "large" });
-    root.append(this.about, this.large, this.reading);
+    this.vowels = element("p", { class: "reading vowels" });
+    root.append(this.about, this.large, this.vowels, this.reading);
     this.counts = new Latest(source, on.redraw, CALM);
     this.learned = new Latest(source, on.redraw, CALM);
     /** @type {Pair} */
@@ -57,6 +71,7 @@ export class Pairs {
       `Row: a character. Column: the character after it. ${which}, counted in the ` +
       `${text.train.toLocaleString("en-US")} characters to train on. Nothing is trained here: each count ` +
       `divided by the sum of its row is the best that a table of pairs can be.${hint}${failed}`;
+    this.vowels.textContent = vowelsSentence(text.vowels);
     this.board.setTheme(given.theme);
     if (counts) this.show(counts, learned, isTrained ? (at ?? 0) : null, given.theme);
     this.light();

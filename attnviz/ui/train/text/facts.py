@@ -5,7 +5,7 @@ Shapes: N characters of the text, V different ones, K of them in the table, B bl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -21,6 +21,7 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.cut import Cut
 from attnviz.training.text.documents import check_lines
 from attnviz.training.text.subject import Text, TextError, as_read, check_length, validation_loss
+from attnviz.training.text.vowels import Vowels, vowels_in
 
 MOST_CHARACTERS = 1000
 """Different ones: the bigram has as many parameters as the square of it"""
@@ -50,6 +51,8 @@ class Facts:
     """(K, K): how often j follows i in the training part"""
     totals: NDArray[np.float32]
     """(K,): how often anything follows i there"""
+    vowels: Vowels | None
+    """How often vowels follow consonants there; None of a text without Latin letters"""
     floor: float
     """The counted table's loss over the validation part, in nats a character, with 1 added to each count"""
     blocks: tuple[tuple[int, ...], ...]
@@ -67,6 +70,7 @@ class Facts:
             "labels": [label_of(one) for one in self.labels], "characters": list(self.labels),
             "first": list(self.first), "shown": list(self.shown), "floor": self.floor,
             "blocks": [list(one) for one in self.blocks],
+            "vowels": None if self.vowels is None else asdict(self.vowels),
         }  # fmt: skip
 
 
@@ -94,6 +98,7 @@ def facts_of(text: str) -> Facts:
         text=text, digest=blake2b(text.encode(), digest_size=12).hexdigest(), labels=subject.labels,
         train=len(subject.train), first=tuple(subject.ids[:FIRST_IDS].tolist()), shown=tuple(shown.tolist()),
         counts=_frozen(counts[shown][:, shown]), totals=_frozen(often[shown]), floor=floor,
+        vowels=vowels_in(subject.train, counts, subject.labels),
         blocks=_blocks(subject.validation),
     )  # fmt: skip
 
