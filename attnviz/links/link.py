@@ -87,6 +87,7 @@ KEYS: dict[str, Key] = {
     "seed": Key(0, whole(0, 999_999)),
     "architecture": Key("encoder", one_of(*ARCHITECTURES)),
     "depth": Key(2, whole(1, MAX_LAYERS)),
+    "decoder_depth": Key(None, whole(1, MAX_LAYERS)),
     "width": Key(32, whole(MIN_WIDTH, MAX_WIDTH)),
     "norm": Key("post", one_of(*NORM_PLACES)),
     "activation": Key("relu", one_of(*ACTIVATIONS)),

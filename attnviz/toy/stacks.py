@@ -113,11 +113,23 @@ class Decoder(nn.Module):
 class Seq2Seq(nn.Module):
     """The whole model of the paper, without embeddings and output layer: an encoder of x, and a decoder of y."""
 
-    def __init__(self, width: int = WIDTH, *, layers: int = LAYERS, **settings: Any) -> None:
-        """Draw the weights; `layers` are those of the encoder and of the decoder. Arguments are those of `Encoder`."""
+    def __init__(
+        self, width: int = WIDTH, *, layers: int = LAYERS, decoder_layers: int | None = None, **settings: Any
+    ) -> None:
+        """Draw the weights.
+
+        Args:
+            width: C.
+            layers: those of the encoder.
+            decoder_layers: those of the decoder; as many as the encoder has if None.
+            settings: the other arguments of `Encoder`.
+
+        Raises:
+            ValueError: as `Encoder`.
+        """
         super().__init__()
         self.encoder = Encoder(width, layers=layers, **settings)
-        self.decoder = Decoder(width, layers=layers, **settings)
+        self.decoder = Decoder(width, layers=layers if decoder_layers is None else decoder_layers, **settings)
 
     @classmethod
     def from_torch(cls, module: nn.Transformer) -> Seq2Seq:

@@ -57,6 +57,40 @@ def test_the_last_state_of_a_model_with_both_is_torchs(norm: Any) -> None:
     np.testing.assert_allclose(shown, expected.numpy(), rtol=1e-5, atol=1e-5)
 
 
+def test_an_encoder_of_six_blocks_stands_beside_a_decoder_of_one() -> None:
+    at = opened(architecture="both", depth="6", decoder_depth="1", block="7", part="block_output")
+    config = TransformerConfig("both", 6, decoder_depth=1)
+    tokenize = WordTokenizer().tokenize
+    trace = trace_transformer(tokenize(DEFAULT_TEXT), tokenize(EXAMPLE_TARGET), config)
+    x, y = (sum(one.values(), start=torch.zeros(())) for one in (trace.embedding_parts, trace.decoder_embedding_parts))
+    theirs = torchs_stack(config, draw_stack(config))
+    with torch.no_grad():
+        mask = theirs.generate_square_subsequent_mask(len(y))
+        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
+    np.testing.assert_allclose(panels(at)["block_output"], expected.numpy(), rtol=1e-5, atol=1e-5)
+    kinds = [attention["kind"] for attention in model(at)["attentions"]]
+    assert kinds == [*["encoder"] * 6, "decoder", "cross"]
+
+
+def test_the_decoder_has_as_many_blocks_as_the_encoder_until_another_number_is_chosen() -> None:
+    def counts() -> tuple[int, int]:
+        kinds = [attention["kind"] for attention in model(at)["attentions"]]
+        return kinds.count("encoder"), kinds.count("cross")
+
+    at = opened(architecture="both", depth="3")
+    assert (counts(), at.slider(key="decoder_blocks").value) == ((3, 3), 3)
+    at.slider(key="depth").set_value(5).run()
+    assert (counts(), at.slider(key="decoder_blocks").value) == ((5, 5), 5)
+    at.slider(key="decoder_blocks").set_value(1).run()
+    assert counts() == (5, 1)
+    assert dict(at.query_params) == {"architecture": "both", "depth": "5", "decoder_depth": "1"}
+    at.slider(key="depth").set_value(4).run()
+    assert counts() == (4, 1)
+    at.slider(key="decoder_blocks").set_value(4).run()
+    assert counts() == (4, 4)
+    assert dict(at.query_params) == {"architecture": "both", "depth": "4"}
+
+
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -116,6 +150,8 @@ def test_a_choice_in_the_walk_is_in_the_link() -> None:
         ),
         ({"part": "<b>"}, "part=<b> is not the name of a step"),
         ({"depth": "13"}, "depth=13 is not a whole number from 1 to 12"),
+        ({"decoder_depth": "0"}, "decoder_depth=0 is not a whole number from 1 to 12, so nothing is used"),
+        ({"architecture": "both", "depth": "6", "decoder_depth": "1", "block": "8"}, "the choices go from 0 to 7."),
         ({"width": "1000000"}, "width=1000000 is not a whole number from 8 to 128"),
         ({"architecture": "x" * 99}, "is not one of encoder, decoder, both"),
         ({"q": "99"}, "The pinned row 99 does not exist"),

@@ -130,11 +130,11 @@ DECODER_FORWARD = {
 """By the place of the norm"""
 STACK = """\
 class {name}(nn.Module):
-    \"\"\"L layers one after another{ended}.\"\"\"
+    \"\"\"{count} layers one after another{ended}.\"\"\"
 
     def __init__(self):
         super().__init__()
-        self.layers = nn.ModuleList({layer}() for _ in range(L)){norm}
+        self.layers = nn.ModuleList({layer}() for _ in range({count})){norm}
 
     def forward(self, {takes}):
         mask = {mask}

@@ -65,7 +65,7 @@ TOKENS = {tokens}
 IDS = {ids}  # the tokenizer's output: one id per token
 {target}SEED = {seed}
 C, H, F, L = {width}, {heads}, {hidden}, {depth}  # width of a token, heads, hidden width of the feed-forward, blocks
-D = C // H  # width of a head
+{decoder}D = C // H  # width of a head
 HEAD = {head}  # the head whose matrices are kept
 COMPUTED = {{}}
 
@@ -81,6 +81,9 @@ def show(place):
     for name, matrix in COMPUTED[place].items():
         print(f"\\n{{place}}: {{name}}, {{' x '.join(map(str, matrix.shape))}}")
         print(matrix)\
+"""
+DECODER_BLOCKS = """\
+L_DECODER = {count}  # blocks of the decoder; L are those of the encoder
 """
 TARGET = """\
 TARGET = {tokens}  # what the decoder has written so far
@@ -223,7 +226,13 @@ def _begin(trace: Trace, config: TransformerConfig, head: int, link: str) -> str
         link=ascii(link), tokens=literals(tokens.labels), ids=literals(tokens.ids), seed=config.seed, head=head,
         target="" if target is None else TARGET.format(tokens=literals(target.labels), ids=literals(target.ids)),
         width=config.width, heads=config.heads, hidden=FACTOR * config.width, depth=config.depth,
+        decoder=DECODER_BLOCKS.format(count=config.decoder_blocks) if _has_two_depths(config) else "",
     )  # fmt: skip
+
+
+def _has_two_depths(config: TransformerConfig) -> bool:
+    """Whether encoder and decoder have numbers of blocks of their own."""
+    return config.architecture == "both" and config.decoder_blocks != config.depth
 
 
 def _embeddings(config: TransformerConfig) -> str:
@@ -255,11 +264,13 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
 def _stack(config: TransformerConfig, stack: str) -> str:
     """Return the class of a stack of layers."""
     x, looks = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
+    count = "L_DECODER" if x == "y" and _has_two_depths(config) else "L"
     place = f"{stack} block {{i}}"
-    last = f"{stack} block {{L - 1}}{', attention to the encoder' if x == 'y' else ''}"
+    last = f"{stack} block {{{count} - 1}}{', attention to the encoder' if x == 'y' else ''}"
     is_pre = config.norm == "pre"
     return STACK.format(
         name=stack.title(),
+        count=count,
         ended=", and a final norm" if is_pre else "",
         layer="DecoderLayer" if x == "y" else "EncoderLayer",
         norm="\n        self.norm = LayerNorm()" if is_pre else "",

@@ -33,7 +33,7 @@ class TransformerConfig:
 
     architecture: Architecture = "encoder"
     depth: int = 2
-    """L: blocks in each stack"""
+    """L: blocks of the encoder or the decoder alone; of a model with both, the encoder's"""
     heads: int = 2
     width: int = 32
     """C"""
@@ -43,6 +43,8 @@ class TransformerConfig:
     bias: bool = True
     """Whether linear maps and norms add one"""
     seed: int = 0
+    decoder_depth: int | None = None
+    """Blocks of the decoder of a model with both; None: as many as the encoder has"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
@@ -59,6 +61,7 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         for name, value, low, high in (
             ("layers", self.depth, 1, MAX_LAYERS),
+            ("layers of the decoder", self.decoder_blocks, 1, MAX_LAYERS),
             ("heads", self.heads, 1, MAX_HEADS),
             ("numbers a token", self.width, MIN_WIDTH, MAX_WIDTH),
         ):
@@ -70,10 +73,15 @@ class TransformerConfig:
     @property
     def layers(self) -> dict[Kind, tuple[int, int]]:
         """The number of layers and of heads, by kind of attention."""
-        kinds: tuple[Kind, ...] = (
-            ("encoder", "decoder", "cross") if self.architecture == "both" else (self.architecture,)
-        )
-        return dict.fromkeys(kinds, (self.depth, self.heads))
+        if self.architecture != "both":
+            return {self.architecture: (self.depth, self.heads)}
+        kinds: tuple[Kind, ...] = ("decoder", "cross")
+        return {"encoder": (self.depth, self.heads), **dict.fromkeys(kinds, (self.decoder_blocks, self.heads))}
+
+    @property
+    def decoder_blocks(self) -> int:
+        """The blocks of the decoder of a model with both."""
+        return self.depth if self.decoder_depth is None else self.decoder_depth
 
 
 def fitting_heads(heads: int, width: int) -> int:

@@ -83,7 +83,7 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     }  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         stack = (
-            Seq2Seq(config.width, **settings)
+            Seq2Seq(config.width, decoder_layers=config.decoder_blocks, **settings)
             if config.architecture == "both"
             else Encoder(config.width, causal=config.architecture == "decoder", **settings)
         )

@@ -29,6 +29,7 @@ POSITIONS_HELP = """*sin, cos*: the paper's; two dimensions share a frequency. *
 *Learned*: a table, here as it is before training."""
 STEP = 8
 """Of the width in its slider"""
+_DECODER = "decoder_blocks"
 
 
 def toy_controls() -> None:
@@ -43,7 +44,8 @@ def toy_controls() -> None:
         width="stretch",
     )
     st.caption(PURPOSES[chosen])
-    if chosen == "both":
+    has_both = chosen == "both"
+    if has_both:
         state.bound(
             "pair", st.text_input, "What the decoder reads",
             max_chars=settings().largest_text, placeholder=EXAMPLE_TARGET,
@@ -51,7 +53,9 @@ def toy_controls() -> None:
         )  # fmt: skip
     left, right = st.columns(2)
     with left:
-        state.bound("depth", st.slider, "Blocks L", 1, MAX_LAYERS)
+        state.bound("depth", st.slider, "Encoder blocks" if has_both else "Blocks L", 1, MAX_LAYERS)
+        if has_both:
+            _decoder_blocks()
         _heads()
     with right:
         state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
@@ -77,6 +81,20 @@ def model_controls(source: Source, name: str | None) -> None:
         for what in ("attention_residual", "logits"):
             if what in reasons:
                 st.caption(plain(reasons[what]))
+
+
+def _decoder_blocks() -> None:
+    """Show the number of the decoder's blocks, which follows the encoder's until another one is chosen."""
+    state.adopt("depth")
+    given = state.get("decoder_depth")
+    st.session_state[_DECODER] = state.get("depth") if given is None else given
+    st.slider("Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_decoder_blocks)
+
+
+def _take_decoder_blocks() -> None:
+    """Apply the slider's value as far as a link could hold it: clients may send any."""
+    blocks = st.session_state[_DECODER]
+    state.take({"decoder_depth": None if blocks == state.get("depth") else blocks}, ["decoder_depth"])
 
 
 def _heads() -> None:

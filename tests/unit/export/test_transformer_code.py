@@ -46,6 +46,8 @@ CONFIGS = {
     "paper": TransformerConfig("both", heads=4, positions="sinusoidal", seed=7),
     "both, pre-norm": TransformerConfig("both", 1, 1, 8, "gelu_tanh", "pre", "random", bias=True, seed=2**31),
     "both, no bias": TransformerConfig("both", width=45, heads=5, activation="gelu", positions="none", bias=False),
+    "six and one": TransformerConfig("both", depth=6, width=16, norm="pre", seed=3, decoder_depth=1),
+    "one and two": TransformerConfig("both", depth=1, width=24, heads=3, activation="gelu", decoder_depth=2),
     "wide": TransformerConfig("encoder", 1, 8, 128, norm="pre"),
 }
 

@@ -49,6 +49,7 @@ GOOD = [
     ("positions", "lab", "lab"),
     ("architecture", "both", "both"),
     ("depth", "12", 12),
+    ("decoder_depth", "1", 1),
     ("width", "8", 8),
     ("norm", "pre", "pre"),
     ("activation", "gelu", "gelu"),
@@ -129,7 +130,7 @@ GOOD = [
 NOT_WHOLE = ["", " 1", "-1", "1.0", "1e1", "+1", "0x1", "٣", "１", "NaN", "1_0", "9" * 30, "9" * 100_000]
 WHOLE = {"layer": 100_001, "head": 100_001, "q": 100_001, "k": 100_001, "heads": 9, "head_size": 65}
 WHOLE |= {"padding": 513, "model_width": 129}
-WHOLE |= {"depth": 13, "width": 129, "block": 100_001}
+WHOLE |= {"depth": 13, "decoder_depth": 13, "width": 129, "block": 100_001}
 WHOLE |= {"pads": 17, "draw": 1000}
 WHOLE |= {"b_layer": 100_001, "b_head": 100_001}
 WHOLE |= {"seed": 1_000_000, "block_size": 65, "strongest": 1001, "scene": 101}

@@ -26,7 +26,7 @@ from attnviz.toy.transformer.model import Transformer, draw_stack
 from attnviz.toy.transformer.trace import ToyTransformer, trace_transformer
 from attnviz.trace.whole import Trace
 from tests.toy import tokens_of
-from tests.unit.toy.transformers import torchs_stack
+from tests.unit.toy.transformers import copy_decoder, copy_encoder, torchs_stack
 
 SOURCE, TARGET = tokens_of((3, 1, 4, 1, 5), "cadae"), tokens_of((9, 2, 6, 1), "xyza")
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
@@ -90,6 +90,38 @@ def test_each_attention_is_torchs_and_its_place_is_in_order(config: TransformerC
             )
         torch.testing.assert_close(layer.attentions(), weights[0], **NEAR)
         torch.testing.assert_close(layer.output(), output[0], **NEAR)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize(("encoder", "decoder"), [(6, 1), (1, 3)])
+def test_encoder_and_decoder_have_their_own_numbers_of_blocks(encoder: int, decoder: int) -> None:
+    config = TransformerConfig("both", encoder, width=16, norm="pre", seed=3, decoder_depth=decoder)
+    ours = draw_stack(config)
+    assert isinstance(ours, Seq2Seq)
+    theirs = nn.Transformer(
+        16, 2, num_encoder_layers=encoder, num_decoder_layers=decoder, dim_feedforward=64, norm_first=True,
+        batch_first=True,
+    ).eval()  # fmt: skip
+    copy_encoder(ours.encoder, theirs.encoder)  # type: ignore[arg-type]
+    copy_decoder(ours.decoder, theirs.decoder)  # type: ignore[arg-type]
+    trace = run(config)
+    x, y = inputs(trace)
+    with torch.no_grad():
+        mask = theirs.generate_square_subsequent_mask(len(y))
+        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
+    torch.testing.assert_close(trace.last_hidden_state, expected, **NEAR)
+    assert [place.kind for place in trace.places] == ["encoder"] * encoder + ["decoder", "cross"] * decoder
+    described = ToyTransformer(config, WordTokenizer().tokenize).description
+    assert sum(described.parameters.values()) == sum(one.numel() for one in theirs.parameters())
+    assert described.layers == {"encoder": (encoder, 2), "decoder": (decoder, 2), "cross": (decoder, 2)}
+
+
+def test_another_number_of_decoder_blocks_leaves_the_encoder_and_the_first_of_them() -> None:
+    deep, shallow = (run(TransformerConfig("both", 3, decoder_depth=depth)) for depth in (3, 1))
+    assert torch.equal(deep.last_hidden_state, run(TransformerConfig("both", 3)).last_hidden_state)
+    assert torch.equal(shallow.last_hidden_state, deep.block(1, "decoder").attention.query_input)
+    for kind in ("encoder", "decoder", "cross"):
+        assert torch.equal(*(one.block(0, kind).attention.attentions() for one in (deep, shallow)))
 
 
 @pytest.mark.parametrize("architecture", ["decoder", "both"])
@@ -221,7 +253,10 @@ def test_parameters_are_counted(architecture: Any) -> None:
 
 
 def test_what_can_not_be_is_refused() -> None:
-    for fields in ({"depth": 0}, {"depth": MAX_LAYERS + 1}, {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3}):
+    for fields in (
+        {"depth": 0}, {"depth": MAX_LAYERS + 1}, {"decoder_depth": 0}, {"decoder_depth": MAX_LAYERS + 1},
+        {"heads": 9}, {"width": MAX_WIDTH + 8}, {"heads": 3},
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=r"the toy transformer has|can't be divided"):
             TransformerConfig(**fields)  # type: ignore[arg-type]
     assert [fitting_heads(heads, 32) for heads in range(1, 9)] == [1, 2, 2, 4, 4, 4, 4, 8]

@@ -28,7 +28,8 @@ def torchs_stack(config: TransformerConfig, ours: Encoder | Seq2Seq) -> Any:
     if isinstance(ours, Encoder):
         copy_encoder(ours, encoder)
         return encoder.eval()
-    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**given), config.depth, norm())
+    depth = config.depth if config.decoder_depth is None else config.decoder_depth
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**given), depth, norm())
     both = nn.Transformer(custom_encoder=encoder, custom_decoder=decoder, **given).eval()  # draws the weights anew
     copy_encoder(ours.encoder, encoder)
     copy_decoder(ours.decoder, decoder)
