@@ -35,8 +35,9 @@ from attnviz.training.jobs.job import Job
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.jobs.limits import TooLargeError
 from attnviz.training.vectors import split
+from attnviz.ui.bert.classifier import results
 from attnviz.ui.bert.classifier.exports import script, tables
-from attnviz.ui.bert.classifier.what import CLASSIFIER
+from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
 from attnviz.ui.plain import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
@@ -105,6 +106,21 @@ def test_what_ships_is_shown_with_its_interval_and_both_baselines(reviews: tuple
     assert confusion["data"][0]["z"] == expected.tolist()
     np.testing.assert_array_equal(numbers(losses["data"][0]["y"]), shipped.losses)
     assert "Trained before the class, on the mean over tokens: seed 0, 200 steps" in " ".join(boxes_of(at, "caption"))
+
+
+@pytest.mark.parametrize(
+    ("part", "view"),
+    [("classifier", one) for one in CLASSIFIER.titles] + [("agent", one) for one in AGENT.titles],
+)
+def test_what_ships_is_shown_without_reading_all_texts_or_learning_the_baselines(
+    monkeypatch: pytest.MonkeyPatch, part: str, view: str
+) -> None:
+    read: list[object] = []
+    for name in ("pooled_of", "baselines_of"):
+        monkeypatch.setattr(results, name, read.append)
+    query = {"bert_part": part, f"{'class' if part == 'classifier' else 'agent'}_view": view}
+    open_page("bert", {}, **query)
+    assert not read
 
 
 def test_a_training_is_shown_live_and_after_it_its_result(reviews: tuple[Examples, Pooled]) -> None:

@@ -73,7 +73,8 @@ def make(making: Making, model: BuiltInModel, command: str, progress: Callable[[
         plan, making.seed, results[0].classifier.value, results, command, datetime.now(UTC).date().isoformat(),
         torch.__version__,
     )  # fmt: skip
-    return Shipped(classifier, losses, evaluations, card)
+    probabilities = outcome_of(examples, pooled, classifier, making.seed).probabilities
+    return Shipped(classifier, probabilities, losses, evaluations, card)
 
 
 def _train(

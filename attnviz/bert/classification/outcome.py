@@ -98,11 +98,16 @@ class Outcome:
 
 def outcome_of(examples: Examples, pooled: Pooled, classifier: Classifier, seed: int) -> Outcome:
     """Return what a classifier says of the texts that were held out with its seed."""
-    rows = split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist()
+    rows = list(held_out(examples, seed))
     held = Pooled(pooled.cls[rows], pooled.mean[rows])
     with torch.no_grad():
         probabilities = classifier.probabilities(held).numpy()
     return Outcome(tuple(rows), examples.classes[rows], probabilities)
+
+
+def held_out(examples: Examples, seed: int) -> tuple[int, ...]:
+    """Return the rows of the texts that are held out with a seed."""
+    return tuple(split(torch.from_numpy(examples.classes.copy()), seed)[1].tolist())
 
 
 def wilson(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

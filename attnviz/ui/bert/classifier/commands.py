@@ -18,15 +18,31 @@ from attnviz.ui.bert.classifier.results import current_plan, kept_vectors, vecto
 from attnviz.ui.bert.classifier.what import What
 from attnviz.ui.trained.visitor import visitor
 
+_ASKED = "class_training_asked"
+"""What is to be trained, and with how many seeds, until it has begun"""
 _REFUSED = "class_training_refused"
 """By what is learned: the training that was refused last, and why"""
 
 
 def train(what: What, seeds: int = 1) -> None:
-    """Train with the view's settings, from a callback: with its seed, or with several from this one on."""
-    examples = chosen(what)
-    if examples is None:
-        return
+    """Ask for a training with the view's settings, from a callback: with its seed, or with several from this one on."""
+    if chosen(what) is not None:
+        st.session_state[_ASKED] = what.name, seeds
+
+
+def begin(what: What, examples: Examples) -> None:
+    """Begin the training that was asked for, if any. It reads all texts first, which takes seconds and shows a bar.
+
+    Not from a callback, which has no place for a bar. If the visitor does something else meanwhile, the next run of the
+    page goes on with it; another part of the page drops it.
+    """
+    name, seeds = st.session_state.get(_ASKED, ("", 0))
+    if name == what.name:
+        _start(what, examples, seeds)
+    st.session_state.pop(_ASKED, None)
+
+
+def _start(what: What, examples: Examples, seeds: int) -> None:
     plan, why = current_plan(examples), ""
     first, *others = [
         replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)

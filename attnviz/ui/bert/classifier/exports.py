@@ -86,5 +86,5 @@ def script(what: What) -> str:
     classifier = here.classifier
     return classifier_script(
         here.plan, here.examples.labels, state.get(what.text_key), mean=classifier.how == "mean", tanh=classifier.tanh,
-        accuracy=here.outcome.accuracy.value, most=SENTENCE_TOKENS if here.pooled.cut else 512,
+        accuracy=here.outcome.accuracy.value, most=SENTENCE_TOKENS if here.cut else 512,
     )  # fmt: skip

@@ -54,7 +54,7 @@ def show(here: Shown) -> None:
     lines = LINES.format(
         width=model[1], classes=model[0], rate=training.learning_rate, steps=training.steps, batch=training.batch
     )
-    if here.pooled.cut:
+    if here.cut:
         lines = lines.replace("tokenizer(text, ", f"tokenizer(text, truncation=True, max_length={SENTENCE_TOKENS}, ")
     in_torch(features_in(lines, here))
 

@@ -21,7 +21,7 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.classification.features import Pooled, pool, pool_in_steps
 from attnviz.bert.classification.outcome import Outcome, outcome_of
 from attnviz.bert.classification.seeds import SEEDS, SeedResult
-from attnviz.bert.classification.shipped import Card, load
+from attnviz.bert.classification.shipped import Shipped, load
 from attnviz.bert.encoding import SENTENCE_TOKENS
 from attnviz.serving.work.cache import SingleFlightCache, Sized
 from attnviz.serving.work.pool import limit_threads, worker_pool
@@ -58,7 +58,6 @@ class Shown:
 
     what: What
     examples: Examples
-    pooled: Pooled
     classifier: Classifier
     plan: Plan
     losses: NDArray[np.float32]
@@ -67,7 +66,7 @@ class Shown:
     """(E, 3): after how many steps, loss and accuracy on held-out texts"""
     job: Job | None
     """None if it ships"""
-    card: Card | None
+    shipped: Shipped | None
     """None if it was trained here"""
 
     @property
@@ -80,15 +79,22 @@ class Shown:
         """Of its split, weights and order."""
         return self.plan.training.seed
 
+    @property
+    def cut(self) -> int:
+        """How many of its texts are longer than what is read of them. The project's own are read whole."""
+        return 0 if self.examples.has_links else pooled_of(self.examples).cut
+
     @cached_property
     def outcome(self) -> Outcome:
         """What it says of held-out texts."""
-        return outcome_of(self.examples, self.pooled, self.classifier, self.seed)
+        if self.shipped is not None:
+            return self.shipped.outcome(self.examples)
+        return outcome_of(self.examples, pooled_of(self.examples), self.classifier, self.seed)
 
     @property
     def baselines(self) -> Baselines:
         """What both baselines say of the same texts."""
-        return baselines_of(self.examples, self.seed)
+        return baselines_of(self.examples, self.seed) if self.shipped is None else self.shipped.baselines
 
 
 def shown(what: What) -> Shown | None:
@@ -96,9 +102,10 @@ def shown(what: What) -> Shown | None:
     examples = chosen(what)
     if examples is None:
         return None
-    pooled = pooled_of(examples)
-    found = _own(what, examples, pooled, current_plan(examples))
-    return found or (_shipped(what, examples, pooled) if examples.has_links else None)
+    if not examples.has_links:
+        pooled_of(examples)  # it takes long: while the page opens, and not when Train is pressed
+    found = _own(what, examples, current_plan(examples))
+    return found or (_shipped(what, examples) if examples.has_links else None)
 
 
 def current_plan(examples: Examples) -> Plan:
@@ -132,7 +139,7 @@ def _vectors_key(examples: Examples) -> Hashable:
     return examples.sha256, examples.labels, examples.classes.tobytes(), state.get("features"), state.get("tanh")
 
 
-def _own(what: What, examples: Examples, pooled: Pooled, plan: Plan) -> Shown | None:
+def _own(what: What, examples: Examples, plan: Plan) -> Shown | None:
     """Return the visitor's newest training with this plan, if it has weights."""
     job = _job(examples, plan)
     if job is None:
@@ -143,24 +150,20 @@ def _own(what: What, examples: Examples, pooled: Pooled, plan: Plan) -> Shown | 
     layer = model_of(plan.model, view.snapshots[-1].weights)
     classifier = classifier_of(layer, examples, state.get("features"), tanh=state.get("tanh"))
     evaluations = np.array([(one.step, one.loss, one.accuracy) for one in view.evaluations], np.float32).reshape(-1, 3)
-    return Shown(what, examples, pooled, classifier, plan, view.losses, evaluations, job, None)
+    return Shown(what, examples, classifier, plan, view.losses, evaluations, job, None)
 
 
 def _job(examples: Examples, plan: Plan) -> Job | None:
-    digest = vectors(examples).digest
     for job in training_jobs().jobs(visitor()):
         data = job.data
-        if job.plan == plan and isinstance(data, LabelledVectors) and data.digest == digest:
+        if job.plan == plan and isinstance(data, LabelledVectors) and data.digest == vectors(examples).digest:
             return job
     return None
 
 
-def _shipped(what: What, examples: Examples, pooled: Pooled) -> Shown:
+def _shipped(what: What, examples: Examples) -> Shown:
     found = load(what.name)
-    plan = found.card.plan
-    return Shown(
-        what, examples, pooled, found.classifier, plan, found.losses, found.evaluations, None, found.card
-    )  # fmt: skip
+    return Shown(what, examples, found.classifier, found.card.plan, found.losses, found.evaluations, None, found)
 
 
 def job_of(examples: Examples) -> Job | None:
@@ -175,13 +178,13 @@ def latest_job() -> Job | None:
 
 def seed_results(here: Shown) -> list[SeedResult]:
     """Return what five seeds give with the settings of what is shown: those of them that are there."""
-    if here.card is not None:
-        return list(here.card.seeds)
+    if here.shipped is not None:
+        return list(here.shipped.card.seeds)
     found = []
     for seed in range(here.seed, here.seed + SEEDS):
         plan = replace(here.plan, training=replace(here.plan.training, seed=seed))
         job = _job(here.examples, plan)
-        one = _own(here.what, here.examples, here.pooled, plan) if job and job.view.status == "done" else None
+        one = _own(here.what, here.examples, plan) if job and job.view.status == "done" else None
         if one is not None:
             found.append(SeedResult(seed, one.outcome.accuracy, one.baselines))
     return found

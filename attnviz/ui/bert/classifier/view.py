@@ -37,6 +37,8 @@ def show_view(what: What, others: Mapping[str, Callable[[Shown], None]]) -> None
     keep(visitor())
     training_jobs().prepare()
     examples = chosen(what)
+    if examples is not None:
+        commands.begin(what, examples)
     _choose(what, examples)
     if examples is not None and (why := commands.refusal(what, examples)):
         st.warning(plain(why))
@@ -97,7 +99,7 @@ def _say_what_failed(examples: Examples) -> None:
 
 def _say_what_is_cut(here: Shown) -> None:
     """Say how many texts of a user's file are longer than what is read of them."""
-    cut = here.pooled.cut
+    cut = here.cut
     if cut:
         st.caption(
             f"{cut:,} of {len(here.examples):,} texts {'has' if cut == 1 else 'have'} more than {SENTENCE_TOKENS} "
@@ -120,7 +122,7 @@ def origin(here: Shown) -> str:
     how = f"seed {training.seed}, {training.steps:,} steps, learning rate {training.learning_rate:g}"
     features = "the mean over tokens" if here.classifier.how == "mean" else "[CLS]"
     features += ", tanh first" if here.classifier.tanh else ""
-    if here.card is not None:
+    if here.shipped is not None:
         return f"Trained before the class, on {features}: {how}. Train makes one with the settings at the left."
     view = here.job.view if here.job is not None else None
     if view is not None and view.status != "done":

@@ -6,16 +6,20 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from attnviz.bert.classification.classifier import plan_of
+from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.jobs.jobs import Jobs
 from attnviz.training.labelled import LabelledVectors
 from attnviz.training.plan import TEXT, Plan
 from attnviz.training.settings import TrainingSettings
 from attnviz.ui.bert.classifier import commands
+from attnviz.ui.bert.classifier.what import AGENT, CLASSIFIER
 
 VISITOR = "a visitor"
+EXAMPLES = built_in("reviews")
 VECTORS = LabelledVectors(np.eye(20, 4, dtype=np.float32), np.arange(20) % 2)
 
 
@@ -41,6 +45,57 @@ def test_a_linear_layer_is_live_until_it_is_stopped(jobs: Jobs) -> None:
     commands.stop()
     assert job.view.status == "stopped"
     assert not commands.is_live()
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Replace what the session keeps, and what reads the page's texts."""
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", kept)
+    monkeypatch.setattr(commands, "chosen", lambda _: EXAMPLES)
+    monkeypatch.setattr(commands, "current_plan", lambda _: plan_of(2, 4, steps=20, rate=0.01, seed=3))
+    monkeypatch.setattr(commands, "vectors", lambda _: VECTORS)
+    return kept
+
+
+@pytest.mark.parametrize(("seeds", "expected"), [(1, [3]), (5, [3, 4, 5, 6, 7])])
+def test_a_training_begins_once_and_not_before_the_page_runs(
+    jobs: Jobs, session: dict[str, Any], seeds: int, expected: list[int]
+) -> None:
+    commands.train(CLASSIFIER, seeds)
+    assert not jobs.jobs(VISITOR)
+    for _ in range(2):
+        commands.begin(CLASSIFIER, EXAMPLES)
+        (job,) = jobs.jobs(VISITOR)
+        assert [plan.training.seed for plan in (job.plan, *job.then)] == expected
+
+
+def test_a_training_whose_reading_was_interrupted_begins_in_the_next_run_but_not_in_another_part(
+    jobs: Jobs, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: Examples) -> LabelledVectors:
+        raise InterruptedError
+
+    commands.train(CLASSIFIER)
+    with monkeypatch.context() as patch, pytest.raises(InterruptedError):
+        patch.setattr(commands, "vectors", interrupted)
+        commands.begin(CLASSIFIER, EXAMPLES)
+    commands.begin(CLASSIFIER, EXAMPLES)
+    assert len(jobs.jobs(VISITOR)) == 1
+    commands.stop()
+    commands.train(CLASSIFIER)
+    commands.begin(AGENT, EXAMPLES)
+    commands.begin(CLASSIFIER, EXAMPLES)
+    assert not commands.is_live()
+
+
+def test_without_texts_no_training_is_kept_for_later(
+    jobs: Jobs, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "chosen", lambda _: None)
+    commands.train(CLASSIFIER)
+    commands.begin(CLASSIFIER, EXAMPLES)
+    assert not jobs.jobs(VISITOR)
 
 
 def test_a_stopped_training_goes_on_with_its_own_texts_and_settings_only(

@@ -11,7 +11,7 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score
 from torch.nn import functional
-from transformers import BertModel
+from transformers import AutoTokenizer, BertModel
 
 from attnviz.bert.classification.classifier import plan_of, vectors_of
 from attnviz.bert.classification.examples import FOLDER, built_in
@@ -83,14 +83,37 @@ def test_what_ships_is_what_a_plain_loop_trains_on_these_examples(name: str, poo
     held = split(y, card.seed)[1]
     predicted = layer(x[held]).argmax(-1)
     assert card.accuracy == pytest.approx(accuracy_score(y[held], predicted), abs=0.0121)  # one text at the border
-    outcome = outcome_of(examples, pooled[name], shipped.classifier, card.seed)
+    outcome = shipped.outcome(examples)
     assert outcome.rows == tuple(held.tolist())
+    np.testing.assert_array_equal(outcome.classes, y[held])
     np.testing.assert_allclose(outcome.probabilities, layer(x[held]).softmax(-1).detach(), atol=1e-3)
+    now = outcome_of(examples, pooled[name], shipped.classifier, card.seed).probabilities
+    np.testing.assert_allclose(outcome.probabilities, now, atol=1e-5)
+    assert outcome.accuracy == card.seeds[0].classifier
     steps, losses, accuracies = shipped.evaluations.T
     assert len(shipped.losses) == settings.steps == steps[-1]
     assert accuracies[-1] == pytest.approx(card.accuracy)
     loss = functional.cross_entropy(layer(x[held]), y[held]).item()
     assert losses[-1] == pytest.approx(loss, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_probabilities_that_ship_are_those_of_transformers_on_the_held_out_texts(name: str) -> None:
+    shipped, examples, folder = load(name), built_in(NAMES[name]), find_folder()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    theirs = BertModel.from_pretrained(folder, attn_implementation="eager").eval()
+    held = split(torch.from_numpy(examples.classes.copy()), shipped.card.seed)[1].tolist()
+    assert len(held) == len(shipped.probabilities)
+    for place in range(0, len(held), 10):
+        with torch.no_grad():
+            hidden = theirs(**tokenizer(examples.texts[held[place]], return_tensors="pt")).last_hidden_state[0]
+        logits = functional.linear(hidden.mean(0), shipped.classifier.weight, shipped.classifier.bias)
+        np.testing.assert_allclose(shipped.probabilities[place], logits.softmax(-1), atol=1e-5)
+
+
+def test_what_ships_says_nothing_of_other_examples() -> None:
+    with pytest.raises(ValueError, match="reports.csv is not the file"):
+        load("classifier").outcome(built_in("reports"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,6 +131,8 @@ def test_over_five_seeds_both_baselines_are_beaten_as_the_page_says(name: str, p
         assert one.classifier.total == len(held)
         again = result_of(examples, pooled[name], load(name).classifier, one.seed)
         assert again.baselines == one.baselines
+        if one.seed == card.seed:
+            assert load(name).baselines == again.baselines
     assert beats(card.seeds)
 
 
@@ -130,7 +155,8 @@ def test_a_card_and_weights_come_back(tmp_path: Path, monkeypatch: pytest.Monkey
     after: Shipped = load.__wrapped__("agent")
     assert after.card == before.card == Card.from_json(json.loads(card))
     assert torch.equal(after.classifier.weight, before.classifier.weight)
-    np.testing.assert_array_equal(after.losses, before.losses)
+    for array in ("probabilities", "losses", "evaluations"):
+        np.testing.assert_array_equal(getattr(after, array), getattr(before, array))
 
 
 def test_the_command_writes_a_classifier_and_its_card(
