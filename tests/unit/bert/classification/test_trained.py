@@ -112,7 +112,7 @@ def test_probabilities_that_ship_are_those_of_transformers_on_the_held_out_texts
 
 
 def test_what_ships_says_nothing_of_other_examples() -> None:
-    with pytest.raises(ValueError, match="reports.csv is not the file"):
+    with pytest.raises(ValueError, match=r"reports\.csv is not the file"):
         load("classifier").outcome(built_in("reports"))
 
 
