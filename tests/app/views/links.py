@@ -139,6 +139,7 @@ MORE = {
         f"/transformer?{CAT}&architecture=decoder&block=1&part=probabilities&tokenizer=bert",
         f"/transformer?{CAT}&architecture=both&block=3&part=weights&head=1&pair=die+Katze+sah",
         f"/transformer?{CAT}&architecture=both&block=3&part=qkv",
+        f"/transformer?{CAT}&architecture=both&depth=3&decoder_depth=1&block=3&part=weights&head=2&q=1",
         f"/transformer?{CAT}&architecture=both&block=5&part=probabilities&norm=pre&lecture=1",
         f"/transformer?{CAT}&width=48&heads=6&part=concat",
         f"/transformer?{CAT}&width=20&heads=3&part=weights",

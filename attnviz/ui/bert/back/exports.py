@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import torch
 
@@ -69,7 +71,7 @@ def script() -> str:
         return ""
     place = place_of(found.tokens)
     token = token_of(found, place)
-    kind = "CausalLM" if "decoder" in found.model.description.layers else "MaskedLM"
+    kind: Literal["MaskedLM", "CausalLM"] = "CausalLM" if "decoder" in found.model.description.layers else "MaskedLM"
     return back_script(
         Settings(found.is_random, found.is_unit, found.seed, found.scale, None if found.bias is None else kind),
         model=found.model.name.strip(), text=found.tokens.text, ids=found.tokens.ids, limit=found.model.max_tokens,
