@@ -73,7 +73,10 @@ def test_a_head_forms_and_its_snapshots_are_torchs(page: Page, app_url: str, exp
         frames(page)
         pressed += 1
     assert pressed == 3
-    assert sent == [], "the server is not asked for a snapshot that is gone through"
+    # Where it stops, the accuracy without the head is asked for, a moment later.
+    assert [one for one in sent if not str(one).endswith("~a.45")] == [], (
+        "the server is not asked for a snapshot that is gone through"
+    )
     assert shown_step(page) == 45
     np.testing.assert_allclose(
         visible(weights(page)), expected[45][1]["weights.decoder"][0, 3] / 65535, rtol=0, atol=2e-3
