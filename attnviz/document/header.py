@@ -14,7 +14,7 @@ import orjson
 from attnviz.document.checks import DOCUMENT_KINDS, is_whole, refuse
 from attnviz.document.marks import SAID, are_said, from_json, to_json
 from attnviz.document.value import VERSION, Axis, Header, OfHeads, Reference, StepText
-from attnviz.steps.picture import MadeFrom, Operation, PanelSpec, Picture, Product
+from attnviz.steps.picture import MadeFrom, MatrixProduct, Operation, PanelSpec, Picture
 
 _AXIS: dict[str, Any] = {
     "text": "a text", "pair": "a text or null", "labels": ["a text"], "ids": ["a whole number"], "covers": ["a text"],
@@ -119,7 +119,7 @@ def _said_in(given: Any) -> OfHeads:
 
 
 def _picture(given: Mapping[str, Any]) -> Picture:
-    products = {result: Product(**product) for result, product in given["products"].items()}
+    products = {result: MatrixProduct(**product) for result, product in given["products"].items()}
     operations = {
         result: Operation(**{name: _frozen(value) for name, value in operation.items()})
         for result, operation in given["operations"].items()

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from attnviz.document.checks import ARRAYS, COMPUTED, OF_HEAD, check_texts, refuse
 from attnviz.formulas import Role
-from attnviz.steps.picture import (
-    AXES,
-    Operation,
-    OperationKind,
-    Over,
-    Pace,
-    PanelSpec,
-    Picture,
-    Product,
-    Scale,
-)
+from attnviz.steps.picture import AXES, MatrixProduct, Operation, OperationKind, Over, Pace, PanelSpec, Picture, Scale
 from attnviz.trace.model import Activation
 
 if TYPE_CHECKING:
@@ -109,7 +99,7 @@ def _check_places(path: str, picture: Picture) -> None:
         refuse(f"{path} has widths and heights that do not fit its grid.")
 
 
-def _is_product(result: str, product: Product, header: Header, given: Collection[str], sizes: Sizes) -> bool:
+def _is_product(result: str, product: MatrixProduct, header: Header, given: Collection[str], sizes: Sizes) -> bool:
     left, right = _shape(product.left, sizes), _shape(product.right, sizes)
     shape = left[0], right[1]
     if left[1] != right[0] or _shape(result, sizes) != shape:

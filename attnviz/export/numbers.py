@@ -17,8 +17,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from attnviz.export.csv_files import protected
-from attnviz.steps import PARTS, TOKENS
-from attnviz.steps.attention import OF_HEAD
+from attnviz.steps import OF_HEAD, PARTS, TOKENS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 

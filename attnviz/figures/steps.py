@@ -14,7 +14,7 @@ from attnviz.figures.panels import Layout, Panel, Pin
 from attnviz.figures.style import LIGHT, Palette
 from attnviz.formatting import number
 from attnviz.steps import steps_of
-from attnviz.steps.picture import PanelSpec, Product, darkens
+from attnviz.steps.picture import MatrixProduct, PanelSpec, darkens
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 
@@ -112,7 +112,7 @@ def _matrix(walk: Walk, name: str) -> Tensor:
     return values.masked_fill(steps.hidden, -torch.inf) if name == "masked" else values
 
 
-def _product(walk: Walk, product: Product) -> dict[str, Any]:
+def _product(walk: Walk, product: MatrixProduct) -> dict[str, Any]:
     bias = None if product.bias is None else _matrix(walk, product.bias).tolist()
     return {"left": product.left, "right": product.right, "bias": bias}
 

@@ -3,28 +3,70 @@
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`attention/` has a file for each step of a head, `transformer/` the steps around an attention, `averages.py` the ways of
-the page From averages to attention. None of them imports torch, so that links are parsed without it.
+`inputs.py`, `weighing.py` and `outputs.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
+attention in a transformer, `averages.py` the ways of the page From averages to attention. None of them imports torch,
+so that links are parsed without it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnviz.steps.attention import ATTENTION, TOKENS
 from attnviz.steps.averages import WAYS
+from attnviz.steps.block import (
+    ATTENTION_NORM,
+    ATTENTION_RESIDUAL,
+    BLOCK_OUTPUT,
+    FEED_FORWARD_HIDDEN,
+    FEED_FORWARD_NORM,
+    FEED_FORWARD_OUTPUT,
+    FEED_FORWARD_RESIDUAL,
+    FINAL_NORM,
+    INPUT_NORM,
+    TRANSFORM_NORM,
+)
+from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
+from attnviz.steps.outputs import CONCAT, HEAD_OUTPUTS, OUTPUT
 from attnviz.steps.step import Step, unavailable
-from attnviz.steps.transformer import AFTER, BEFORE
+from attnviz.steps.vocabulary import LOGITS, PROBABILITIES, TRANSFORM_HIDDEN
+from attnviz.steps.weighing import MASKED, SCALED, SCORES, WEIGHTS
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Description, Place
     from attnviz.trace.walk import Walk
 
+ATTENTION: dict[str, Step[Walk]] = {
+    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+}
+"""The steps that show a walk, by name, in order."""
+
+OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
+"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
+
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
 
 _INPUT = ("tokens", "embeddings")
-PARTS: dict[str, Step[Any]] = {**{name: STEPS[name] for name in _INPUT}, **BEFORE, **STEPS, **AFTER}
+_AFTER_ATTENTION = (
+    ATTENTION_RESIDUAL,
+    ATTENTION_NORM,
+    FEED_FORWARD_NORM,
+    FEED_FORWARD_HIDDEN,
+    FEED_FORWARD_OUTPUT,
+    FEED_FORWARD_RESIDUAL,
+    BLOCK_OUTPUT,
+    FINAL_NORM,
+    TRANSFORM_HIDDEN,
+    TRANSFORM_NORM,
+    LOGITS,
+    PROBABILITIES,
+)
+PARTS: dict[str, Step[Any]] = {
+    **{name: STEPS[name] for name in _INPUT},
+    INPUT_NORM.name: INPUT_NORM,
+    **STEPS,
+    **{step.name: step for step in _AFTER_ATTENTION},
+}
 """All steps of a transformer, by name, in order; a part of a block has those whose matrices it has"""
 
 _OF_PART = {
@@ -62,4 +104,4 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in there)
 
 
-__all__ = ["ATTENTION", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]
+__all__ = ["ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]

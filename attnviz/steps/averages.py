@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from attnviz.formatting import nonzero
 from attnviz.formulas import tree
 from attnviz.marked import Marked, marked, named
-from attnviz.steps.attention.weights import weights_panel
-from attnviz.steps.picture import PanelSpec, Picture, Product, panel, picture
+from attnviz.steps.picture import MatrixProduct, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
+from attnviz.steps.weighing import weights_panel
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _result(name: str, title: str) -> PanelSpec:
 
 def _product(left: PanelSpec, result: PanelSpec, between: str = "", made_of: PanelSpec | None = None) -> Picture:
     """Return the picture of left · X = result; what `left` is made of, if anything, stands above it."""
-    products = {result.name: Product(left.name, _X_PANEL.name)}
+    products = {result.name: MatrixProduct(left.name, _X_PANEL.name)}
     return picture(((made_of, _X_PANEL), (left, result)), _SIDES, _SIDES, products, between)
 
 

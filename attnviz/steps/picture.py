@@ -42,7 +42,7 @@ AXES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 """The kinds of rows and columns of each matrix that a picture may show"""
 
-SCORES = ("scores", "scaled", "masked")
+SCORE_MATRICES = ("scores", "scaled", "masked")
 """The matrices that share one colour domain in the steps from scores to weights"""
 
 _QUANTITIES: dict[Role, tuple[str, ...]] = {
@@ -127,7 +127,7 @@ def panel(name: str, title: str, **options: Any) -> PanelSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MatrixProduct:
     """left @ right, plus a bias: names of matrices, and of a vector."""
 
     left: str
@@ -171,7 +171,7 @@ class Picture:
     widths: tuple[float, ...]
     """Relative width of each column of the grid"""
     heights: tuple[float, ...]
-    products: Mapping[str, Product] = field(default_factory=dict)
+    products: Mapping[str, MatrixProduct] = field(default_factory=dict)
     """The operands of each panel that is a product, by its name"""
     operations: Mapping[str, Operation] = field(default_factory=dict)
     """How other panels are made, by their names"""
@@ -183,7 +183,7 @@ def picture(
     grid: Sequence[Sequence[PanelSpec | None]],
     widths: Sequence[float],
     heights: Sequence[float] = (1,),
-    products: Mapping[str, Product] | None = None,
+    products: Mapping[str, MatrixProduct] | None = None,
     between: str = "",
     operations: Mapping[str, Operation] | None = None,
 ) -> Picture:
@@ -213,7 +213,7 @@ def product_picture(
         bias: the name of the vector that is added, if there is one.
     """
     rows, inner, cols = sizes
-    products = {result.name: Product(left.name, right.name, bias)}
+    products = {result.name: MatrixProduct(left.name, right.name, bias)}
     return picture(((None, right), (left, result)), share(inner, cols), share(inner, rows), products, text)
 
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attnviz.formatting import power_of_ten
-from attnviz.steps.attention import OF_HEAD
+from attnviz.steps import OF_HEAD
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 

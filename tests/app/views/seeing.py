@@ -29,10 +29,12 @@ def look(at: AppTest, query: Mapping[str, str]) -> Seen:
 
     What is computed meanwhile is waited for.
     """
-    end = time.monotonic() + WAITS
+    end, values = time.monotonic() + WAITS, _values_of(at)
     while at.get("progress") and time.monotonic() < end:
         time.sleep(0.1)
         at.run()
+        values |= _values_of(at)
+        _fill_in(at, values)
     address = dict(at.query_params)
     seen = Seen([f"address: {'as the link' if address == query else sorted(address.items())}", *texts(at._tree)])
     for component, (header, arrays) in payloads(at):
@@ -41,6 +43,34 @@ def look(at: AppTest, query: Mapping[str, str]) -> Seen:
         for name, several in more.arrays.items():
             seen.arrays[name] += several
     return seen
+
+
+def _elements(block: Any) -> Iterator[Any]:
+    """Yield the elements of a block and of the blocks in it."""
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from _elements(child)
+        else:
+            yield child
+
+
+def _values_of(at: AppTest) -> dict[str, Any]:
+    """Return the widgets whose values the server has sent, by their ids."""
+    return {one.proto.id: one.proto for one in _elements(at._tree) if getattr(one.proto, "set_value", False)}
+
+
+def _fill_in(at: AppTest, values: Mapping[str, Any]) -> None:
+    """Set what a browser remembers: the server sends a widget's value once, not again with each run that follows."""
+    for element in _elements(at._tree):
+        proto = element.proto
+        if not getattr(proto, "set_value", True) and proto.id in values:
+            for name in {"raw_values", "raw_value", "value"} & set(proto.DESCRIPTOR.fields_by_name):
+                proto.ClearField(name)
+                sent = getattr(values[proto.id], name)
+                if isinstance(sent, int | float | str):
+                    setattr(proto, name, sent)
+                else:
+                    getattr(proto, name).extend(sent)
 
 
 def texts(block: Any) -> Iterator[str]:

@@ -42,6 +42,14 @@ def test_a_link_opens_the_view_that_was_recorded(page: str) -> None:
     assert not found, f"{len(found)} differences to {FOLDER.name}/{page}.json, the first of them:\n{some}"
 
 
+def test_a_view_that_is_waited_for_shows_what_its_widgets_are_set_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = "/bert?bert_part=search&hits=3&find=a+sick+child&lecture=1"
+    at = fresh("bert", link)
+    get, bars = at.get, iter([["a bar"]])
+    monkeypatch.setattr(at, "get", lambda kind: next(bars, []) if kind == "progress" else get(kind))
+    assert list(differences(read("bert")[link], record(look(at, query(link))))) == []
+
+
 def test_each_key_that_a_link_may_hold_is_in_a_recorded_link() -> None:
     keys = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "links.md").read_text(encoding="utf-8"), re.MULTILINE)
     held = {key for on_page in links().values() for link in on_page for key in query(link)}

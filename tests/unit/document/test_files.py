@@ -21,7 +21,7 @@ from attnviz.document.files import MAX_BYTES
 from attnviz.document.pictures import OPERATIONS
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
-from attnviz.steps.picture import MadeFrom, Operation, PanelSpec, Picture, Product
+from attnviz.steps.picture import MadeFrom, MatrixProduct, Operation, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.model import Kind
 from attnviz.trace.walk import Walk
@@ -186,7 +186,9 @@ def test_the_docs_name_every_field_and_array_and_their_example_runs() -> None:
     named = {name for row in rows for name in re.findall("`(.+?)`", row)} - set(OPERATIONS)
     assert named == {*ARRAYS, *(field.name for value in (Header, PanelSpec) for field in fields(value))}
     others = [
-        field.name for value in (StepText, Picture, Product, Operation, MadeFrom, Reference) for field in fields(value)
+        field.name
+        for value in (StepText, Picture, MatrixProduct, Operation, MadeFrom, Reference)
+        for field in fields(value)
     ]
     assert [name for name in (*COMPUTED, *others) if f"`{name}`" not in docs] == []
     space: dict[str, object] = {}

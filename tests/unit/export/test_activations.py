@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from attnviz.export.code import parts
 from attnviz.export.code.training import models
-from attnviz.steps.transformer import activations
+from attnviz.steps import block
 
 X = torch.linspace(-5, 5, 101)
 THEIRS = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}
@@ -21,7 +21,7 @@ def test_each_script_writes_the_activation_itself(name: str) -> None:
     written = (
         f"{parts.ACTIVATIONS[name]}(x)",
         models.ACTIVATIONS[name].format("x"),
-        activations.code(name, "x"),  # type: ignore[arg-type]
+        block.activation_code(name, "x"),  # type: ignore[arg-type]
     )
     for code in written:
         torch.testing.assert_close(eval(code, dict(SPACE)), THEIRS[name](X), rtol=0, atol=1e-6)

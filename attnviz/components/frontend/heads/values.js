@@ -111,7 +111,7 @@ export function mean(heads) {
 
 /**
  * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
- * FAINT_BELOW. The same as `faint` in attnviz/steps/attention/weights.py.
+ * FAINT_BELOW. The same as `faint` in attnviz/steps/weighing.py.
  * @param {Float32Array} at @param {number} rows @param {number} cols
  */
 export function isFaint(at, rows, cols) {

@@ -1,4 +1,4 @@
-"""Logits and probabilities: from the last hidden state to the next token, or to one that was hidden."""
+"""From the last hidden state to the next token, or to a hidden one: the head's dense layer, logits, probabilities."""
 
 from __future__ import annotations
 
@@ -7,13 +7,88 @@ from typing import TYPE_CHECKING
 from attnviz.formatting import nonzero, number
 from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
 from attnviz.marked import Marked, marked, named
-from attnviz.steps.picture import Operation, PanelSpec, Picture, panel, picture, product_picture
+from attnviz.steps.block import (
+    TITLES,
+    activation_code,
+    activation_formula,
+    end_of_stack,
+    has,
+    lengths,
+    part_of,
+    read_by_vocabulary,
+    row,
+)
+from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, product_picture, share
 from attnviz.steps.step import Step
-from attnviz.steps.transformer.stream import TITLES, has, part_of, read_by_vocabulary, row
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
+
+
+_TRANSFORM_UNKNOWN = "# the activation of this head is not known; transform_hidden is as the model computes it"
+
+
+def _transform_formula(walk: Walk) -> Expression:
+    index = Symbol("T")
+    inner: Expression = Product((Symbol("X"), Indexed(Symbol("W"), index)))
+    inner = Sum((inner, Indexed(Symbol("b"), index))) if has(walk, "b_transform") else inner
+    return activation_formula(Symbol("T"), part_of(walk).head_activation, inner)
+
+
+def _transform_code(walk: Walk) -> str:
+    bias, activation = " + b_transform" if has(walk, "b_transform") else "", part_of(walk).head_activation
+    made = (
+        _TRANSFORM_UNKNOWN
+        if activation is None
+        else f"transform_hidden = {activation_code(activation, 'transform_inner')}"
+    )
+    return f"transform_inner = {end_of_stack(walk)} @ W_transform{bias}\n{made}"
+
+
+def _transform_picture(walk: Walk) -> Picture:
+    source, activation = end_of_stack(walk), part_of(walk).head_activation
+    bias = "b_transform" if has(walk, "b_transform") else None
+    hidden = panel("transform_hidden", TITLES["transform_hidden"], bar=True)
+    inner = panel("transform_inner", TITLES["transform_inner"] + (" + b_T" if bias else ""))
+    heights = share(matrix(walk, "W_transform").shape[0], matrix(walk, source).shape[0])
+    grid = ((None, panel("W_transform", TITLES["W_transform"]), None), (panel(source, TITLES[source]), inner, hidden))
+    operation = Operation("activation", ("transform_inner",), name=activation)
+    return picture(
+        grid,
+        (0.6, 1, 1),
+        heights,
+        {"transform_inner": MatrixProduct(source, "W_transform", bias)},
+        operations={} if activation is None else {"transform_hidden": operation},
+    )
+
+
+def _transform_fact(walk: Walk) -> str:
+    found = lengths(walk, "transform_hidden")
+    high = int(found.argmax())
+    return Marked.of(
+        "Here the longest row is ",
+        named(row(walk, high), row=high, matrix="transform_hidden"),
+        f", with a length of {number(float(found[high]))}.",
+    )
+
+
+TRANSFORM_HIDDEN: Step[Walk] = Step(
+    name="transform_hidden",
+    title="Dense (head)",
+    formula=_transform_formula,
+    notice=lambda _: marked(
+        "The language head begins: one more [map](matrix=W_transform) of each row by itself, trained to name the "
+        "tokens that were hidden from the model."
+    ),
+    code=_transform_code,
+    picture=_transform_picture,
+    fact=_transform_fact,
+    weights={"W_transform": ("feature", "feature"), "b_transform": ("bias", "feature")},
+    matrices={"transform_inner": ("query", "feature"), "transform_hidden": ("query", "feature")},
+    is_of_head=False,
+)
+
 
 _V = Symbol("V")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from attnviz.attention import Mask
     from attnviz.trace.walk import Walk
 
+
 X = Symbol("X")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 

@@ -1,0 +1,218 @@
+"""Tokens, embeddings and the projections Q, K, V: what one head of attention reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attnviz.formulas.tree import Box, Relation, Row, Symbol, Text
+from attnviz.marked import marked
+from attnviz.steps.formula import X, projection_formula, projection_kind
+from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
+from attnviz.steps.step import Step, follows_another
+from attnviz.tokens import NO_ID
+
+if TYPE_CHECKING:
+    from attnviz.tokens import Tokens
+    from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.walk import Walk
+
+
+_TOKENS_CODE = {
+    "word": "hashes = [blake2b(word.encode(), digest_size=8).digest() for word in text.split()]\n"
+    "ids = [int.from_bytes(digest) % 20_000 for digest in hashes]",
+    "char": "ids = [vocabulary.find(character) for character in text]  # -1 where it is not in the vocabulary",
+}
+
+
+def _tokens_fact(tokens: Tokens) -> str:
+    fact = f"Here {len(tokens)} tokens, from a vocabulary of {tokens.vocab_size:,}."
+    return f"{fact} A character that is not in the vocabulary has no id." if NO_ID in tokens.ids else fact
+
+
+TOKENS: Step[Tokens] = Step(
+    name="tokens",
+    title="Tokens",
+    formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), Symbol("X"))),
+    notice=lambda _: (
+        "Attention never sees letters or words, only these numbered pieces. Each becomes one row of every matrix that "
+        "follows: row 0 is the first."
+    ),
+    code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
+    fact=_tokens_fact,
+    is_of_head=False,
+)
+
+
+def is_later(walk: Walk) -> bool:
+    """Return whether X is what an attention before has given, no embeddings."""
+    return follows_another(walk.kind, walk.layer_index)
+
+
+def input_title(walk: Walk) -> str:
+    """Return the title of X: the embeddings, or the hidden states that a later layer receives."""
+    return "X hidden states" if is_later(walk) else "X embeddings"
+
+
+def _embeddings_notice(walk: Walk) -> str:
+    if walk.kind == "cross":
+        return "Not the embeddings: queries come from what the decoder has so far, keys and values from the encoder."
+    if is_later(walk):
+        return "Not the embeddings: the hidden states that this layer receives from the one before, a row a token."
+    if walk.parts is None:
+        return "This is what the layer receives: a row of numbers for each token, position included."
+    return marked(
+        "Each token is now a row of numbers. [Position](matrix=positions) must be added, for attention itself knows no "
+        "order."
+    )
+
+
+def _embeddings_picture(walk: Walk) -> Picture | None:
+    if walk.layer.query_input is None:
+        return None
+    if walk.parts is None:
+        title = input_title(walk) if walk.block is None else "X input"
+        return picture(((panel("embeddings", title, bar=True),),), (1,))
+    names = ("token_embeddings", "positions", "embeddings")
+    row = (
+        panel("token_embeddings", "token", limit=names),
+        panel("positions", "+ position", limit=names),
+        panel("embeddings", "= X embeddings", limit=names, bar=True),
+    )
+    return picture((row,), (1, 1, 1), operations={"embeddings": Operation("sum", names[:2])})
+
+
+EMBEDDINGS: Step[Walk] = Step(
+    name="embeddings",
+    title="Embeddings",
+    formula=lambda walk: Row((Box(X), *projection_formula(walk).formulas)),
+    notice=_embeddings_notice,
+    code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
+    picture=_embeddings_picture,
+    matrices={
+        "token_embeddings": ("query", "feature"),
+        "positions": ("query", "feature"),
+        "embeddings": ("query", "feature"),
+        "embeddings_k": ("key", "feature"),
+    },
+    needs=("embeddings",),
+    is_of_head=False,
+    later_title="Hidden states",
+)
+
+
+_QKV_NOTICE = {
+    "linear": marked(
+        "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
+        "[a value](matrix=value) is what gets passed on. Like a search: the query is typed in, keys are titles, values "
+        "are contents. But a soft one: it returns no single hit, but the mean of all contents, weighted."
+    ),
+    "identity": marked(
+        "Nothing is learned here: query, key and value are all [X](matrix=embeddings), so a token mostly matches "
+        "itself."
+    ),
+    "positions": (
+        "U (T × T) mixes positions, where a transformer's W (C × D) mixes features. So U fits one length only, treats "
+        "a position alike whatever word stands there, and lets every token see the future before any mask."
+    ),
+}
+
+
+def _qkv_code(walk: Walk) -> str:
+    projections = walk.layer.projections
+    if projections is None:
+        return "# this family's projections are not available; query, key and value are as attention received them"
+    if projections["query"].kind == "identity":
+        return "query = key = value = x"
+    lines = []
+    for name, projection in projections.items():
+        own = "x" if source_of(walk) == "embeddings" else source_of(walk)
+        source = "x_key" if name != "query" and walk.layer.key_input is not walk.layer.query_input else own
+        if projection.kind == "positions":
+            lines.append(f"{name} = U_{name} @ {source}")
+        else:
+            lines.append(f"{name} = {source} @ W_{name}" + ("" if projection.bias is None else f" + b_{name}"))
+    return "\n".join(lines)
+
+
+def source_of(walk: Walk) -> str:
+    """Return the name of what queries are made of: X, or in a pre-norm block its norm."""
+    return "input_norm" if walk.block is not None and "input_norm" in walk.block.matrices else "embeddings"
+
+
+def _qkv_title(walk: Walk, source: str) -> str:
+    """Return the title of what queries are made of."""
+    return "norm of X" if source == "input_norm" else input_title(walk)
+
+
+_QKV_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
+
+
+def _qkv_picture(walk: Walk) -> Picture:
+    """Return X, W and Q, K, V, as far as the source provides them."""
+    layer, x = walk.layer, walk.layer.query_input
+    results = [panel(name, title) for name, title in _QKV_TITLES.items()]
+    if layer.projections is None or x is None:
+        return picture((results,), (1, 1, 1))
+    if layer.key_input is not None and layer.key_input is not x:
+        return _cross(walk, results)
+    kind = projection_kind(walk)
+    source = source_of(walk)
+    input_panel = panel(source, _qkv_title(walk, source))
+    if kind == "identity":
+        return picture(((input_panel, *results),), (1, 1, 1, 1))
+    positions, features = x.shape
+    if kind == "positions":
+        return _position_mixing(results, share(positions, features))
+    weights, products = _maps(layer, dict.fromkeys(_QKV_TITLES, source))
+    between = "X · W = Q, K, V" if layer.projections["query"].bias is None else "X · W + b"
+    grid = ((None, *weights), (input_panel, *results))
+    return picture(grid, (0.6, 1, 1, 1), share(features, positions), products, between)
+
+
+def _maps(layer: LayerTrace, inputs: Mapping[str, str]) -> tuple[list[PanelSpec], dict[str, MatrixProduct]]:
+    """Return the weights of query, key and value, and the products of these inputs with them."""
+    weights, products = [], {}
+    for name, projection in (layer.projections or {}).items():
+        weights.append(panel(f"W_{name}", f"W {name}"))
+        bias = None if projection.bias is None else f"b_{name}"
+        products[name] = MatrixProduct(inputs[name], f"W_{name}", bias)
+    return weights, products
+
+
+def _cross(walk: Walk, results: list[PanelSpec]) -> Picture:
+    """Return cross-attention: queries from the decoder's states, keys and values from the encoder's."""
+    source = source_of(walk)
+    inputs = {"query": source, "key": "embeddings_k", "value": "embeddings_k"}
+    (w_query, w_key, w_value), products = _maps(walk.layer, inputs)
+    query, key, value = results
+    x, other = panel(source, _qkv_title(walk, source)), panel("embeddings_k", "X encoder's")
+    grid = ((None, w_query, None, w_key, w_value), (x, query, other, key, value))
+    return picture(grid, (1.2, 1, 1.2, 1, 1), (1, 1), products)
+
+
+def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> Picture:
+    """Return U @ X: each row of the grid has one mixing matrix and its product with the X above."""
+    rows = [(panel(f"U_{result.name}", f"U {result.name}"), result) for result in results]
+    products = {result.name: MatrixProduct(mixing.name, "embeddings_k") for mixing, result in rows}
+    grid = ((None, panel("embeddings_k", "X embeddings")), *rows)
+    return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
+
+
+_QKV_AXES = {"query": ("query", "dim"), "key": ("key", "dim"), "value": ("key", "dim")}
+
+QKV: Step[Walk] = Step(
+    name="qkv",
+    title="Q, K, V",
+    formula=lambda walk: Box(projection_formula(walk)),
+    notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
+    code=_qkv_code,
+    picture=_qkv_picture,
+    weights={
+        **{f"W_{name}": ("feature", "dim") for name in _QKV_AXES},
+        **{f"U_{name}": (axis, "key") for name, (axis, _) in _QKV_AXES.items()},
+        **{f"b_{name}": ("bias", "dim") for name in _QKV_AXES},
+    },
+    matrices=_QKV_AXES,
+    needs=("embeddings", "projections"),
+)

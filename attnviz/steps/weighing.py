@@ -1,0 +1,325 @@
+"""From scores to weights: scores, scaling, the mask and the softmax of each row."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.formatting import number, power_of_ten
+from attnviz.marked import Marked, marked, named
+from attnviz.steps.formula import attention_formula
+from attnviz.steps.picture import (
+    FEW,
+    MANY,
+    SCORE_MATRICES,
+    PanelSpec,
+    Picture,
+    pair_picture,
+    panel,
+    picture,
+    product_picture,
+)
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.attention import Mask
+    from attnviz.trace.walk import Walk
+
+
+_SCORES_NOTICE = marked(
+    "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
+    "means: they match."
+)
+
+
+def _scores_picture(walk: Walk) -> Picture:
+    _, queries, width = walk.layer.query.shape
+    return product_picture(
+        panel("query", "Q query"),
+        panel("key_t", "Kᵀ key"),
+        panel("scores", "scores", limit=("scores", "scaled"), bar=True),
+        (queries, width, walk.layer.key.shape[1]),
+        "Q · Kᵀ = scores",
+    )
+
+
+SCORES: Step[Walk] = Step(
+    name="scores",
+    title="Scores",
+    formula=partial(attention_formula, boxed="scores"),
+    notice=lambda _: _SCORES_NOTICE,
+    code=lambda _: "scores = query @ key.T",
+    picture=_scores_picture,
+    matrices={"scores": ("query", "key")},
+    is_by_cell=True,
+    cell="the score",
+    can_be_covered=True,
+)
+
+
+def _scaled_notice(walk: Walk) -> str:
+    if walk.layer.scale == 1:
+        return "The scale is 1, so nothing changes here. Go on to the weights: large scores make them all or nothing."
+    return "Only the size changes. Dot products grow with the head width; large ones would saturate the softmax."
+
+
+def _scaled_code(walk: Walk) -> str:
+    scale, width = walk.layer.scale, walk.layer.head_size
+    if abs(scale - width**-0.5) < 1e-9:
+        return f"scaled = scores * (1 / math.sqrt({width}))"
+    return f"scaled = scores * {scale!r}"
+
+
+def _scaled_fact(walk: Walk) -> str:
+    scale, found = walk.layer.scale, walk.summary
+    if scale == 1 or not found.cells:
+        return ""
+    q, k = divmod(found.largest, walk.layer.key.shape[1])
+    return Marked.of(
+        "Here the largest magnitude goes from ",
+        named(number(found.largest_score), row=q, column=k, matrix="scores"),
+        " to ",
+        named(number(found.largest_scaled), row=q, column=k, matrix="scaled"),
+        f" (× {number(scale, 4)}).",
+    )
+
+
+def _scaled_picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scores", "scores", limit=SCORE_MATRICES),
+        panel("scaled", f"scaled = scores × {number(walk.layer.scale, 3)}", limit=SCORE_MATRICES, bar=True),
+        walk.layer.key.shape[1],
+    )
+
+
+SCALED: Step[Walk] = Step(
+    name="scaled",
+    title="Scaled",
+    formula=partial(attention_formula, boxed="scaled"),
+    notice=_scaled_notice,
+    code=_scaled_code,
+    picture=_scaled_picture,
+    fact=_scaled_fact,
+    matrices={"scaled": ("query", "key")},
+    is_by_cell=True,
+    cell="the scaled score",
+    can_be_covered=True,
+)
+
+
+_WINDOW = (
+    "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which "
+    "reaches one window further."
+)
+_FAR_BELOW = -1e4
+"""A hidden cell that holds less has a weight of exactly 0 in float32 beside any visible one"""
+
+
+def _masked_notice(walk: Walk) -> str:
+    mask = walk.layer.mask
+    if mask.kind == "none":
+        return "No mask: every query sees every key, before and after it. The causal mask hides the future."
+    if mask.window is not None and mask.is_infinite:
+        return marked(f"{window_in_words(mask.window)} {_WINDOW}")
+    if mask.is_infinite:
+        return marked(
+            "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
+            "exp(−∞) = 0."
+        )
+    return marked(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+
+
+def window_in_words(window: tuple[int, int]) -> str:
+    """Say what queries see through a window, `Mask.window`, as a sentence."""
+    before, after = window
+    if not before and not after:
+        return "Each query sees only itself."
+    if not after:
+        return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
+    many = "the key" if after == 1 else f"{after} keys"
+    return f"Each query sees itself and {many} on both sides: a window of {before + after + 1}."
+
+
+def _finite(mask: Mask, scale: float) -> str:
+    """Return what a finite number in hidden cells does."""
+    name, value = power_of_ten(mask.value), mask.hidden_value(scale)
+    if mask.fills == "scaled":
+        return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
+    here = f"{name} before the scaling, so it holds {name} × s = {power_of_ten(value)} here"
+    if value < _FAR_BELOW:
+        return f"{here}. exp of it is 0 all the same, unless every key of a row is hidden."
+    if value <= 0:
+        return f"{here}: with so small a scale hidden cells keep a weight."
+    return f"{here}: a negative scale makes hidden cells the largest."
+
+
+def _masked_code(walk: Walk) -> str:
+    mask = walk.layer.mask
+    if mask.cells is None:
+        return "masked = scaled  # no mask"
+    if mask.window is not None and mask.is_infinite:
+        return _window_code(*mask.window)
+    if mask.cells.is_floating_point():
+        return "masked = scaled + mask"
+    value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
+    first, seen, comment = "", "mask", "  # mask: True where a query may look"
+    if mask.kind == "causal":
+        first, seen, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
+    if mask.fills == "scores":
+        return f"{first}masked = scores.masked_fill(~{seen}, {value}) * {walk.layer.scale!r}{comment}"
+    return f"{first}masked = scaled.masked_fill(~{seen}, {value}){comment}"
+
+
+def _window_code(before: int, after: int) -> str:
+    """Return the code of a window, `Mask.window`, that fills −∞ into what it hides."""
+    far = f"apart.abs() > {before}" if after or not before else f"(apart < 0) | (apart > {before})"
+    return (
+        "at = torch.arange(len(scaled))\napart = at[:, None] - at  # query minus key\n"
+        f'masked = scaled.masked_fill({far}, float("-inf"))'
+    )
+
+
+def _masked_fact(walk: Walk) -> str:
+    cells, hidden = walk.summary.cells, walk.summary.hidden
+    if not cells:
+        return ""
+    if not hidden:
+        return "Here nothing is hidden."
+    return Marked.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
+
+
+def _masked_title(walk: Walk) -> str:
+    """Return what the matrix holds: hidden cells have a number of the mask, or all have relative positions added."""
+    mask = walk.layer.mask
+    if mask.adds:
+        return "masked = scaled + M"
+    return f"masked = scaled, or {power_of_ten(mask.hidden_value(walk.layer.scale))}"
+
+
+def _masked_picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scaled", "scaled", limit=SCORE_MATRICES),
+        panel("masked", _masked_title(walk), limit=SCORE_MATRICES, bar=True),
+        walk.layer.key.shape[1],
+    )
+
+
+MASKED: Step[Walk] = Step(
+    name="masked",
+    title="Masked",
+    formula=partial(attention_formula, boxed="masked"),
+    notice=_masked_notice,
+    code=_masked_code,
+    picture=_masked_picture,
+    fact=_masked_fact,
+    matrices={"masked": ("query", "key")},
+    is_by_cell=True,
+    cell="the masked score",
+    masked_value="−∞",
+    can_be_covered=True,
+)
+
+
+FAINT_BELOW = 0.1
+"""Weights below this look like 0 if the colour domain ends at 1; frontend/heads/values.js has the same value"""
+
+_WEIGHTS_NOTICE = marked(
+    "Each row now [sums to 1](matrix=row_sum): it says how one query shares out its attention over the keys."
+)
+
+
+_WEIGHTS_NOTICE_OF_SOME = marked(
+    "Each row that sees a key now [sums to 1](matrix=row_sum): it says how one query shares out its attention."
+)
+
+
+def _weights_notice(walk: Walk) -> str:
+    mask = walk.layer.mask
+    return _WEIGHTS_NOTICE_OF_SOME if mask.is_infinite and mask.hides_rows else _WEIGHTS_NOTICE
+
+
+def faint(walk: Walk) -> str:
+    """Return advice if the weights look empty with colours from 0 to 1, else "".
+
+    They look empty if half of the rows have no weight above `FAINT_BELOW`. Darkening helps unless the largest is near
+    1, like the first row's under a causal mask. With `MANY` keys the colours adapt by themselves.
+    """
+    rows = walk.summary.row_maxima
+    if not rows or walk.layer.key.shape[1] >= MANY:
+        return ""
+    if 2 * sum(row > FAINT_BELOW for row in rows) >= len(rows):
+        return ""
+    helps = "darken them" if max(rows) <= 0.5 else "zoom in, or point at a row"
+    return f"Most rows have no weight above {FAINT_BELOW}, and the colours go to 1, so they are faint: {helps}."
+
+
+def _weights_fact(walk: Walk) -> str:
+    """Name a row that sees no key, or else the largest weight between two tokens: one on itself says less."""
+    found = walk.summary
+    if walk.layer.mask.hides_rows:
+        return _row_without_keys(walk)
+    if found.strongest_weight <= 0:
+        return ""
+    q, k = divmod(found.strongest, walk.layer.key.shape[1])
+    share = number(100 * found.strongest_weight, 0)
+    return Marked.of(
+        "Here ",
+        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        ", puts ",
+        named(f"{share} %", row=q, column=k, matrix="weights"),
+        " on ",
+        named(f"column {k}, “{walk.key_labels[k]}”", column=k),
+        ".",
+    )
+
+
+def _row_without_keys(walk: Walk) -> str:
+    """Say what the first row has whose keys are all hidden: nothing beside −∞, equal weights beside a finite number."""
+    q = int(walk.layer.hidden(walk.head).all(dim=1).int().argmax())
+    row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
+    if walk.layer.mask.is_infinite:
+        why = ", every key is hidden: its exponentials sum to 0, and 0/0 is no number (torch: NaN). It gets no weights."
+        return Marked.of("In ", row, why)
+    keys = walk.layer.key.shape[1]
+    why = f", every key is hidden, so all its masked scores are equal, and softmax gives each key 1/{keys}."
+    return Marked.of("In ", row, why)
+
+
+def _weights_code(walk: Walk) -> str:
+    code = "weights = torch.softmax(masked, dim=-1)"
+    mask = walk.layer.mask
+    return f"{code}.nan_to_num()  # NaN: no key is seen" if mask.is_infinite and mask.hides_rows else code
+
+
+def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> PanelSpec:
+    """Describe the weights, or others by their name; their colours end at 1 unless they are darkened."""
+    return panel(name, title, limit=1.0, scale="weights", stretched="weights · colours end at {}", bar=bar)
+
+
+def _weights_picture(walk: Walk) -> Picture:
+    few = walk.layer.key.shape[1] <= FEW
+    row = (
+        panel("masked", "masked", limit=SCORE_MATRICES, numbered=few),
+        weights_panel("weights = softmax of each row", bar=True),
+        panel("row_sum", "Σ", limit=1.0, scale="weights"),
+    )
+    return picture((row,), (8, 8 if few else 16, 1.4))
+
+
+WEIGHTS: Step[Walk] = Step(
+    name="weights",
+    title="Weights",
+    formula=partial(attention_formula, boxed="weights"),
+    notice=_weights_notice,
+    code=_weights_code,
+    picture=_weights_picture,
+    fact=_weights_fact,
+    advice=faint,
+    matrices={"weights": ("query", "key")},
+    is_by_cell=True,
+    cell="the weight",
+    masked_value="0",
+    is_distribution=True,
+    can_be_covered=True,
+    can_be_stretched=True,
+)
