@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnviz.measures.transformer.parameters import BERT_BASE as SIZES
-from attnviz.measures.transformer.parameters import parameters
+from attnviz.measures.cost import BERT_BASE as SIZES
+from attnviz.measures.cost import parameters
 
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import attend
-from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.rows import distance, entropy
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.whole import Trace

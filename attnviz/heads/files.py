@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
-from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.survey import Survey
 from attnviz.trace.model import Kind
 from attnviz.trace.whole import Trace

@@ -1,6 +1,7 @@
-"""Measures of single rows: one number per query, from its row of weights α.
+"""Measures of single rows: one number per query, from its row of weights α, each with its formula.
 
-Shapes: "..." is empty or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 if the mask hides all of its keys.
+Shapes: "..." is empty or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 if the mask hides all of its keys. In the
+formulas, the query is i, and the weights of the keys j are α_ij.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+from attnviz.formulas import Expression, tree
 
 _TINY = torch.finfo(torch.float32).tiny
 """Replaces a weight of 0 inside the logarithm, so that 0 · log₂ 0 is 0."""
@@ -54,3 +57,20 @@ def weight_on(weights: Tensor, keys: Tensor) -> Tensor:
 def _distances(queries: int, keys: int) -> Tensor:
     """Return |i − j|, (Tq, Tk). The cached tensor is shared: do not modify it."""
     return (torch.arange(queries)[:, None] - torch.arange(keys)).abs().float()
+
+
+_I, _J, _ONE = map(tree.Symbol, "ij1")
+_ALPHA = tree.Symbol("α")
+_WEIGHT = tree.Indexed(_ALPHA, tree.Product((_I, _J), "none"))
+
+ENTROPY = tree.Negative(
+    tree.Total(_J, None, tree.Product((_WEIGHT, tree.Logarithm(tree.Symbol("2"), _WEIGHT)), "none"))
+)
+DISTANCE = tree.Total(_J, None, tree.Product((_WEIGHT, tree.Absolute(tree.Sum((_I, tree.Negative(_J)))))))
+WEIGHT_ON_SET = tree.Total(tree.Relation("∈", (_J, tree.Symbol("S"))), None, _WEIGHT)
+
+
+def weight_at_offset(offset: int) -> Expression:
+    """Return the weight of the key at i + `offset`, which is −1, 0 or 1."""
+    keys: dict[int, Expression] = {-1: tree.Sum((_I, tree.Negative(_ONE))), 0: _I, 1: tree.Sum((_I, _ONE))}
+    return tree.Indexed(_ALPHA, tree.List((_I, keys[offset])))

@@ -12,7 +12,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS, is_punctuation
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace

@@ -12,8 +12,16 @@ import torch
 from torch import Tensor
 
 from attnviz.formulas import Expression
-from attnviz.measures import formulas
-from attnviz.measures.rows import distance, entropy, weight_at, weight_on
+from attnviz.measures.rows import (
+    DISTANCE,
+    ENTROPY,
+    WEIGHT_ON_SET,
+    distance,
+    entropy,
+    weight_at,
+    weight_at_offset,
+    weight_on,
+)
 from attnviz.tokens import Tokens
 
 OPENING_TOKENS = ("[CLS]", "<s>", "<cls>")
@@ -54,7 +62,7 @@ def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool
     return (
         Measure(
             "entropy", "entropy", "bits", 0.0, log2(max(len(keys), 1)), entropy,
-            formulas.ENTROPY, "Clark et al. 2019",
+            ENTROPY, "Clark et al. 2019",
         ),
         *(_position_measures(queries, causal=causal) if same_text else ()),
         *_token_measures(keys),
@@ -92,14 +100,14 @@ def _position_measures(tokens: int, *, causal: bool) -> list[Measure]:
     found = [
         Measure(
             "distance", "mean distance", "tokens", 0.0, farthest, distance,
-            formulas.DISTANCE, "Vig and Belinkov 2019",
+            DISTANCE, "Vig and Belinkov 2019",
         )
     ]  # fmt: skip
     for name, offset in (("previous", -1), ("next", 1), ("same", 0)):
         if name == "next" and causal:
             continue  # the mask hides it from every query, so its share says nothing about the head
         rows = partial(weight_at, offset=offset)
-        formula, source = formulas.weight_at_offset(offset), "Clark et al. 2019"
+        formula, source = weight_at_offset(offset), "Clark et al. 2019"
         title, label = f"to {name} token", f"{name}-token head"
         found.append(Measure(name, title, "", 0.0, 1.0, rows, formula, source, label))
     return found
@@ -116,7 +124,7 @@ def _token_measures(keys: Tokens) -> list[Measure]:
     return [
         Measure(
             name, f"to {what}", "", 0.0, 1.0, partial(weight_on, keys=torch.tensor(marked)),
-            formulas.WEIGHT_ON_SET, "Clark et al. 2019", f"attends to {what}",
+            WEIGHT_ON_SET, "Clark et al. 2019", f"attends to {what}",
             tuple(index for index, is_one in enumerate(marked) if is_one),
         )
         for name, (what, marked) in groups.items()

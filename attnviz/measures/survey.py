@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from attnviz.measures.chunks import weights_by_chunk
 from attnviz.measures.labels import label_heads
-from attnviz.measures.norms import transformed_norms
-from attnviz.measures.rollout import mean_weights, rollout
+from attnviz.measures.layers import mean_weights, rollout, transformed_norms, weights_by_chunk
 from attnviz.measures.summary import Measure, choose_measures, measure_head, uniform_measures
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace

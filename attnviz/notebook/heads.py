@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnviz.document import array_of, document_of_layer, write
-from attnviz.measures.chunks import weights_by_chunk
+from attnviz.measures.layers import weights_by_chunk
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
 from attnviz.trace.walk import Walk

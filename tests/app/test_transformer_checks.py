@@ -21,7 +21,7 @@ from transformers import AutoModel, AutoTokenizer
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.case import Case
-from attnviz.measures.mistakes.found import find
+from attnviz.measures.mistakes.computed import find
 from attnviz.measures.mistakes.texts import TEXTS
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.transformer.config import EXAMPLE_TARGET, TransformerConfig

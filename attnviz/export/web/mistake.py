@@ -18,7 +18,7 @@ from attnviz.export.views import View
 from attnviz.figures.panels import Layout, Panel
 from attnviz.formatting import nonzero, scientific
 from attnviz.measures.mistakes.case import Case, Effect, Found, Picture, Value
-from attnviz.measures.mistakes.found import find
+from attnviz.measures.mistakes.computed import find
 from attnviz.measures.mistakes.texts import TEXTS, Text
 from attnviz.sources import TOY
 from attnviz.steps.picture import AXES

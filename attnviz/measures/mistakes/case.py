@@ -12,7 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from attnviz.measures.transformer.differences import change_row
+from attnviz.measures.changes import change_row
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.block import Block

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from attnviz.measures.transformer.cost import cost
-from attnviz.measures.transformer.logit_lens import lens_of, state_logits
+from attnviz.measures.cost import cost
+from attnviz.measures.residual_stream import lens_of, state_logits
 from attnviz.toy.language.config import ModelConfig, has_attention
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.layers import linear_map

@@ -14,8 +14,7 @@ from attnviz.attention import Mask, causal_mask
 from attnviz.components.packing import pack, unpack
 from attnviz.heads.files import ALL_BYTES, ERROR, PART_BYTES, Arrays, encode, encoded_weights, parts, shared_arrays
 from attnviz.heads.payload import explorer_payload, groups
-from attnviz.measures.norms import transformed_norms
-from attnviz.measures.rollout import rollout
+from attnviz.measures.layers import rollout, transformed_norms
 from attnviz.measures.summary import measure_head
 from attnviz.measures.survey import Survey, hidden_cells, rolled_out, survey, survey_name
 from attnviz.measures.thumbnails import thumbnails

@@ -13,7 +13,7 @@ from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.head_measures import head_measures, spearman
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from attnviz.measures.rollout import mean_weights, rollout
+from attnviz.measures.layers import mean_weights, rollout
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.toy.language.model import TokenModel

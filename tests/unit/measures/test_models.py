@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.measures.labels import label_heads, possible_labels
-from attnviz.measures.norms import transformed_norms
-from attnviz.measures.rollout import mean_weights, rollout
+from attnviz.measures.layers import mean_weights, rollout, transformed_norms
 from attnviz.measures.summary import choose_measures
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece

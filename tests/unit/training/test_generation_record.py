@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz import trained
-from attnviz.measures.transformer.logit_lens import logit_lens
+from attnviz.measures.residual_stream import logit_lens
 from attnviz.tokens import CharVocab
 from attnviz.toy import BigramModel, GRUModel
 from attnviz.toy.language.config import TokenConfig

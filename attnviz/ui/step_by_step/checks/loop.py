@@ -12,14 +12,14 @@ from attnviz.ui.plain import plain
 from attnviz.ui.sources import RESOURCES
 
 if TYPE_CHECKING:
-    from attnviz.measures.attention.loop import LoopScores
+    from attnviz.measures.loop import LoopScores
     from attnviz.sources.shown import Shown
     from attnviz.trace.walk import Walk
 
 
 def show(here: Shown) -> None:
     """Show the two ways to the scores of the head, and compare their numbers."""
-    from attnviz.measures.attention.loop import LOOP, MOST, PRODUCT, scores_by_loop
+    from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
 
     walk = here.walk(RESOURCES)
     query, key = walk.layer.query[walk.head], walk.layer.key[walk.head]

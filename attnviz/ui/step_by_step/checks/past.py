@@ -13,7 +13,7 @@ from attnviz.ui.sources import RESOURCES
 from attnviz.ui.walk.checks import plot
 
 if TYPE_CHECKING:
-    from attnviz.measures.attention.past import FromPast
+    from attnviz.measures.causality import FromPast
     from attnviz.sources.shown import Shown
     from attnviz.trace.walk import Walk
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def show(here: Shown) -> None:
     """Show how far each row is from the one that is computed from its past alone."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.attention.past import MOST, NoPastError, rows_from_past
+    from attnviz.measures.causality import MOST, NoPastError, rows_from_past
 
     walk = here.walk(RESOURCES)
     try:

@@ -27,8 +27,8 @@ def show(here: ShownPart) -> None:
     import torch
 
     from attnviz.figures.plots import heatmap
-    from attnviz.measures.transformer.differences import row_differences
-    from attnviz.measures.transformer.residual_stream import states
+    from attnviz.measures.changes import row_differences
+    from attnviz.measures.residual_stream import states
     from attnviz.tokens import NoTokensError
 
     trace = here.trace(RESOURCES)

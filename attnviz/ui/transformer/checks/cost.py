@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.measures.transformer.cost import cost, equal_at, maps_in_words
+from attnviz.measures.cost import cost, equal_at, maps_in_words
 from attnviz.ui.palette import palette
 from attnviz.ui.walk.checks import plot
 

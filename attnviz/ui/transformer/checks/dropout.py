@@ -25,7 +25,7 @@ STEP = 0.05
 def show(here: ShownPart) -> None:
     """Show dropout on the output of the shown attention."""
     from attnviz.figures.plots import heatmap, lines
-    from attnviz.measures.transformer.dropout import COUNTS, dropout, mean_differences
+    from attnviz.measures.changes import COUNTS, dropout, mean_differences
 
     trace = here.trace(RESOURCES)
     layer, tokens = trace.layer(here.place.layer, here.place.kind), trace.query_tokens(here.place.kind)

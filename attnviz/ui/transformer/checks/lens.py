@@ -23,7 +23,7 @@ NO_HEAD = "This model has no language head that is known here: it gives numbers 
 def show(here: ShownPart) -> None:
     """Show the likeliest tokens after each block, and the probability of the one that is likeliest in the end."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.transformer.logit_lens import logit_lens
+    from attnviz.measures.residual_stream import logit_lens
 
     trace = here.trace(RESOURCES)
     if trace.vocabulary is None:

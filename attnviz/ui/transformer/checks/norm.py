@@ -23,8 +23,7 @@ def show(here: ShownPart) -> None:
     from torch.nn.functional import layer_norm
 
     from attnviz.figures.plots import lines
-    from attnviz.measures.transformer.differences import CHANGE, change_row, row_differences
-    from attnviz.measures.transformer.layer_norm import moments, norm_over_all
+    from attnviz.measures.changes import CHANGE, change_row, moments, norm_over_all, row_differences
 
     blocks, tokens = choose_stack(here)
     steps = blocks[0].steps()

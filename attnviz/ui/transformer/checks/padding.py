@@ -17,7 +17,7 @@ from attnviz.ui.walk.checks import plot
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.measures.transformer.padding import Stack
+    from attnviz.measures.changes import Stack
     from attnviz.sources.transformer import ShownPart
 
 NOT_KNOWN = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
@@ -26,7 +26,7 @@ NOT_KNOWN = "The check is for the toy and for the built-in model, whose embeddin
 def show(here: ShownPart) -> None:
     """Show how far padding moves the outputs of the stack that reads the text."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.transformer.padding import padding_moves
+    from attnviz.measures.changes import padding_moves
 
     count = state.bound("pads", st.slider, "Padding tokens after the text", 1, MAX_PADS)
     tokens = here.model.read(here.text, here.pair)[0]

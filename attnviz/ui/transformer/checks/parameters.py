@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from attnviz.measures.transformer.cost import maps_in_words
-from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, parameters
+from attnviz.measures.cost import BERT_BASE, PAPER_BASE, maps_in_words, parameters
 from attnviz.ui.plain import plain
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def _show_order(here: ShownPart) -> None:
     import torch
 
     from attnviz.figures.plots import lines
-    from attnviz.measures.transformer.differences import order_matters
+    from attnviz.measures.changes import order_matters
     from attnviz.toy.stacks import Encoder
     from attnviz.toy.transformer.config import TransformerConfig
     from attnviz.toy.transformer.model import shared_stack

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def show(here: ShownPart) -> None:
     """Show the residual stream of one token."""
     from attnviz.figures.plots import heatmap, lines
-    from attnviz.measures.transformer.residual_stream import residual_stream
+    from attnviz.measures.residual_stream import residual_stream
 
     blocks, tokens = choose_stack(here)
     token = choose_token(tokens)

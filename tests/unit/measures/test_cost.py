@@ -12,8 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig, BertModel
 
-from attnviz.measures.transformer.cost import cost, equal_at, maps_in_words
-from attnviz.measures.transformer.parameters import BERT_BASE, PAPER_BASE, Architecture, parameters
+from attnviz.measures.cost import BERT_BASE, PAPER_BASE, Architecture, cost, equal_at, maps_in_words, parameters
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel

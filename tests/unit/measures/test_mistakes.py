@@ -13,7 +13,7 @@ from torch.nn import functional
 from attnviz.attention import causal_mask
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes.case import Case, Found, NotKnownError
-from attnviz.measures.mistakes.found import COMPUTED, find
+from attnviz.measures.mistakes.computed import COMPUTED, find
 from attnviz.measures.mistakes.texts import NAMES, TEXTS
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnviz.measures.transformer.differences import order_matters, row_differences
-from attnviz.measures.transformer.layer_norm import moments, norm_over_all
+from attnviz.measures.changes import moments, norm_over_all, order_matters, row_differences
 
 SOME = torch.randn(6, 8, generator=torch.Generator().manual_seed(3)) * 2 + 1
 

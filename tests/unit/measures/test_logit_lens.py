@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from attnviz.measures.transformer.logit_lens import logit_lens
+from attnviz.measures.residual_stream import logit_lens
 from attnviz.pretrained import load
 from attnviz.toy.transformer.config import TransformerConfig
 from tests.unit.families import save, save_model

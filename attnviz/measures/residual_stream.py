@@ -1,0 +1,155 @@
+"""What becomes of a token: its vector after each part of a stack of blocks, and what a language head would say there.
+
+The second is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens",
+lesswrong.com/posts/AcKRB8wDpdaN6v6ru).
+
+Shapes: P parts, or states of a row (before the first block and after each), T tokens, C model width, V tokens of the
+vocabulary, K likeliest of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attnviz.reprs import ShortRepr
+from attnviz.trace.block import Block, Norm
+from attnviz.trace.vocabulary import Vocabulary
+from attnviz.trace.whole import Trace
+
+AFTER = {
+    "attention_residual": "+ attention",
+    "attention_norm": "norm",
+    "cross_attention_residual": "+ cross-attention",
+    "cross_attention_norm": "norm",
+    "feed_forward_residual": "+ feed-forward",
+    "block_output": "norm",
+}
+"""The fields of `BlockSteps` that are the stream of a post-norm block, in order, and what each part does"""
+IN_STREAM = tuple(name for name in AFTER if name.endswith("_residual"))
+"""Those of a pre-norm block, whose norms are beside the stream, not in it"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stream(ShortRepr):
+    """All tokens after every part."""
+
+    parts: tuple[str, ...]
+    """What each part is: "X", "block 0 + attention", "block 0 norm", ..."""
+    vectors: Tensor
+    """(P, T, C)"""
+
+    @property
+    def norms(self) -> Tensor:
+        """‖x‖ of each token after every part, (P, T)."""
+        norms: Tensor = self.vectors.norm(dim=-1)
+        return norms
+
+    def similarity_to_start(self) -> Tensor:
+        """Return the cosine of each token to itself before the first part, (P, T); 0 where a vector is 0."""
+        return functional.cosine_similarity(self.vectors, self.vectors[:1], dim=-1)
+
+    def similarity_to_others(self, token: int) -> Tensor:
+        """Return the cosine of one token to each token after the same part, (P, T); 0 where a vector is 0."""
+        return functional.cosine_similarity(self.vectors, self.vectors[:, token, None], dim=-1)
+
+
+def states(blocks: Sequence[Block]) -> list[Tensor] | None:
+    """Return the input of the first block and the output of each, (T, C); None if they are not known."""
+    found = [blocks[0].input, *(None if (steps := block.steps()) is None else steps.block_output for block in blocks)]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None
+
+
+def residual_stream(blocks: Sequence[Block], numbers: Sequence[int] | None = None) -> Stream | None:
+    """Return the stream through the blocks of one stack, one after another; None if their steps are not known.
+
+    `numbers` are the blocks' own in the model; 0, 1, ... if None.
+    """
+    x = blocks[0].input
+    if x is None:
+        return None
+    parts, vectors = ["X"], [x]
+    for number, block in zip(range(len(blocks)) if numbers is None else numbers, blocks, strict=True):
+        steps = block.steps()
+        if steps is None:
+            return None
+        is_pre_norm = steps.is_reduced or steps.feed_forward_norm is not None
+        for field in IN_STREAM if is_pre_norm else AFTER:
+            vector = getattr(steps, field)
+            if vector is not None:  # a block without attention to an encoder has no such fields
+                parts.append(f"block {number} {AFTER[field]}")
+                vectors.append(vector)
+    return Stream(tuple(parts), torch.stack(vectors))
+
+
+COUNT = 5
+"""How many of the likeliest tokens of each state are shown"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Lens(ShortRepr):
+    """The likeliest tokens of one row after each block."""
+
+    parts: tuple[str, ...]
+    """What each state is: "X", "after block 0", ..."""
+    tokens: Tensor
+    """(P, K): ids, the likeliest first"""
+    probabilities: Tensor
+    """(P, K): theirs, of all V"""
+    of_last: Tensor
+    """(P,): the probability of the token that is likeliest in the end"""
+    ranks: Tensor
+    """(P,): its rank, from 0"""
+
+
+def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
+    """Return what the final norm and the language head make of a row after each block of the last stack.
+
+    Only the last state is what the head was trained for: the others are as the lens gives them, uncorrected.
+
+    Args:
+        trace: of a model with a language head.
+        row: of the last stack.
+        count: K.
+
+    Returns:
+        None if the language head, the final norm or the blocks' steps are not known.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+    stack = trace.places[-1].stack
+    vocabulary, norm = trace.vocabulary, trace.final_norms.get(stack)
+    if vocabulary is None or (norm is None and stack in trace.final_norms):
+        return None
+    blocks = trace.blocks[stack]
+    found = states(blocks)
+    if found is None:
+        return None
+    with torch.inference_mode():
+        logits = state_logits(torch.stack([state[row] for state in found]), norm, vocabulary)
+        return lens_of(logits, count, trace.numbers_of(stack))
+
+
+def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:
+    """Return what the final norm and the language head make of states, (P, C) -> (P, V)."""
+    return vocabulary.logits(x if norm is None else norm.apply(x))
+
+
+def lens_of(logits: Tensor, count: int = COUNT, numbers: Sequence[int] | None = None) -> Lens:
+    """Return the lens of the logits of a row's states, (P, V), the last of which are the model's own.
+
+    `numbers` are those of the P - 1 blocks in the model; 0, 1, ... if None.
+    """
+    probabilities = logits.softmax(-1)
+    of_last = probabilities[:, int(logits[-1].argmax())]
+    best = probabilities.topk(min(count, logits.shape[-1]), dim=-1)
+    ranks = (probabilities > of_last[:, None]).sum(-1)
+    blocks = range(len(logits) - 1) if numbers is None else numbers
+    parts = ("X", *(f"after block {number}" for number in blocks))
+    return Lens(parts, best.indices, best.values, of_last, ranks)
